@@ -14,6 +14,7 @@ import tailwind from '@tailwindcss/vite';
 import react from '@vitejs/plugin-react';
 import { defineConfig, type EnvironmentOptions, type Plugin, type Rolldown } from 'vite';
 import { noticesOf, packageOf, withDependencies } from './scripts/notices.ts';
+import { callsOnly } from './scripts/page-routes.ts';
 
 const path = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url));
 const builtins = builtinModules.flatMap((name) => (name.startsWith('node:') ? [name] : [name, `node:${name}`]));
@@ -59,7 +60,7 @@ function program(input: Record<string, string>, outDir: string, format: 'es' | '
 
 /** Used on many pages, and small. What draws terminals, differences and Markdown stays apart. */
 const smallParts =
-  /src[\\/]renderer[\\/](?:(?:app|base|ui)[\\/](?!terminal|text-view|markdown)|areas[\\/]\w+[\\/](?:api|queries)\.ts)|src[\\/]contracts[\\/]/;
+  /src[\\/]renderer[\\/](?:(?:app|base|ui)[\\/](?!terminal|text-view|diff|code|markdown)|areas[\\/]\w+[\\/](?:api|queries)\.ts)|src[\\/]contracts[\\/]/;
 
 type Graph = Pick<Rolldown.PluginContext, 'getModuleInfo'>;
 
@@ -127,6 +128,21 @@ function compressed(): Plugin {
   };
 }
 
+/** The page's routes without what only servers need of them. */
+function routesOfPage(): Plugin {
+  const contracts = path('src/contracts/');
+  return {
+    name: 'routes-of-page',
+    apply: 'build',
+    applyToEnvironment: (environment) => environment.name === 'client',
+    transform: {
+      // After the types are gone.
+      order: 'post',
+      handler: (code, id) => (id.startsWith(contracts) ? callsOnly(code) : null),
+    },
+  };
+}
+
 /** In the build, though no module of theirs is: their files are copied, or become rules of the page's stylesheet. */
 const copied = ['tesseract.js-core', '@tesseract.js-data/eng', 'tailwindcss'];
 
@@ -154,7 +170,7 @@ function collectPackages(): Plugin {
 
 export default defineConfig({
   root: path('src/renderer'),
-  plugins: [react(), tailwind(), besideConverter(), compressed(), collectPackages()],
+  plugins: [react(), tailwind(), besideConverter(), routesOfPage(), compressed(), collectPackages()],
   environments: {
     client: {
       build: {
@@ -167,6 +183,8 @@ export default defineConfig({
         // The terminal and its renderer are one piece; the page loads it only with the first pane.
         chunkSizeWarningLimit: 900,
         rolldownOptions: {
+          // A route or schema of the contracts that the page does not use is left out: making one has no effect.
+          treeshake: { manualPureFunctions: ['defineRoute', 'z'] },
           output: {
             // Few files: what the frame and Home are made of is one; of the small pieces that several pages use, those that Home loads a
             // moment later are another, so that it is sent none of the rest.

@@ -43,7 +43,7 @@ function guessed({ moduleId }: TestSpecification): number {
 
 /** Whole areas walked in a browser, real browsers and computers driven, and loops that kill, cut, fill and throw dice. */
 const suites = [
-  'test/e2e/{computers,connectors,dev,every-page,looks,panes,phone,phone-calls,queue,reach,schedules,tools,window-events,work}.test.ts',
+  'test/e2e/{computers,connectors,dev,every-page,looks,new-run,panes,phone,phone-calls,queue,reach,schedules,tools,window-events,work}.test.ts',
   'test/programs/{executor,computer-host,worker}/**/*.test.ts',
   'test/cli/{start,pairing,cloud-database,disk-full}.test.ts',
   'test/main/whole.test.ts',
@@ -66,6 +66,7 @@ const suites = [
   'test/runtime-server/peers/{clone,remote/remote}.test.ts',
   'test/runtime-server/panes/{hand-over,re-attach}.test.ts',
   'test/runtime-server/policy/command-line.test.ts',
+  'test/runtime-server/quick-runs/quick-runs.test.ts',
   'test/runtime-server/workflows/schedules/kill.test.ts',
   'test/runtime-server/tool-server/servers/chaos.test.ts',
   'test/runtime-server/workflows/find-fix-prove.test.ts',

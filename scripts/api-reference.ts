@@ -117,13 +117,13 @@ function answer(status: string, content: Operation['responses'][string]['content
 
 const sentence = (text: string) => (/[.?!]$/.test(text) ? text : `${text}.`);
 
-const longest = 240;
+const maxLength = 240;
 
 /** A schema in a line: named ones by name, objects down to `depth`. What does not fit is in openapi.json. */
 function typeOf(schema: Json, depth = 0): string {
   const text = shapeOf(schema, depth).replaceAll('`', '');
-  if (text.length <= longest) return text;
-  return depth > 0 ? typeOf(schema, depth - 1) : `${text.slice(0, longest)}…`;
+  if (text.length <= maxLength) return text;
+  return depth > 0 ? typeOf(schema, depth - 1) : `${text.slice(0, maxLength)}…`;
 }
 
 function shapeOf(schema: Json, depth: number): string {

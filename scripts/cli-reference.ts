@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { commands, parts } from '../src/cli/catalogue.ts';
 import type { Verb } from '../src/cli/command.ts';
+import { examples } from '../src/cli/examples.ts';
 
 export const cliReferenceFile = join(import.meta.dirname, '..', 'docs', 'cli.md');
 
@@ -52,6 +53,8 @@ function section(verb: Verb, words: string, level: string): string {
     );
   }
   if (verb.more !== undefined) lines.push('', ...verb.more.split('\n').map((line) => `    ${line}`));
+  const example = examples[words];
+  if (example !== undefined) lines.push('', `Example: \`${example}\``);
   return `${lines.join('\n')}\n`;
 }
 

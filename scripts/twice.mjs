@@ -4,12 +4,12 @@
  */
 
 /** More files than that are no bad luck: what is broken is told at once. */
-const mostFiles = 10;
+const maxFiles = 10;
 
 /** The reporter's rows → the files to run again. */
 export function filesToRunAgain(rows) {
   const files = [...new Set(rows.filter(failed).map((row) => row.file))];
-  return files.length > mostFiles ? [] : files.filter((file) => file.startsWith('test/') && file.includes('.test.'));
+  return files.length > maxFiles ? [] : files.filter((file) => file.startsWith('test/') && file.includes('.test.'));
 }
 
 /** The rows that count, and those that failed in one run while the other passed. A file that was not run again keeps its rows. */

@@ -8,7 +8,7 @@ import { tools } from './tools/catalogue.ts';
 import { agents, orchestration, teams } from './verbs/catalogue.ts';
 import { ledgerExport, ledgerQuery, ledgerVerify, vault } from './work-engine/catalogue.ts';
 import { worker } from './worker/catalogue.ts';
-import { workflows, workspace } from './workflows/catalogue.ts';
+import { doVerb, workflows, workspace } from './workflows/catalogue.ts';
 
 const noEngine: Option = {
   flags: '--workspace <folder>',
@@ -78,6 +78,7 @@ export const parts: readonly Part[] = [
 export const commands: readonly Verb[] = [
   {
     name: 'start',
+    stays: true,
     about: 'Start Gantry and print the address to open',
     more: 'The address has a one-time code that is valid for ten minutes; Enter prints a new one. Ctrl-C stops Gantry; live bots\nkeep running unless you press it again or gave --stop-bots.',
     options: [
@@ -106,9 +107,12 @@ export const commands: readonly Verb[] = [
     mutation: true,
     load: () => import('./verbs/stop.ts').then((m) => m.stop),
   },
+  doVerb,
   {
     name: 'open',
+    args: '[thing]',
     about: 'Print a one-time sign-in link and open it in your browser',
+    more: '<thing> is a bot, a team, a run, or a page (home, floor, work, inbox, tools, connectors, computers, phone, ledger, queue,\nsettings, docs); without it, the page that was open last time.',
     options: [{ flags: '--no-open', about: 'only print it' }],
     load: () => import('./verbs/open.ts').then((m) => m.open),
   },
@@ -119,13 +123,15 @@ export const commands: readonly Verb[] = [
   },
   {
     name: 'completion',
-    args: '<shell>',
-    about: 'Print the completion script for bash or zsh',
-    more: 'bash:  source <(gantry completion bash)\nzsh:   source <(gantry completion zsh)',
+    args: '[shell]',
+    about: 'Print the completion script for bash, zsh or fish',
+    more: 'bash:  source <(gantry completion bash)\nzsh:   source <(gantry completion zsh)\nfish:  gantry completion fish | source\nWhile Gantry runs, Tab also completes the names of bots, teams, runs and templates.',
+    options: [{ flags: '--names <kind>', about: 'print the names of bots, teams, runs or templates, one a line' }],
     load: () => import('./verbs/completion.ts').then((m) => m.completion),
   },
   {
     name: 'cloud',
+    stays: true,
     about: 'Run a cloud that many people sign in to with an OpenID provider',
     more: 'Each option can also be set by a variable: GANTRY_BASE_URL, GANTRY_LISTEN, GANTRY_OIDC_ISSUER, GANTRY_OIDC_CLIENT_ID,\nGANTRY_OIDC_CLIENT_SECRET_FILE, GANTRY_TRUSTED_PROXY, GANTRY_REPLICA_URL,\nGANTRY_EVENTS_EDGE_URL. Data is kept in GANTRY_HOME, or in\nthe PostgreSQL database of DATABASE_URL (postgres://user:password@host:5432/name), which several replicas may share. docs/identity.md\nshows an example.',
     options: [
@@ -150,6 +156,7 @@ export const commands: readonly Verb[] = [
   },
   {
     name: 'runtime',
+    stays: true,
     about: 'Run only the runtime, paired with a cloud, without a web interface',
     more: 'If it is not paired, it asks the cloud for a code, prints it with the address to approve it at, and waits. GANTRY_CLOUD is\nthe same as --cloud. docs/computers.md says what a cloud can see and do.',
     options: [

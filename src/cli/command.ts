@@ -48,6 +48,8 @@ export interface Verb {
   readonly options?: readonly Option[];
   /** Changes something: has `--dry-run`. */
   readonly mutation?: boolean;
+  /** Serves or works on after its result, until it is ended. */
+  readonly stays?: boolean;
   readonly load: () => Promise<Action>;
 }
 

@@ -8,7 +8,7 @@ import { oneLine } from './words.ts';
 /** A name is no reason to wait. Milliseconds. */
 const patience = 2000;
 /** A longer name would push what stands beside it out of the terminal. */
-const longest = 20;
+const maxLength = 20;
 
 export type ComputerWords = (machine: string) => string;
 interface Named {
@@ -22,9 +22,9 @@ export async function computerWords(context: Context): Promise<ComputerWords> {
 
 /** A computer's name, with the end of its id where two share a name; only the end of the id where the name is unknown. */
 export function wordsOf(computers: readonly Named[]): ComputerWords {
-  const short = computers.map(({ id, name }) => ({ id, name: oneLine(name, longest) }));
+  const short = computers.map(({ id, name }) => ({ id, name: oneLine(name, maxLength) }));
   return (machine) => {
-    const end = machine.startsWith('computer_') ? `…${machine.slice(-6)}` : oneLine(machine, longest);
+    const end = machine.startsWith('computer_') ? `…${machine.slice(-6)}` : oneLine(machine, maxLength);
     const known = short.find(({ id }) => id === machine);
     if (known === undefined) return end;
     return short.some(({ id, name }) => id !== machine && name === known.name) ? `${known.name} ${end}` : known.name;

@@ -4,12 +4,17 @@
  * characters are made harmless here, for every command.
  */
 import { AppError, exitCode, type FactoryError } from '../contracts/common/errors.ts';
+import type { Env } from './connect.ts';
+import { page, pagerOf } from './pager.ts';
+import { coloured, paint, wantsColours } from './paint.ts';
+import { createProgress, type Progress } from './progress.ts';
 import { hanging, harmless, harmlessDrawing, harmlessJson, inCell, localTimes } from './words.ts';
 
 interface Stream {
   write(text: string): unknown;
   readonly isTTY?: boolean;
   readonly columns?: number;
+  readonly rows?: number;
 }
 
 export interface Output {
@@ -20,14 +25,29 @@ export interface Output {
   result(document: unknown, text: () => string, how?: { readonly drawn: boolean }): void;
   /** A line for a person while a command works or after its result; further lines are set in. Never with `--json`. */
   note(text: string): void;
+  /** How far long work is, on stderr, where a person looks on. */
+  progress(what: string): Progress;
   /** Text that grows (events, help of a long command); never with `--json`. */
   line(text: string): void;
   /** Prints the problem and answers its exit code. */
   problem(error: unknown): number;
 }
 
-export function createOutput(io: { stdout: Stream; stderr: Stream }, json: boolean): Output {
+/** `stays`: the command goes on after its result, so that no pager may hold it up. */
+export function createOutput(
+  io: { stdout: Stream; stderr: Stream },
+  json: boolean,
+  env: Env = {},
+  stays: () => boolean = () => false,
+): Output {
   let given = false;
+  const colours = { stdout: !json && wantsColours(io.stdout, env), stderr: wantsColours(io.stderr, env) };
+  const show = (text: string): void => {
+    const { isTTY, rows } = io.stdout;
+    const pager =
+      isTTY === true && rows !== undefined && !stays() && text.split('\n').length > rows ? pagerOf(env) : null;
+    if (pager === null || !page(text, pager, env)) io.stdout.write(text);
+  };
   return {
     json,
     width: io.stdout.isTTY === true ? (io.stdout.columns ?? 0) : 0,
@@ -38,14 +58,19 @@ export function createOutput(io: { stdout: Stream; stderr: Stream }, json: boole
         io.stdout.write(`${harmlessJson(document)}\n`);
         return;
       }
-      const words = how?.drawn === true ? harmlessDrawing(text()) : harmless(text());
-      if (words !== '') io.stdout.write(words.endsWith('\n') ? words : `${words}\n`);
+      const drawn = how?.drawn === true;
+      const words = drawn ? harmlessDrawing(text()) : coloured(harmless(text()), colours.stdout);
+      if (words === '') return;
+      const whole = words.endsWith('\n') ? words : `${words}\n`;
+      if (drawn) io.stdout.write(whole);
+      else show(whole);
     },
     note(text) {
-      if (!json) io.stderr.write(`${harmless(hanging(text))}\n`);
+      if (!json) io.stderr.write(`${coloured(harmless(hanging(text)), colours.stderr)}\n`);
     },
+    progress: (what) => createProgress(json ? null : io.stderr, what),
     line(text) {
-      if (!json) io.stdout.write(`${harmless(text)}\n`);
+      if (!json) io.stdout.write(`${coloured(harmless(text), colours.stdout)}\n`);
     },
     problem(error) {
       const known = asAppError(error);
@@ -56,7 +81,9 @@ export function createOutput(io: { stdout: Stream; stderr: Stream }, json: boole
       } else {
         // A fact of several lines is set in: none of them can pass for one that Gantry says.
         const words = [known.fact, known.action].filter((part) => part !== '').map((part) => hanging(localTimes(part)));
-        io.stderr.write(`${harmless(words.join('\n'))}\n`);
+        const [fact = '', ...rest] = words.map(harmless);
+        const lines = [...fact.split('\n').map((line) => paint('red', line)), ...rest];
+        io.stderr.write(`${coloured(lines.join('\n'), colours.stderr)}\n`);
         const requestId = known.options.extra?.requestId;
         if (known.code === 'internal' && typeof requestId === 'string')
           io.stderr.write(`Request ${inCell(requestId)}\n`);

@@ -10,6 +10,7 @@ import { commands, parts } from './catalogue.ts';
 import type { Context, Input, Verb } from './command.ts';
 import { type CommandNames, calledHere, commandNames } from './command-name.ts';
 import { type Connection, connect, type Env } from './connect.ts';
+import { examples, helpGroups } from './examples.ts';
 import { asAppError, createOutput } from './output.ts';
 import { hanging, harmless } from './words.ts';
 
@@ -30,7 +31,8 @@ export async function runCli(world: World): Promise<number> {
   // Decided before parsing: a complaint of the parser must come in the asked shape, too.
   const end = world.argv.indexOf('--');
   const json = (end < 0 ? world.argv : world.argv.slice(0, end)).includes('--json');
-  const output = createOutput(world.terminal, json);
+  let stays = false;
+  const output = createOutput(world.terminal, json, world.env, () => stays);
   try {
     const called = parse(world, names);
     if ('help' in called) {
@@ -50,10 +52,15 @@ export async function runCli(world: World): Promise<number> {
       terminal: world.terminal,
       now: world.now,
       connect: () => {
-        connection ??= connect(world.env, names);
+        connection ??= connect(world.env, names).catch((error: unknown) => {
+          // A Gantry that is still starting may be found the next time.
+          connection = null;
+          throw error;
+        });
         return connection;
       },
     };
+    stays = called.verb.stays === true;
     const action = await called.verb.load();
     return (await action(context, called.input)) ?? 0;
   } catch (error) {
@@ -95,7 +102,9 @@ function parse(world: World, names: CommandNames): Called {
     .allowExcessArguments()
     .action(() => {
       refuseUnknown(root, [...commands, ...parts], names);
-      call(root.opts().version === true ? { version: true } : { help: root.helpInformation() + closing(names) });
+      call(
+        root.opts().version === true ? { version: true } : { verb: alone, words: '', input: { args: {}, options: {} } },
+      );
     });
   for (const verb of commands) addVerb(root, verb, verb.name, call);
   const groups: [Command, readonly { readonly name: string }[]][] = [[root, [...commands, ...parts]]];
@@ -109,6 +118,8 @@ function parse(world: World, names: CommandNames): Called {
     command.option('--json', 'print one JSON document and nothing else');
     for (const verb of part.verbs) addVerb(command, verb, `${part.name} ${verb.name}`, call);
   }
+  for (const command of root.commands) command.helpGroup(groupOf(command.name()));
+  (root.commands as Command[]).sort((a, b) => placeOf(a.name()) - placeOf(b.name()));
   try {
     root.parse(helpAsked(world.argv), { from: 'user' });
   } catch (error) {
@@ -124,6 +135,17 @@ function parse(world: World, names: CommandNames): Called {
   return called;
 }
 
+const order = helpGroups.flatMap(([, names]) => names);
+const placeOf = (name: string) => (order.includes(name) ? order.indexOf(name) : order.length);
+const groupOf = (name: string) => helpGroups.find(([, names]) => names.includes(name))?.[0] ?? 'Other commands:';
+
+/** What `gantry` does without a command. */
+const alone: Verb = {
+  name: 'home',
+  about: 'Show what needs you and how to go on',
+  load: () => import('./verbs/home.ts').then((m) => m.home),
+};
+
 function addVerb(parent: Command, verb: Verb, words: string, call: (called: Called) => void): void {
   const command = inherit(parent, parent.command(verb.args === undefined ? verb.name : `${verb.name} ${verb.args}`));
   command.description(verb.about);
@@ -131,6 +153,8 @@ function addVerb(parent: Command, verb: Verb, words: string, call: (called: Call
   for (const option of verb.options ?? []) command.option(option.flags, option.about);
   if (verb.mutation === true) command.option('--dry-run', 'only say what would change');
   if (verb.more !== undefined) command.addHelpText('after', `\n${verb.more}`);
+  const example = examples[words];
+  if (example !== undefined) command.addHelpText('after', `\nExample:\n  ${example}`);
   command.action(() => {
     const args = command.registeredArguments.map((argument, index) => [argument.name(), command.processedArgs[index]]);
     call({ verb, words, input: { args: Object.fromEntries(args), options: command.optsWithGlobals() } });

@@ -3,19 +3,71 @@
  * meanings.
  */
 import type { Context } from './command.ts';
+import { paint, stateColour } from './paint.ts';
 import { inCell } from './words.ts';
 
-/** Columns are as wide as their widest cell; the last one is cut to the width of the terminal. `width` 0: never cut. */
+/** Columns with a state in them; their cells have the colour of the state. */
+const states = new Set(['state', 'status', 'proof']);
+
+/**
+ * Columns are as wide as their widest cell. Where that is more than the terminal has, columns of prose are cut first, the last one before
+ * the others; ids, addresses and names, which a person copies, stay whole as long as they can. `width` 0: never cut.
+ */
 export function table(head: readonly string[], given: readonly (readonly string[])[], width: number): string {
   const rows = given.map((row) => row.map(inCell));
-  const widths = head.map((title, column) => Math.max(...[title, ...rows.map((row) => row[column] ?? '')].map(cells)));
-  const line = (row: readonly string[]): string => {
-    const text = row
-      .map((cell, column) => (column === row.length - 1 ? cell : pad(cell, widths[column] ?? 0)))
-      .join('  ');
-    return cut(text.trimEnd(), width);
+  const titles = head.map((title) => title.toUpperCase());
+  const wanted = titles.map((title, column) =>
+    Math.max(...[title, ...rows.map((row) => row[column] ?? '')].map(cells)),
+  );
+  const prose = titles.map((_title, column) => rows.some((row) => (row[column] ?? '').includes(' ')));
+  const widths = fitted(wanted, titles.map(cells), prose, width);
+  const line = (row: readonly string[], look: (text: string, column: number) => string): string => {
+    const last = row.length - 1;
+    let left = width <= 0 ? Number.POSITIVE_INFINITY : width;
+    const shown = row.map((cell, column) => {
+      if (left <= 0) return '';
+      const short = cut(cell, Math.min(widths[column] ?? 0, left));
+      const gap =
+        column === last
+          ? ''
+          : ' '.repeat(Math.max(0, Math.min(left - cells(short), (widths[column] ?? 0) - cells(short) + 2)));
+      left -= cells(short) + gap.length;
+      return look(short, column) + gap;
+    });
+    return shown.join('').trimEnd();
   };
-  return [head.map((title) => title.toUpperCase()), ...rows].map(line).join('\n');
+  const colourOf = (text: string, column: number): string => {
+    const colour = states.has(head[column] ?? '') ? stateColour(text) : null;
+    return colour === null ? text : paint(colour, text);
+  };
+  return [line(titles, (text) => paint('bold', text)), ...rows.map((row) => line(row, colourOf))].join('\n');
+}
+
+/** Below this a column of prose says nothing. */
+const leastProse = 12;
+
+function fitted(wanted: number[], titles: readonly number[], prose: readonly boolean[], width: number): number[] {
+  const widths = [...wanted];
+  const over = () => widths.reduce((sum, one) => sum + one + 2, -2) - width;
+  if (width <= 0) return widths;
+  const shrink = (column: number, to: number) => {
+    widths[column] = Math.max(
+      Math.min(widths[column]!, Math.max(to, titles[column]!)),
+      widths[column]! - Math.max(0, over()),
+    );
+  };
+  const last = widths.length - 1;
+  if (last >= 0) shrink(last, leastProse);
+  while (over() > 0) {
+    const able = widths.flatMap((one, column) =>
+      prose[column] === true && one > Math.max(leastProse, titles[column]!) ? [column] : [],
+    );
+    const widest = able.sort((a, b) => widths[b]! - widths[a]!)[0];
+    if (widest === undefined) break;
+    const next = Math.max(0, ...able.filter((one) => one !== widest).map((one) => widths[one]!));
+    shrink(widest, next < widths[widest]! ? Math.max(next, leastProse) : widths[widest]! - 1);
+  }
+  return widths;
 }
 
 /** A table of `rows` with a column for each heading; `none` where there are no rows, and how to read on where there are more. */
@@ -41,7 +93,12 @@ export function moreAt(cursor: string | null): string {
 export function facts(rows: readonly (readonly [string, string | null])[]): string {
   const shown = rows.flatMap(([name, value]) => (value === null ? [] : [[inCell(name), inCell(value)] as const]));
   const widest = Math.max(0, ...shown.map(([name]) => cells(name)));
-  return shown.map(([name, value]) => `${pad(name, widest)}  ${value}`).join('\n');
+  return shown
+    .map(([name, value]) => {
+      const colour = states.has(name.toLowerCase()) ? stateColour(value) : null;
+      return `${paint('dim', pad(name, widest))}  ${colour === null ? value : paint(colour, value)}`;
+    })
+    .join('\n');
 }
 
 function pad(text: string, width: number): string {

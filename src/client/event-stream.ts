@@ -9,7 +9,7 @@ import { createSseParser } from '../contracts/common/sse-parser.ts';
 /** Servers send a heartbeat every 15 s; three missed ones mean that the connection is dead. Milliseconds. */
 export const silenceLimit = 45_000;
 export const firstBackoff = 250;
-export const longestBackoff = 10_000;
+export const maxBackoffMs = 10_000;
 
 export interface StreamEvent {
   readonly event: string;
@@ -150,7 +150,7 @@ export function openEventStream(options: StreamOptions): EventStream {
     }
     if (over) return;
     if (isFinal(error)) return finish(error);
-    const backoff = Math.min(longestBackoff, firstBackoff * 2 ** Math.min(attempt, 10));
+    const backoff = Math.min(maxBackoffMs, firstBackoff * 2 ** Math.min(attempt, 10));
     attempt += 1;
     const retryInMs = Math.round((error.options.retryAfter ?? 0) * 1000 + backoff * (0.5 + timers.random() / 2));
     options.onState?.({ kind: 'waiting', retryInMs, error });

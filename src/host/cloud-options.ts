@@ -1,6 +1,6 @@
 /** The options of a cloud API, and what it offers once made. Must not know how it is composed. */
 
-import type { HomeDoor } from '../cloud-api/home/index.ts';
+import type { HomeConnection } from '../cloud-api/home/index.ts';
 import type { HostedDriver } from '../cloud-api/hosted-computers/index.ts';
 import type { OidcSettings } from '../cloud-api/identity/index.ts';
 import type { Devices } from '../cloud-api/link/devices.ts';
@@ -16,7 +16,7 @@ import type { Authenticator, BoundRoute } from '../kit/http/types.ts';
 import type { Ids } from '../kit/ids/ids.ts';
 import type { openSharedStore } from '../kit/store/open-shared-store.ts';
 import type { SharedStore } from '../kit/store/shared-store.ts';
-import type { OpenDoor, UpgradeListener } from './doors.ts';
+import type { OpenListener, UpgradeListener } from './listeners.ts';
 import type { PhoneSettings } from './phone-settings.ts';
 import type { PushSettings } from './push-settings.ts';
 
@@ -30,7 +30,7 @@ export interface EmbeddedMode {
   /** The pairing of this computer with another cloud; absent where nothing pairs. */
   readonly pairing?: readonly BoundRoute[];
   /** The cloud that this computer is at home in while it is paired; absent where nothing pairs. */
-  readonly home?: HomeDoor;
+  readonly home?: HomeConnection;
 }
 
 /** Many people, who sign in with an OpenID provider and whose computers dial in. */
@@ -76,7 +76,7 @@ export interface CloudOptions {
   /** Opens either; default: itself. */
   readonly openStore?: typeof openSharedStore | undefined;
   /** The port of the web interface, taken but not yet served. */
-  readonly door: OpenDoor;
+  readonly listener: OpenListener;
   readonly openLink: (parts: LinkParts) => LinkEnd | Promise<LinkEnd>;
   /** Seals what signs for the computers. */
   readonly masterKey: string;

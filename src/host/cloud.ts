@@ -15,7 +15,7 @@ import { createRuntimeCalls } from '../cloud-api/link/call-runtime.ts';
 import { createEngines } from '../cloud-api/link/engines.ts';
 import { pipeMount } from '../cloud-api/link/replica-proof.ts';
 import { createToolServer } from '../cloud-api/tool-server/index.ts';
-import { createTriggerDoor } from '../cloud-api/triggers/index.ts';
+import { createTriggerEndpoint } from '../cloud-api/triggers/index.ts';
 import { createUsage } from '../cloud-api/usage/index.ts';
 import { createStoreClock, createWorkQueue } from '../cloud-api/work-queue/index.ts';
 import { edgeBase } from '../contracts/edge/routes.ts';
@@ -23,7 +23,7 @@ import { linkPath } from '../contracts/link/dial-in.ts';
 import { systemTimers } from '../kit/clock/timers.ts';
 import { createAddressOf } from '../kit/http/client-address.ts';
 import { createDispatcher, type DispatcherOptions } from '../kit/http/dispatcher.ts';
-import { createGuard, type Door } from '../kit/http/guard.ts';
+import { createGuard, type Listener } from '../kit/http/guard.ts';
 import { createIdempotency } from '../kit/http/idempotency.ts';
 import { createOwnerAuthenticator, localUserId } from '../kit/http/principals.ts';
 import { createSharedCount } from '../kit/http/shared-count.ts';
@@ -42,11 +42,11 @@ import { createHomeDispatcher } from './home-dispatcher.ts';
 import { composeNotifications } from './notifications.ts';
 import { composePhone } from './phone.ts';
 import { packageVersion } from './places.ts';
-import { usualPushSettings } from './push-settings.ts';
+import { defaultPushSettings } from './push-settings.ts';
 import { databaseCheck } from './runtime-checks.ts';
 import { checkSharedSecrets } from './shared-secrets.ts';
 import { cloudRows, watchRows } from './watched-rows.ts';
-import { createUpgradeListener, createWebListener, isPage, isWayBack } from './web-door.ts';
+import { createUpgradeListener, createWebListener, isPage, isWayBack } from './web-listener.ts';
 
 const closeLimitMs = 2_000;
 const minuteMs = 60_000;
@@ -84,7 +84,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       ...(await rows.checks()),
     ];
     await checkSharedSecrets(store, options);
-    const origin = mode.kind === 'embedded' ? `http://127.0.0.1:${options.door.port}` : mode.baseUrl;
+    const origin = mode.kind === 'embedded' ? `http://127.0.0.1:${options.listener.port}` : mode.baseUrl;
     const local = mode.kind === 'embedded' ? mode : null;
     const ownEdge = (mode.kind === 'headless' && mode.eventsEdgeUrl) || undefined;
     const edgeUrl = ownEdge ?? `${origin}${edgeBase}`;
@@ -135,7 +135,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       ids,
       log,
       masterKey: options.masterKey,
-      push: options.push ?? usualPushSettings,
+      push: options.push ?? defaultPushSettings,
       origin,
       events: events.backbone,
       approvals: approvals.service,
@@ -145,7 +145,13 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
     closing.add('notifications', () => notifications.close());
     const usage = createUsage({ store, clock, events: events.backbone });
     const hosted = createHostedComputers({
-      ...{ store, clock: storeClock, timers: systemTimers, ids, usage, origin, log },
+      store,
+      clock: storeClock,
+      timers: systemTimers,
+      ids,
+      usage,
+      origin,
+      log,
       driver: options.hostedDriver ?? createLocalDriver({ folder: options.computersFolder, timers: systemTimers }),
       projects: identity.projects,
     });
@@ -153,7 +159,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
     const work = createWorkQueue({ store, clock: storeClock, timers: systemTimers, ids, log });
     closing.add('work queue', () => work.close());
     const ownerOf = async (computerId: string) => (await devices.find(computerId))?.userId ?? null;
-    const triggers = createTriggerDoor({
+    const triggers = createTriggerEndpoint({
       store,
       clock,
       ids,
@@ -174,25 +180,52 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
     closing.add('link', () => engines.close());
     const advice = local === null ? 'Check that Gantry is running on that computer.' : `Start it with ${gantry} start.`;
     const edge = composeEdge({
-      ...{ store, clock, ids, log, identity, engines, link, advice, edgeUrl },
+      store,
+      clock,
+      ids,
+      log,
+      identity,
+      engines,
+      link,
+      advice,
+      edgeUrl,
       masterKey: options.masterKey,
       events: events.backbone,
-      allow: (options.push ?? usualPushSettings).allow,
+      allow: (options.push ?? defaultPushSettings).allow,
     });
     closing.add('edge', () => edge.close());
     const connectorEvents = createConnectorEvents({
-      ...{ store, clock, log, link, engines, advice, origin, ownerOf },
+      store,
+      clock,
+      log,
+      link,
+      engines,
+      advice,
+      origin,
+      ownerOf,
       sealer: createSealer({ masterKey: options.masterKey, purpose: 'connector events' }),
       call: (computerId, request) => runtimes.call(computerId, request),
       openLanes: (how) =>
         createSharedLanes({
-          ...{ store, clock, name: 'connector-events', ...how, parallel: eventLanes },
+          store,
+          clock,
+          name: 'connector-events',
+          ...how,
+          parallel: eventLanes,
           onFault: (fault) => log.error('A connector event could not be delivered.', { fault: String(fault) }),
         }),
     });
     closing.add('events of connectors', () => connectorEvents.close());
     const phone = await composePhone({
-      ...{ store, clock, ids, log, origin, addressOf, hosted, ownerOf, recordUsage: usage.record },
+      store,
+      clock,
+      ids,
+      log,
+      origin,
+      addressOf,
+      hosted,
+      ownerOf,
+      recordUsage: usage.record,
       masterKey: options.masterKey,
       settings: options.phone ?? null,
       users: identity.users,
@@ -206,14 +239,21 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
     });
     closing.add('phone', () => phone.close());
     const daily = createDaily({
-      ...{ store, clock: storeClock, timers: systemTimers },
+      store,
+      clock: storeClock,
+      timers: systemTimers,
       areas: [notifications, approvals, events, hosted, work, edge, connectorEvents, phone],
       onFault: (fault) => log.warn('Expired records could not be removed.', { fault: String(fault) }),
     });
     closing.add('removal of what is old', () => daily.close());
     const proxy = createFactoryProxy({ engines, advice, approvals: approvals.service });
     const tools = createToolServer({
-      ...{ engines, link, advice, origin, version: packageVersion(), log },
+      engines,
+      link,
+      advice,
+      origin,
+      version: packageVersion(),
+      log,
       ...(local === null ? { ownerOf } : {}),
     });
     const computerUse = createComputerUse({
@@ -248,13 +288,13 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       connectorEvents,
       phone,
     ];
-    const door: Door =
+    const listener: Listener =
       mode.kind === 'embedded'
         ? { kind: 'tcp', origins: 'own', navigable: isWayBack }
         : { kind: 'public', origin, navigable: isPage };
     const serving: DispatcherOptions = {
       // Nothing is dialled at the edge's own origin.
-      door: door.kind === 'public' && ownEdge !== undefined ? { ...door, beside: ownEdge } : door,
+      listener: listener.kind === 'public' && ownEdge !== undefined ? { ...listener, beside: ownEdge } : listener,
       authenticators: [
         ...(local === null ? [] : [createOwnerAuthenticator(local.ownerToken)]),
         computers.authenticator,
@@ -326,12 +366,12 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       phone.wake(computerId);
     });
     closing.add('waking', stopWaking);
-    options.door.serve(
+    options.listener.serve(
       createWebListener({ dispatcher, log, folder: options.rendererFolder, edgeUrl: ownEdge }),
       upgrade === undefined
         ? undefined
         : createUpgradeListener({
-            guard: createGuard(door),
+            guard: createGuard(listener),
             dialled: { path: linkPath, take: upgrade },
             between: between === undefined ? undefined : { mount: pipeMount, take: between },
           }),
@@ -349,7 +389,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
     closing.add('web requests', async () => {
       dispatcher.close(stopReason);
       // Closed together, because computers' connections are open at this listener.
-      await Promise.all([options.door.close(), linkEnd.close()]);
+      await Promise.all([options.listener.close(), linkEnd.close()]);
     });
     return {
       origin,

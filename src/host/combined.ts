@@ -7,7 +7,7 @@ import type { LocalPairing } from '../contracts/link/local-pairing.ts';
 import { systemTimers } from '../kit/clock/timers.ts';
 import { createCloud } from './cloud.ts';
 import { startDemoPhone } from './demo-phone.ts';
-import { openPort } from './doors.ts';
+import { openPort } from './listeners.ts';
 import { type Computer, type ComputerOptions, openComputer } from './open-computer.ts';
 import { type PhoneSettings, readPhoneLimits, readPhoneSettings } from './phone-settings.ts';
 import { readPushSettings } from './push-settings.ts';
@@ -41,15 +41,15 @@ export function startCombined(
   return openComputer(options, async ({ places, folder, clock, ids, log, closing, limits, openRuntime }) => {
     const demoOptions = (at: string) => ({ file: places.demoPhone, origin: at, timers: systemTimers, log });
     // Both ports before anything else: a taken one must not leave half a start behind.
-    const door = await openPort(options.settings.port.value, '--port');
-    closing.add('web port', () => door.close());
-    const origin = `http://127.0.0.1:${door.port}`;
+    const listener = await openPort(options.settings.port.value, '--port');
+    closing.add('web port', () => listener.close());
+    const origin = `http://127.0.0.1:${listener.port}`;
     const phone = options.phone ?? readPhoneSettings(options.env);
     if (options.demoPhone === true && phone !== null) throw twoCarriers();
     const demo = options.demoPhone === true ? await startDemoPhone(demoOptions(origin)) : null;
     if (demo !== null) closing.add('demo phone', () => demo.close());
     const { runtime, computer } = await openRuntime({
-      homeCloud: () => ({ host: '127.0.0.1', port: door.port }),
+      homeCloud: () => ({ host: '127.0.0.1', port: listener.port }),
       hostChecks: async () => [
         sealedBy(places.masterKey),
         listening('Web interface', origin),
@@ -59,7 +59,7 @@ export function startCombined(
     });
     const cloud = await createCloud({
       databaseFile: places.cloudDb,
-      door,
+      listener,
       openLink: () => ({ link: runtime.link, close() {} }),
       masterKey: folder.masterKey,
       internalToken: folder.internalToken,
@@ -70,7 +70,7 @@ export function startCombined(
         computer: folder.computer,
         userName: userName(),
         pairing: runtime.homeLink.routes,
-        home: runtime.homeLink.door,
+        home: runtime.homeLink.connection,
       },
       clock,
       ids,

@@ -4,7 +4,7 @@
  */
 import { readComputer } from '../cloud-api/link/computers-store.ts';
 import { createDialIns, type Device } from '../cloud-api/link/dial-ins.ts';
-import { createReplicaDoor } from '../cloud-api/link/replica-door.ts';
+import { createReplicaEndpoint } from '../cloud-api/link/replica-endpoint.ts';
 import { createReplicaPipes } from '../cloud-api/link/replica-pipes.ts';
 import { createReplicas } from '../cloud-api/link/replicas.ts';
 import { createSharedLink } from '../cloud-api/link/shared-link.ts';
@@ -73,7 +73,7 @@ export async function openDialIns(
   return {
     ...here,
     link,
-    between: createReplicaDoor({ id: replicas.id, internalToken, clock: storeClock, here: dialIns }),
+    between: createReplicaEndpoint({ id: replicas.id, internalToken, clock: storeClock, here: dialIns }),
     async close() {
       await dialIns.close();
       link.close();

@@ -46,7 +46,12 @@ export function composeEdge(options: {
   const { store, clock, ids, log, identity } = options;
   const egress = createEgress({ allow: options.allow });
   const events = createEdgeEvents({
-    ...{ store, clock, timers: systemTimers, ids, log, egress },
+    store,
+    clock,
+    timers: systemTimers,
+    ids,
+    log,
+    egress,
     sealer: createSealer({ masterKey: options.masterKey, purpose: 'edge' }),
     events: options.events,
     async mayStill({ userId, clientId, scope }) {
@@ -58,7 +63,11 @@ export function composeEdge(options: {
     },
   });
   const edge = createEdge({
-    ...{ engines: options.engines, link: options.link, advice: options.advice, edgeUrl: options.edgeUrl, log },
+    engines: options.engines,
+    link: options.link,
+    advice: options.advice,
+    edgeUrl: options.edgeUrl,
+    log,
     version: packageVersion(),
     events,
     apps: createApps({ store, clock, keyOf: (id) => identity.keyOf(id) }),

@@ -9,13 +9,13 @@ import { createDispatcher, type DispatcherOptions } from '../kit/http/dispatcher
 import type { Authenticator, BoundRoute, OwnerLookups } from '../kit/http/types.ts';
 import { writePrivateFile } from '../kit/secrets/token-file.ts';
 import type { Closing } from './closing.ts';
-import { openPort, openSocket } from './doors.ts';
+import { openPort, openSocket } from './listeners.ts';
 import type { Places } from './places.ts';
 
 /** What the last event of every stream says. */
 export const stopReason = 'Gantry is stopping.';
 
-interface EngineDoors {
+interface EngineListeners {
   readonly port: number;
   /** `http://127.0.0.1:<port>` */
   readonly url: string;
@@ -44,7 +44,7 @@ export interface EngineServer {
 }
 
 /** Binds port and socket and writes the URL file. `transport` when the port is taken. The caller holds the folder's lock. */
-export async function openEngineDoors(places: Places, port: number, closing: Closing): Promise<EngineDoors> {
+export async function openEngineListeners(places: Places, port: number, closing: Closing): Promise<EngineListeners> {
   const socket = await openSocket(places.engineSocket);
   closing.add('engine socket', () => socket.close());
   const tcp = await openPort(port, '--engine-port');
@@ -65,13 +65,13 @@ export async function openEngineDoors(places: Places, port: number, closing: Clo
       // The link comes first: it carries every key stroke of a browser.
       const behindSocket = createDispatcher({
         ...shared,
-        door: { kind: 'socket' },
+        listener: { kind: 'socket' },
         authenticators: [linkAuthenticator, ...authenticators],
       });
-      const behindPort = createDispatcher({ ...shared, door: { kind: 'tcp', origins: 'none' }, authenticators });
+      const behindPort = createDispatcher({ ...shared, listener: { kind: 'tcp', origins: 'none' }, authenticators });
       const behindLink = createDispatcher({
         ...shared,
-        door: { kind: 'socket' },
+        listener: { kind: 'socket' },
         authenticators: pairedAuthenticators,
       });
       const linked = new WeakSet<object>();

@@ -7,9 +7,9 @@ import type { CloudOptions } from './cloud-options.ts';
 import type { CloudSettings } from './cloud-settings.ts';
 import { type CloudFolder, openCloudFolder } from './data-folder.ts';
 import { openDialIns } from './dial-ins.ts';
-import { openAddress } from './doors.ts';
+import { openAddress } from './listeners.ts';
 import { openProgram } from './opening.ts';
-import { hasPages } from './web-door.ts';
+import { hasPages } from './web-listener.ts';
 
 export interface HeadlessOptions {
   readonly settings: CloudSettings;
@@ -46,8 +46,8 @@ export function startHeadless(options: HeadlessOptions): Promise<Headless> {
   return openProgram(program, openCloudFolder, { name: 'cloud', secrets }, async (opened) => {
     const { places, folder, clock, ids, log, closing } = opened;
     const { host } = settings.listen;
-    const door = await openAddress(settings.listen, 'Choose another with `gantry cloud --listen <host:port>`.');
-    closing.add('web port', () => door.close());
+    const listener = await openAddress(settings.listen, 'Choose another with `gantry cloud --listen <host:port>`.');
+    closing.add('web port', () => listener.close());
     const cloud = await createCloud({
       mode: {
         kind: 'headless',
@@ -60,10 +60,10 @@ export function startHeadless(options: HeadlessOptions): Promise<Headless> {
       databaseFile: places.cloudDb,
       databaseUrl: settings.databaseUrl,
       openStore: options.openStore,
-      door,
+      listener,
       openLink: (parts) =>
         openDialIns(parts, {
-          address: settings.replicaUrl ?? addressOf(host, door.port),
+          address: settings.replicaUrl ?? addressOf(host, listener.port),
           internalToken: folder.internalToken,
           masterKey: folder.masterKey,
           clock,
@@ -85,7 +85,7 @@ export function startHeadless(options: HeadlessOptions): Promise<Headless> {
     });
     closing.add('cloud', () => cloud.close());
     closing.add('announcement', () => log.info('Gantry is stopping.'));
-    const listens = `${host.includes(':') ? `[${host}]` : host}:${door.port}`;
+    const listens = `${host.includes(':') ? `[${host}]` : host}:${listener.port}`;
     folder.announce(cloud.origin, listens);
     log.info('Gantry started.', { origin: cloud.origin, listens });
     return {

@@ -3,7 +3,7 @@
  * that these change together.
  */
 
-import type { HomeDoor } from '../cloud-api/home/index.ts';
+import type { HomeConnection } from '../cloud-api/home/index.ts';
 import type { DoctorCheck } from '../contracts/common/doctor-check.ts';
 import { skewWords } from '../contracts/link/knows.ts';
 import type { Clock } from '../kit/clock/clock.ts';
@@ -36,7 +36,7 @@ export interface HomeLink {
   /** The person of the pairing, only over the link. */
   readonly paired: Authenticator;
   /** How the server of the same process goes home. */
-  readonly door: HomeDoor;
+  readonly connection: HomeConnection;
   /** What peers check tickets with. */
   readonly tickets: {
     current(): {
@@ -133,7 +133,7 @@ export function createHomeLink(deps: {
     home,
     pairing,
     routes: localPairingRoutes(pairing),
-    door: {
+    connection: {
       current() {
         const now = pairedOf(home.current());
         if (now === null) return null;

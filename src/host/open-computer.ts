@@ -3,7 +3,7 @@ import type { Clock } from '../kit/clock/clock.ts';
 import type { DispatcherOptions } from '../kit/http/dispatcher.ts';
 import { type DataFolder, openDataFolder } from './data-folder.ts';
 import { lastWorkspace } from './last-workspace.ts';
-import { checkRoomForStreams, mostOpenFiles } from './open-files.ts';
+import { checkRoomForStreams, maxOpenFiles } from './open-files.ts';
 import { type Opened, openProgram } from './opening.ts';
 import { createRuntime, type Runtime, type RuntimeOptions } from './runtime.ts';
 import type { Settings } from './settings.ts';
@@ -56,7 +56,7 @@ export function openComputer<Started>(
     secrets: ({ ownerToken }: DataFolder) => [ownerToken, env.GANTRY_TELNYX_API_KEY ?? ''],
   };
   const limits = { eventStreams: settings.eventStreams.value };
-  if (settings.eventStreams.source !== 'default') checkRoomForStreams(limits.eventStreams, mostOpenFiles());
+  if (settings.eventStreams.source !== 'default') checkRoomForStreams(limits.eventStreams, maxOpenFiles());
   return openProgram(program, openDataFolder, logged, async (opened) => {
     const { places, closing, ...rest } = opened;
     let stopBots = false;

@@ -8,7 +8,7 @@ import { AppError } from '../contracts/common/errors.ts';
 const otherFiles = 500;
 
 /** The most files of this program; null where the system names no limit. */
-export function mostOpenFiles(): number | null {
+export function maxOpenFiles(): number | null {
   if (process.platform === 'win32' || process.report === undefined) return null;
   // Else it looks up the name of every connection's other end.
   Object.assign(process.report, { excludeNetwork: true });

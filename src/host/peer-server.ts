@@ -9,7 +9,7 @@ import { createDispatcher, type DispatcherOptions } from '../kit/http/dispatcher
 import { closeServer, createHttpServer } from '../kit/http/server.ts';
 import type { BoundRoute } from '../kit/http/types.ts';
 import { createTicketAuthenticator, type TicketFacts } from '../runtime-server/peers/index.ts';
-import { type OpenDoor, openPort } from './doors.ts';
+import { type OpenListener, openPort } from './listeners.ts';
 
 /** What the peer server needs to know of the pairing of this computer. */
 export interface PeerPairing {
@@ -52,11 +52,11 @@ export function createPeerServer(
     shape: 'factory' as const,
     authenticators: [createTicketAuthenticator({ clock: options.clock, pairing: () => pairing.current() })],
   };
-  const behindPort = createDispatcher({ ...shared, door: { kind: 'tcp', origins: 'none' } });
-  const behindLink = createDispatcher({ ...shared, door: { kind: 'socket' } });
+  const behindPort = createDispatcher({ ...shared, listener: { kind: 'tcp', origins: 'none' } });
+  const behindLink = createDispatcher({ ...shared, listener: { kind: 'socket' } });
   const linked = createHttpServer((request, response) => void behindLink.handle(request, response));
   const connections = new Set<Duplex>();
-  let door: OpenDoor | null = null;
+  let bound: OpenListener | null = null;
   let problem: string | null = null;
   let served: TicketFacts | null = null;
   let cancelTry = () => {};
@@ -69,8 +69,8 @@ export function createPeerServer(
     behindLink.close(reason);
   };
   const shut = async () => {
-    const open = door;
-    door = null;
+    const open = bound;
+    bound = null;
     await open?.close();
   };
   const follow = async () => {
@@ -85,13 +85,13 @@ export function createPeerServer(
     if (now === null) {
       problem = null;
       await shut();
-    } else if (door === null) await listen();
+    } else if (bound === null) await listen();
   };
   const listen = async () => {
     try {
       const opened = await openPort(options.port, '--peer-port');
       opened.serve((request, response) => void behindPort.handle(request, response));
-      door = opened;
+      bound = opened;
       problem = null;
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
@@ -110,7 +110,7 @@ export function createPeerServer(
 
   return {
     get port() {
-      return door?.port ?? null;
+      return bound?.port ?? null;
     },
     get problem() {
       return problem;

@@ -33,7 +33,7 @@ const names = {
   webhookUrl: 'GANTRY_TELNYX_WEBHOOK_URL',
 } as const;
 
-const usualUrl = 'https://api.telnyx.com/v2';
+const defaultUrl = 'https://api.telnyx.com/v2';
 const keyBytes = 32;
 const loopback = /^(localhost|127(?:\.\d+){3}|\[::1\])$/;
 
@@ -64,7 +64,7 @@ export function readPhoneSettings(env: Readonly<Record<string, string | undefine
     apiKey: need('apiKey'),
     publicKey,
     connectionId: need('connectionId'),
-    url: addressIn('url', given('url') ?? usualUrl),
+    url: addressIn('url', given('url') ?? defaultUrl),
     webhookUrl: given('webhookUrl') === null ? null : addressIn('webhookUrl', given('webhookUrl') ?? ''),
     ...limits,
   };

@@ -58,7 +58,10 @@ export async function composePhone(
     },
     openLanes: ({ name, ...how }) =>
       createSharedLanes({
-        ...{ store, clock, name: `phone ${name}`, ...how },
+        store,
+        clock,
+        name: `phone ${name}`,
+        ...how,
         onFault: (fault) => log.error('A phone event could not be delivered.', { fault: String(fault) }),
       }),
   });

@@ -23,7 +23,7 @@ const names = {
 /** Bytes of the two keys of P-256. */
 const keyBytes = { publicKey: 65, privateKey: 32 } as const;
 
-export const usualPushSettings: PushSettings = { vapid: null, subject: null, allow: [] };
+export const defaultPushSettings: PushSettings = { vapid: null, subject: null, allow: [] };
 
 /** Throws `usage`, naming the variable. A private key is never shown. */
 export function readPushSettings(env: Readonly<Record<string, string | undefined>>): PushSettings {

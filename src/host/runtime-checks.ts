@@ -39,7 +39,7 @@ export function paneHostChecks(panes: Pick<PaneEngine, 'engine' | 'host' | 'list
 }
 
 /** Where other computers come in, while there are any. */
-export function peerDoor(peers: PeerServer | null): DoctorCheck[] {
+export function peerPortCheck(peers: PeerServer | null): DoctorCheck[] {
   if (peers === null || (peers.port === null && peers.problem === null)) return [];
   const common = { name: 'Peer port', group: 'port', version: null } as const;
   if (peers.problem === null) {

@@ -13,7 +13,7 @@ import { createSchemaChecker } from '../kit/schemas/checker.ts';
 import { createSealer } from '../kit/secrets/sealer.ts';
 import { newWebhookSecret } from '../kit/signing/webhook.ts';
 import type { Store } from '../kit/store/store.ts';
-import type { ApprovalDesk } from '../runtime-server/approvals/index.ts';
+import type { Approvals } from '../runtime-server/approvals/index.ts';
 import type { SignInPort } from '../runtime-server/connectors/attached.ts';
 import { createAutomation } from '../runtime-server/connectors/automation/index.ts';
 import { createConnectors } from '../runtime-server/connectors/index.ts';
@@ -34,7 +34,7 @@ interface RuntimeConnectorsDeps {
   readonly log: Log;
   readonly folder: DataFolder;
   readonly homeLink: HomeLink;
-  readonly desk: ApprovalDesk;
+  readonly approvals: Approvals;
   readonly outbox: Outbox;
   readonly factory: Factory;
   readonly closing: Closing;
@@ -62,7 +62,7 @@ export function createRuntimeConnectors(deps: RuntimeConnectorsDeps): RuntimeCon
     ids,
     log,
     schemas,
-    desk: deps.desk,
+    approvals: deps.approvals,
     subscriptions: () => subscriptions.lookup,
     connector: (id) => connectors.servers.find(id) !== null,
   });

@@ -9,8 +9,8 @@ import type { Ids } from '../kit/ids/ids.ts';
 import type { Log } from '../kit/log/log.ts';
 import { programCommand } from '../kit/process/programs.ts';
 import type { Store } from '../kit/store/store.ts';
-import type { ApprovalDesk } from '../runtime-server/approvals/index.ts';
-import { createDeskQuestions, createHands, type Hands } from '../runtime-server/computer-use/index.ts';
+import type { Approvals } from '../runtime-server/approvals/index.ts';
+import { createApprovalQuestions, createHands, type Hands } from '../runtime-server/computer-use/index.ts';
 import { isLiving } from '../runtime-server/computer-use/runs/index.ts';
 import type { Policy } from '../runtime-server/policy/index.ts';
 import type { Closing } from './closing.ts';
@@ -18,7 +18,7 @@ import type { Closing } from './closing.ts';
 export function createRuntimeHands(deps: {
   readonly store: Store;
   readonly policy: Policy;
-  readonly approvals: ApprovalDesk;
+  readonly approvals: Approvals;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
@@ -36,7 +36,7 @@ export function createRuntimeHands(deps: {
 }): Hands {
   const hands = createHands({
     ...deps,
-    questions: createDeskQuestions(deps.approvals),
+    questions: createApprovalQuestions(deps.approvals),
     timers: systemTimers,
     command: programCommand('executor'),
     folder: join(deps.home, 'computer-use'),

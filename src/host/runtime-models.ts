@@ -7,8 +7,8 @@ import { createSealer } from '../kit/secrets/sealer.ts';
 import type { Store } from '../kit/store/store.ts';
 import {
   type ComputerUseSettings,
-  createKeptModels,
   createModels,
+  createStoredModels,
   type ModelSettings,
   type Models,
   type ModelsDeps,
@@ -28,7 +28,7 @@ export async function createRuntimeModels(deps: {
 }): Promise<{ models: Models; modelRoutes: readonly BoundRoute[] }> {
   const { store, ledger, masterKey, clock, env, models: settings, computerUse, log, spent } = deps;
   const sealer = createSealer({ masterKey, purpose: 'models' });
-  const kept = await createKeptModels({ store, ledger, sealer, clock, env, endpoints: settings?.endpoints, log });
+  const kept = await createStoredModels({ store, ledger, sealer, clock, env, endpoints: settings?.endpoints, log });
   const models = createModels({
     settings: { ...settings, endpoints: kept.endpoints },
     computerUse,

@@ -32,11 +32,15 @@ export function createRuntimePhone({
     log,
     openLanes: (worker) =>
       createLanes({
-        ...{ store, clock, name: 'texts', ...worker, backoffMs },
+        store,
+        clock,
+        name: 'texts',
+        ...worker,
+        backoffMs,
         onFault: (fault) => log.error('A text could not be forwarded.', { fault: String(fault) }),
       }),
     call: (request) => homeLink.home.call(request),
-    doors: () => factory().channels,
+    channels: () => factory().channels,
   });
   closing.add('texts', () => phone.close());
   homeLink.onHome(() => phone.wake());

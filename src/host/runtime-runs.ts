@@ -29,14 +29,21 @@ export function createRuntimeRuns(deps: {
 }): Pick<ComputerUse, 'routes' | 'owners' | 'start'> {
   const { store, models, clock, ids, log } = deps;
   const runs = createComputerUse({
-    ...{ store, clock, ids, log, gate: deps.hands.gate, timers: systemTimers },
+    store,
+    clock,
+    ids,
+    log,
+    gate: deps.hands.gate,
+    timers: systemTimers,
     planner: createPlanner({ models, platform: process.platform }),
     spent: models.record,
     folder: join(deps.home, 'computer-use'),
   });
   deps.closing.add('computer-use runs', () => runs.close());
   const daily = createDaily({
-    ...{ store: shareStore(store), clock, timers: systemTimers },
+    store: shareStore(store),
+    clock,
+    timers: systemTimers,
     areas: [runs],
     onFault: (fault) => log.warn('Expired records could not be removed.', { fault: String(fault) }),
   });

@@ -14,7 +14,7 @@ import { createOAuthClient, type OAuthClient } from '../kit/oauth/oauth-client.t
 import { programCommand } from '../kit/process/programs.ts';
 import { createSealer } from '../kit/secrets/sealer.ts';
 import type { Store } from '../kit/store/store.ts';
-import type { ApprovalDesk } from '../runtime-server/approvals/index.ts';
+import type { Approvals } from '../runtime-server/approvals/index.ts';
 import type { Policy } from '../runtime-server/policy/index.ts';
 import { createConverter } from '../runtime-server/tool-server/documents/index.ts';
 import { createToolServer, type ToolServer } from '../runtime-server/tool-server/index.ts';
@@ -43,7 +43,7 @@ export function createRuntimeTools(deps: {
   readonly store: Store;
   readonly ledger: Ledger;
   readonly policy: Policy;
-  readonly approvals: ApprovalDesk;
+  readonly approvals: Approvals;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
@@ -142,9 +142,9 @@ export function createRuntimeTools(deps: {
 /** `origins`: where `computerId` is reached; the names of the loopback address are one. Another computer may be named in the query. */
 export function isOwnToolServer(url: URL, computerId: string, origins: readonly string[]): boolean {
   const near = new Set(['localhost', '127.0.0.1', '[::1]']);
-  const doorOf = ({ protocol, hostname, port }: URL) =>
+  const addressOf = ({ protocol, hostname, port }: URL) =>
     `${protocol}//${near.has(hostname) ? 'here' : hostname}:${port}`;
-  const ours = origins.flatMap((origin) => (URL.canParse(origin) ? [doorOf(new URL(origin))] : []));
-  if (!/^\/mcp\/server\/?$/.test(url.pathname) || !ours.includes(doorOf(url))) return false;
+  const ours = origins.flatMap((origin) => (URL.canParse(origin) ? [addressOf(new URL(origin))] : []));
+  if (!/^\/mcp\/server\/?$/.test(url.pathname) || !ours.includes(addressOf(url))) return false;
   return (url.searchParams.get('computer') ?? computerId) === computerId;
 }

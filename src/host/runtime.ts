@@ -37,7 +37,7 @@ import { createWorkspaceTrust } from '../runtime-server/trust/index.ts';
 import { readSteps } from '../runtime-server/workflows/template/read.ts';
 import { type Closing, createClosing } from './closing.ts';
 import type { DataFolder } from './data-folder.ts';
-import { type EngineServer, openEngineDoors, stopReason } from './engine-server.ts';
+import { type EngineServer, openEngineListeners, stopReason } from './engine-server.ts';
 import { createFactory } from './factory/create-factory.ts';
 import { harnessProcesses } from './harness-processes.ts';
 import { createHomeLink, type HomeLink } from './home-link.ts';
@@ -50,7 +50,7 @@ import {
   databaseCheck,
   handsChecks,
   paneHostChecks,
-  peerDoor,
+  peerPortCheck,
   policyCheck,
   sandboxCheck,
   trustCheck,
@@ -102,7 +102,7 @@ export interface Runtime {
   /** How an embedded cloud API reaches this runtime. Its credential is new at each start and only in memory. */
   readonly link: Link;
   /** Which cloud is home now, the pairing with it and the link to it. */
-  readonly homeLink: Pick<HomeLink, 'home' | 'pairing' | 'door' | 'routes' | 'rest'>;
+  readonly homeLink: Pick<HomeLink, 'home' | 'pairing' | 'connection' | 'routes' | 'rest'>;
   /** Questions that wait for their person, as this computer holds them. */
   questions(): Promise<readonly { readonly id: string; readonly title: string }[]>;
   /** Signs between this computer and the cloud of the same process, in both directions. */
@@ -143,7 +143,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
 async function compose(options: RuntimeOptions, closing: Closing): Promise<Runtime> {
   const { folder, clock, ids, log, env } = options;
   const { places, ownerToken, computer } = folder;
-  const doors = await openEngineDoors(places, options.port, closing);
+  const listeners = await openEngineListeners(places, options.port, closing);
   const workspace = await options.workspace();
   const store = await openStore({
     file: places.runtimeDb,
@@ -170,12 +170,12 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     store,
     deviceToken,
     embedded: options.homeCloud,
-    waiting: () => approvals.desk.live(),
+    waiting: () => held.approvals.live(),
     clock,
     ids,
     log,
   });
-  const approvals = createHeldApprovals({
+  const held = createHeldApprovals({
     store,
     ledger,
     clock,
@@ -190,7 +190,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     call: (request) => homeLink.home.call(request),
     botName: (agentId) => factory.nameOf(agentId),
   });
-  closing.add('approvals', () => approvals.desk.close());
+  closing.add('approvals', () => held.approvals.close());
   const outbox = createOutbox({
     clock,
     log,
@@ -203,12 +203,12 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
   // What is asked now is answered in the home cloud of now; the one before may never be reached again.
   homeLink.onHome(() => {
     outbox.wake();
-    approvals.wake();
-    approvals.desk.reportAgain().catch((fault) => log.error('Waiting approvals could not be sent home.', { fault }));
+    held.wake();
+    held.approvals.reportAgain().catch((fault) => log.error('Waiting approvals could not be sent home.', { fault }));
   });
   homeLink.onLinked(() => {
     outbox.wake();
-    approvals.wake();
+    held.wake();
   });
   closing.add('pairing', () => homeLink.close());
   const phone = createRuntimePhone({ store, clock, log, homeLink, factory: () => factory, closing });
@@ -234,7 +234,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     panes,
     clock,
     memory: await createBotMemory(store, log),
-    desk: approvals.desk,
+    approvals: held.approvals,
     policy,
     trust,
     processes: harnessProcesses,
@@ -245,7 +245,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     store,
     ledger,
     policy,
-    approvals: approvals.desk,
+    approvals: held.approvals,
     clock,
     ids,
     log,
@@ -255,13 +255,13 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     home: places.home,
     workspace: workspace.path,
     webOrigin,
-    port: doors.port,
+    port: listeners.port,
     closing,
   });
   const hands = createRuntimeHands({
     store,
     policy,
-    approvals: approvals.desk,
+    approvals: held.approvals,
     clock,
     ids,
     log,
@@ -271,7 +271,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     home: places.home,
     webOrigin,
     ownPorts: () =>
-      [doors.port, peers?.port ?? null, options.homeCloud()?.port ?? null].filter((port) => port !== null),
+      [listeners.port, peers?.port ?? null, options.homeCloud()?.port ?? null].filter((port) => port !== null),
     closing,
   });
   const base = { store, ledger, clock, env, log, masterKey: folder.masterKey };
@@ -311,7 +311,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     policy,
     trust,
     channelOut: phone.out,
-    desk: approvals.desk,
+    approvals: held.approvals,
     sandbox: tools.sandbox,
     hosted: {
       models,
@@ -331,7 +331,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
       ...handsChecks(env),
       computerModelCheck(models),
       ...homeLink.checks(),
-      ...peerDoor(peers),
+      ...peerPortCheck(peers),
       ...((await options.hostChecks?.()) ?? []),
     ],
   });
@@ -346,7 +346,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     log,
     folder,
     homeLink,
-    desk: approvals.desk,
+    approvals: held.approvals,
     outbox,
     factory,
     closing,
@@ -356,15 +356,15 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
   const linkToken = newToken();
   let serving: EngineServer | null = null;
   return {
-    port: doors.port,
-    url: doors.url,
+    port: listeners.port,
+    url: listeners.url,
     workspace,
     get notices() {
       return [...store.notices, ...cutShort, ...(trustNote === null ? [] : [trustNote])];
     },
     waiting: () => ({ files: trust.waiting(), hash: trust.show().hash }),
     homeLink,
-    questions: () => approvals.desk.live(),
+    questions: () => held.approvals.live(),
     device: { computerId: computer.id, userId: localUserId, token: deviceToken },
     link: createLocalLink({
       computerId: computer.id,
@@ -378,7 +378,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
       begun();
       await homeLink.load();
       // Comes before the askers: questions that nobody can ask again end first.
-      await approvals.desk.start();
+      await held.approvals.start();
       await outbox.start();
       // Before anything reads the folder, and before a yes to all that waits in it.
       for (const note of await tools.sandbox.recover()) {
@@ -393,10 +393,10 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
       await factory.start();
       await connectors.start();
       await phone.start();
-      serving = doors.serve({
+      serving = listeners.serve({
         routes: [
           ...factory.routes,
-          ...approvals.routes,
+          ...held.routes,
           ...homeLink.routes,
           ...tools.routes(factory),
           ...hands.routes,

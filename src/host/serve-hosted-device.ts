@@ -15,10 +15,10 @@ import { openStore } from '../kit/store/open-store.ts';
 import { createHands } from '../runtime-server/computer-use/create-hands.ts';
 import { handsMigrations } from '../runtime-server/computer-use/migrations.ts';
 import { createOwnQuestions } from '../runtime-server/computer-use/own-questions.ts';
-import { usualSession } from '../runtime-server/computer-use/read-call.ts';
+import { defaultSession } from '../runtime-server/computer-use/read-call.ts';
 import { createPolicy } from '../runtime-server/policy/index.ts';
 import { nothingAgreed } from '../runtime-server/trust/trust.ts';
-import { openSocket } from './doors.ts';
+import { openSocket } from './listeners.ts';
 
 export interface HostedDevice {
   readonly computer: string;
@@ -34,7 +34,7 @@ export async function serveHostedDevice({ computer, token, socket, folder, env }
   const timers = systemTimers;
   const ids = createIds(clock);
   const log = createLog({ folder: join(folder, 'logs'), name: 'device', clock, known: () => [token] });
-  const [door, store] = await Promise.all([
+  const [listener, store] = await Promise.all([
     openSocket(socket),
     openStore({
       file: join(folder, 'device.db'),
@@ -71,7 +71,7 @@ export async function serveHostedDevice({ computer, token, socket, folder, env }
     return { body: { state: await questions.answer(params.approvalId, { state, by: body.by }) } };
   });
   const dispatcher = createDispatcher({
-    door: { kind: 'socket' },
+    listener: { kind: 'socket' },
     routes: [...hands.routes, answer],
     owners: {},
     authenticators: [createLinkAuthenticator(token)],
@@ -79,9 +79,9 @@ export async function serveHostedDevice({ computer, token, socket, folder, env }
     log,
     shape: 'computers',
   });
-  door.serve((request, response) => void dispatcher.handle(request, response));
+  listener.serve((request, response) => void dispatcher.handle(request, response));
   // Its browser is on the display from the beginning; where it cannot be opened, the call that needs it says why.
   hands.gate.sessions
-    .open(usualSession, { headless: false, trace: false })
+    .open(defaultSession, { headless: false, trace: false })
     .catch((fault: unknown) => log.warn('The browser could not be opened yet.', { fault }));
 }

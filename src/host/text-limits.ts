@@ -8,23 +8,23 @@ const names = {
   solePerDay: 'GANTRY_SOLE_PROPRIETOR_TEXTS_PER_DAY',
   solePerMinute: 'GANTRY_SOLE_PROPRIETOR_TEXTS_PER_MINUTE',
 } as const;
-const most = 1_000_000;
+const max = 1_000_000;
 
 /** A variable that is not set keeps its default. Throws `usage`, naming the variable, on a bad value. */
 export function readTextLimits(env: Readonly<Record<string, string | undefined>>): NumberLimits {
-  function given(name: keyof typeof names, usual: number): number {
+  function given(name: keyof typeof names, standard: number): number {
     const value = env[names[name]]?.trim() ?? '';
-    if (value === '') return usual;
-    if (/^[1-9]\d*$/.test(value) && Number(value) <= most) return Number(value);
+    if (value === '') return standard;
+    if (/^[1-9]\d*$/.test(value) && Number(value) <= max) return Number(value);
     const fact = `${names[name]} cannot be ${JSON.stringify(value)}.`;
-    throw new AppError('usage', fact, `Give a whole number from 1 to ${most}.`);
+    throw new AppError('usage', fact, `Give a whole number from 1 to ${max}.`);
   }
-  const { usual, soleProprietor } = numberLimits;
+  const { standard, soleProprietor } = numberLimits;
   return {
-    usual: { perDay: given('perDay', usual.perDay), perMinute: usual.perMinute },
+    standard: { perDay: given('perDay', standard.perDay), perMinute: standard.perMinute },
     soleProprietor: {
       perDay: given('solePerDay', soleProprietor.perDay),
-      perMinute: given('solePerMinute', soleProprietor.perMinute ?? most),
+      perMinute: given('solePerMinute', soleProprietor.perMinute ?? max),
     },
   };
 }

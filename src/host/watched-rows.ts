@@ -62,7 +62,11 @@ export function watchRows({
 }): WatchedRows {
   if (store.engine !== 'sqlite') return { start() {}, checks: () => checksumsCheck(store), close: async () => {} };
   const rows = createRowChecks({
-    ...{ store, file, tables, clock, timers: systemTimers },
+    store,
+    file,
+    tables,
+    clock,
+    timers: systemTimers,
     tell: (sentence) => log.error('A database lost data that nobody changed. Restore a backup.', { file, sentence }),
     onFault: (fault) => log.warn('Rows could not be compared with their checksums.', { file, fault: String(fault) }),
   });

@@ -18,7 +18,7 @@ interface Rectangle {
 }
 
 export const smallest = { width: 390, height: 480 } as const;
-const usual = { width: 1440, height: 900 } as const;
+const defaultSize = { width: 1440, height: 900 } as const;
 /** Of its top edge, which is what a person moves it by. */
 const visible = { width: 120, height: 40 } as const;
 /** Another window stands a little lower and to the right of the last one. */
@@ -36,8 +36,8 @@ export function placeWindow(
   const wanted = last === undefined ? left : { ...last, x: last.x + step, y: last.y + step };
   const display = wanted === null ? undefined : displays.find((one) => shows(one, wanted));
   if (wanted === null || display === undefined) {
-    const size = left ?? usual;
-    const room = displays[0] ?? usual;
+    const size = left ?? defaultSize;
+    const room = displays[0] ?? defaultSize;
     return { width: within(size.width, room.width, 'width'), height: within(size.height, room.height, 'height') };
   }
   return {

@@ -30,6 +30,8 @@ export interface Feed {
   rest(asleep: boolean): void;
   /** In words; null: nothing runs. What cannot be asked counts as running. */
   busy(): Promise<string | null>;
+  /** Whether its person chose this repository before. Anybody can write a link that names one. */
+  usedRepository(path: string): Promise<boolean>;
   close(): void;
 }
 
@@ -85,6 +87,15 @@ export function createFeed(deps: FeedDeps): Feed {
       asleep = sleeps;
       if (sleeps) forget();
       else void look();
+    },
+    async usedRepository(path) {
+      try {
+        const { repositories } = await api.quickRunChoices();
+        return repositories.some((one) => one.path === path);
+      } catch (fault) {
+        deps.onFault(fault);
+        return false;
+      }
     },
     async busy() {
       try {

@@ -11,7 +11,7 @@ interface NewsView {
 /** Older ones are history, not news: after a sleep of a day nobody wants a hundred of them. */
 export const freshMs = 10 * 60_000;
 /** More than this at once are shown as one. */
-export const mostAtOnce = 3;
+export const maxConcurrent = 3;
 const remembered = 500;
 
 interface News {
@@ -55,7 +55,7 @@ interface Shown {
 
 /** A few as they are; many as one that leads to the inbox. */
 export function shownAs(rows: readonly Notification[]): readonly Shown[] {
-  if (rows.length <= mostAtOnce) return rows.map(({ title, body, url }) => ({ title, body, url }));
+  if (rows.length <= maxConcurrent) return rows.map(({ title, body, url }) => ({ title, body, url }));
   const names = rows.map(({ title }) => title);
-  return [{ title: `${rows.length} new notifications`, body: names.slice(0, mostAtOnce).join('\n'), url: '/inbox' }];
+  return [{ title: `${rows.length} new notifications`, body: names.slice(0, maxConcurrent).join('\n'), url: '/inbox' }];
 }

@@ -1,7 +1,7 @@
 /** Decides how often a broken page is reloaded before its person is told, and the text they see. Pure except for its own memory. */
 import { plainPage } from '../kit/http/plain-page.ts';
 
-export const revivals = { most: 3, withinMs: 60_000 } as const;
+export const revivals = { max: 3, withinMs: 60_000 } as const;
 
 /** Answers whether the page may be reloaded now. */
 export function createReviving(now: () => number): () => boolean {
@@ -9,7 +9,7 @@ export function createReviving(now: () => number): () => boolean {
   return () => {
     const from = now() - revivals.withinMs;
     tries = tries.filter((at) => at > from);
-    if (tries.length >= revivals.most) return false;
+    if (tries.length >= revivals.max) return false;
     tries.push(now());
     return true;
   };
@@ -40,7 +40,7 @@ export function pageGone(reason: string, logs: string): Fault {
         : `Its process ended (${reason})`;
   return {
     title: 'This window stopped',
-    fact: `${why}, ${revivals.most} times within a minute. Your bots and their panes keep running; nothing is lost.`,
+    fact: `${why}, ${revivals.max} times within a minute. Your bots and their panes keep running; nothing is lost.`,
     action: `See the log: \`${logs}\`.`,
   };
 }

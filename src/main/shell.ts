@@ -8,11 +8,11 @@ import { desktopChannels } from '../contracts/desktop/channel-names.ts';
 import type { DesktopChange, DesktopState, desktopActs, UpdateState } from '../contracts/desktop/channels.ts';
 import type { DesktopGantry } from '../host/desktop.ts';
 import type { Log } from '../kit/log/log.ts';
-import { linkIn, readDeepLink } from './deep-links.ts';
+import { linkIn, newRunPage, readDeepLink, readNewRun } from './deep-links.ts';
+import { openDesktopState } from './desktop-state.ts';
 import { type Counts, createFeed, type Feed } from './feed.ts';
 import { guardPages, guardPermissions } from './guards.ts';
 import { answerPage } from './ipc.ts';
-import { openKept } from './kept.ts';
 import { canOpenAtLogin, type LoginItemDeps, quietly, setOpenAtLogin } from './login-item.ts';
 import { appMenu, type MenuActs, trayMenu, trayWords } from './menus.ts';
 import { sessionCookie } from './navigation.ts';
@@ -63,7 +63,7 @@ export function runShell(deps: ShellDeps): RunningShell | null {
     return null;
   }
   const warn = (message: string, facts: Readonly<Record<string, unknown>> = {}) => log.warn(message, facts);
-  const kept = openKept(join(deps.profile, 'desktop.json'), (fault) =>
+  const kept = openDesktopState(join(deps.profile, 'desktop.json'), (fault) =>
     warn('The choices of the desktop program cannot be kept.', { fault: String(fault) }),
   );
   const loginItem: LoginItemDeps = { ...deps, app };
@@ -138,6 +138,12 @@ export function runShell(deps: ShellDeps): RunningShell | null {
   function follow(link: string | null): void {
     if (opening !== null) {
       waitingLink = link ?? waitingLink;
+      return;
+    }
+    const newRun = link === null ? null : readNewRun(link);
+    if (newRun !== null) {
+      const known = newRun.repository === null ? undefined : feed?.usedRepository(newRun.repository);
+      void Promise.resolve(known).then((isKnown) => windows.lead(newRunPage(newRun, isKnown === true)));
       return;
     }
     const to = link === null ? null : readDeepLink(link);

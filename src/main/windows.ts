@@ -6,7 +6,7 @@ import type { BrowserWindow } from 'electron';
 import { desktopChannels } from '../contracts/desktop/channel-names.ts';
 import type { Destination, Saying } from '../contracts/desktop/channels.ts';
 import { placeWindow } from './bounds.ts';
-import type { KeptStore } from './kept.ts';
+import type { DesktopState } from './desktop-state.ts';
 import { windowOptions } from './navigation.ts';
 import type { ElectronParts } from './parts.ts';
 import { againAddress, createReviving, type Fault, faultPage, pageGone } from './reviving.ts';
@@ -17,7 +17,7 @@ export const unresponsiveMs = 10_000;
 interface WindowsDeps {
   readonly parts: Pick<ElectronParts, 'createWindow' | 'screen'>;
   readonly preload: string;
-  readonly kept: Pick<KeptStore, 'bounds' | 'stood'>;
+  readonly kept: Pick<DesktopState, 'bounds' | 'stood'>;
   readonly logs: string;
   readonly now: () => number;
   readonly after: (ms: number, task: () => void) => () => void;

@@ -9,8 +9,8 @@ import { createApi } from './base/data/api.ts';
 import { createBrowserPush } from './base/data/browser-push.ts';
 import { createConnections } from './base/data/connections.ts';
 import { createDesktop } from './base/data/desktop.ts';
+import { createDrafts } from './base/data/drafts.ts';
 import type { EarlyEvents } from './base/data/early-events.ts';
-import { createKeptTexts } from './base/data/kept-texts.ts';
 import { createLastKnown } from './base/data/last-known.ts';
 import { createOnce } from './base/data/once.ts';
 import { createSentTexts } from './base/data/sent-texts.ts';
@@ -18,6 +18,7 @@ import { createSettingsStore } from './base/data/settings.ts';
 import { createStreamSlots, eventSlots, screenSlots } from './base/data/stream-slots.ts';
 import { createPaneRequests } from './base/pane-requests.ts';
 import { type Services, ServicesProvider } from './base/services.tsx';
+import { createUndoStore } from './base/undo-store.ts';
 import { NowProvider } from './ui/now.tsx';
 
 const queryClient = new QueryClient({
@@ -54,11 +55,14 @@ const services: Omit<Services, 'earlyEvents'> = {
   settings: createSettingsStore(localStorage),
   slots: createStreamSlots(navigator.locks, screenSlots),
   sentTexts: createSentTexts(sessionStorage),
-  keptTexts: createKeptTexts(sessionStorage),
+  drafts: createDrafts(sessionStorage),
   paneRequests: createPaneRequests(),
   actions: createActionStore(),
+  undo: createUndoStore(),
 };
 services.events.start();
+// Also of a page that is put away for good without being closed, as on a phone.
+window.addEventListener('pagehide', () => services.lastKnown.save());
 const router = createAppRouter();
 
 export function Page({ earlyEvents }: { earlyEvents: EarlyEvents }) {

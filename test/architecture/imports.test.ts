@@ -1,10 +1,11 @@
-/** The tree keeps to its own architecture: imports, homes of packages, time as an argument, sizes, exports. */
+/** The tree keeps to its own architecture: imports, homes of packages, time as an argument, exports. */
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import {
   circlesOf,
+  exportedInVain,
   folderRules,
   importsOf,
   insideOf,
@@ -57,12 +58,22 @@ test('the parts of a factory are made in the order in which they need each other
   expect(composition.flatMap(usedBeforeMade)).toEqual([]);
 });
 
+test('what only its own file uses is not exported', () => {
+  const importers = trackedFiles().filter((path) => /^(?!src\/|tools\/).*\.(?:tsx?|mjs|md)$/.test(path));
+  const files = [...sources, ...importers.map((path) => ({ path, text: readTracked(path) }))];
+  expect(importers.length).toBeGreaterThan(50);
+  expect(exportedInVain(files)).toEqual([]);
+});
+
 test('no tracked file names the place where it was made', () => {
-  const tracked = execFileSync('git', ['ls-files', '-z'], { cwd: root, encoding: 'utf8' }).split('\0').filter(Boolean);
-  const text = tracked.filter((path) => !/\.(png|ico|icns|woff2|cast|gif)$/.test(path));
+  const text = trackedFiles().filter((path) => !/\.(png|ico|icns|woff2|cast|gif)$/.test(path));
   const named = text.filter((path) => namesWorkplace(readTracked(path)));
   expect(named).toEqual([]);
 });
+
+function trackedFiles(): string[] {
+  return execFileSync('git', ['ls-files', '-z'], { cwd: root, encoding: 'utf8' }).split('\0').filter(Boolean);
+}
 
 function readTracked(path: string): string {
   try {
@@ -190,6 +201,26 @@ test('a circle is found over any number of files, of types as of values, and one
     file('src/g.ts', './g.ts'),
   ];
   expect(circlesOf(files)).toEqual([['src/a.ts', 'src/b/c.ts', 'src/b/d.ts'], ['src/g.ts']]);
+});
+
+test('an export is in vain if nothing imports it by its name, unless its file is loaded whole or offered to others', () => {
+  const files = [
+    {
+      path: 'src/kit/a.ts',
+      text: 'export const used = 1;\nexport interface Own {}\nexport async function* flows() {}',
+    },
+    {
+      path: 'src/kit/b.ts',
+      text: "import { type Own as Its, used } from './a.ts';\nexport { used as passed } from './a.ts';",
+    },
+    { path: 'src/kit/c.ts', text: "export type Kind = 'c';" },
+    { path: 'src/contracts/d.ts', text: 'export const promised = 1;' },
+    { path: 'test/e.test.ts', text: "const c = await import('../src/kit/c.ts');\nexport const support = 1;" },
+  ];
+  expect(exportedInVain(files)).toEqual([
+    'src/kit/a.ts: nothing imports flows',
+    'src/kit/b.ts: nothing imports passed',
+  ]);
 });
 
 test('a part that is reached before it is made is named, and one in order, or a property of its name, is not', () => {

@@ -90,7 +90,7 @@ function runtimeRooms(): Record<string, readonly string[]> {
     // Bots: how a program is driven, which bots exist, what they use, how they are reached, where else they run.
     ...['harness', 'agents', 'usage', 'messaging', 'hosted-bots', 'peers'],
     // What they work on together, and the read models over all of it.
-    ...['workflows', 'work-engine', 'reading'],
+    ...['workflows', 'quick-runs', 'work-engine', 'reading'],
   ];
   return Object.fromEntries(order.map((room, index) => [room, order.slice(0, index)]));
 }
@@ -103,6 +103,7 @@ function rendererRooms(): Record<string, readonly string[]> {
   const below = ['ui', 'base/data', 'base'];
   const areas: Readonly<Record<string, readonly string[]>> = {
     computers: [],
+    docs: [],
     floor: [],
     inbox: [],
     ledger: [],
@@ -254,6 +255,49 @@ export function usedBeforeMade(file: SourceFile): string[] {
       return names.filter(isUsed).map((one) => `${file.path}: ${one} is used before it is made`);
     }),
   );
+}
+
+/**
+ * Folders whose exports need no importer: what Gantry promises is written down whole, and the client is what programs of others import.
+ */
+const offered = ['src/contracts/', 'src/client/'];
+
+/** Names that a file of `src/` or `tools/` exports and no other file imports. Whoever loads a whole file (`import *`, `import()`) uses all of it. */
+export function exportedInVain(files: readonly SourceFile[]): string[] {
+  const taken = new Set<string>();
+  const whole = new Set<string>();
+  for (const { path, text } of files) {
+    const code = withoutComments(text);
+    const target = (specifier: string) => normalize(`${dirname(path)}/${specifier}`);
+    for (const [, names = '', from = ''] of code.matchAll(
+      /\b(?:im|ex)port\s[^{;'"]*\{([^}]*)\}\s*from\s*['"](\.[^'"]+)/g,
+    )) {
+      for (const name of names.split(',')) {
+        taken.add(
+          `${target(from)} ${name
+            .trim()
+            .replace(/^type\s+/, '')
+            .replace(/\s+as\s.*$/, '')}`,
+        );
+      }
+    }
+    const loads = /(?:\*\s+(?:as\s+\w+\s+)?from\s*|\bimport\s*\(\s*|new URL\(\s*)['"](\.[^'"]+)/g;
+    for (const [, from = ''] of code.matchAll(loads)) whole.add(target(from));
+  }
+  return files
+    .filter(
+      ({ path }) =>
+        /^(?:src|tools)\//.test(path) && !offered.some((folder) => path.startsWith(folder)) && !whole.has(path),
+    )
+    .flatMap(({ path, text }) => {
+      const code = withoutComments(text);
+      const made = /^export (?:(?:abstract|async|declare) )*(?:const|let|function\*?|class|interface|type) (\w+)/gm;
+      const passedOn = [...code.matchAll(/^export\s+(?:type\s+)?\{([^}]*)\}/gm)].flatMap(([, names = '']) =>
+        names.split(',').flatMap((name) => name.trim().split(/\s+/).at(-1) || []),
+      );
+      const names = [...[...code.matchAll(made)].map((match) => match[1] as string), ...passedOn];
+      return names.filter((name) => !taken.has(`${path} ${name}`)).map((name) => `${path}: nothing imports ${name}`);
+    });
 }
 
 /** Good enough for our own formatted sources: no string in them looks like a comment's begin at a line's start. */

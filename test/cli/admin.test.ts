@@ -80,7 +80,9 @@ test('projects, flags, caps and prices', async () => {
 
 test('the pool of hosted computers, and why none is made', async () => {
   expect((await admin('pool')).json()).toMatchObject({
-    ...{ running: 20, idleSeconds: 300, awake: 0 },
+    running: 20,
+    idleSeconds: 300,
+    awake: 0,
     driver: { name: 'local', refused: expect.stringContaining('host.sock') },
   });
   const plan = { running: 3, idleSeconds: 300 };

@@ -1,6 +1,7 @@
 /** What scripts may rely on in the command line: parts and verbs, JSON, dry runs, exit codes. */
 import { expect, test } from 'vitest';
 import { commands, parts } from '../../src/cli/catalogue.ts';
+import { examples, helpGroups } from '../../src/cli/examples.ts';
 import { AppError, errorCodes, exitCode, FactoryError } from '../../src/contracts/common/errors.ts';
 import { agent, run, scratchHome, startEngine } from './support.ts';
 
@@ -50,6 +51,26 @@ test.each(built.map(([verb, part]) => [part === undefined ? verb.name : `${part.
   },
 );
 
+test('every command has an example that is parsed as it stands, and every first word a group', async () => {
+  const all = [
+    ...commands.map((verb) => verb.name),
+    ...parts.flatMap((part) => part.verbs.map((verb) => `${part.name} ${verb.name}`)),
+  ];
+  expect(all.filter((words) => examples[words] === undefined)).toEqual([]);
+  for (const words of all) {
+    const line = (examples[words] ?? '').replace(/^source <\((.*)\)$/, '$1').replace(/ > .*$/, '');
+    const argv = [...line.matchAll(/"([^"]*)"|(\S+)/g)].map((one) => one[1] ?? one[2] ?? '');
+    const from = argv.indexOf('gantry') + 1;
+    expect(argv.slice(from, from + words.split(' ').length).join(' '), line).toBe(words);
+    // A wrong word is complained about before help is given.
+    const help = await run({}, [...argv.slice(from), '--help']);
+    expect(help, line).toMatchObject({ code: 0 });
+    expect(help.out).toContain(examples[words]);
+  }
+  const grouped = helpGroups.flatMap(([, names]) => names);
+  expect([...commands, ...parts].map(({ name }) => name).filter((name) => !grouped.includes(name))).toEqual([]);
+});
+
 test('help as a word is help as an option', async () => {
   expect((await run({}, ['help', 'agents', 'ls'])).out).toBe((await run({}, ['agents', 'ls', '--help'])).out);
   expect((await run({}, ['help'])).out).toBe((await run({}, ['--help'])).out);
@@ -74,7 +95,8 @@ const wrong: [string, string[]][] = [
   ['a number out of range', ['agents', 'capture', 'web', '--lines', '2001']],
   ['a team and --all', ['teams', 'down', 'demo', '--all']],
   ['neither a team nor --all', ['teams', 'down']],
-  ['a shell that there is not', ['completion', 'fish']],
+  ['a shell that there is not', ['completion', 'tcsh']],
+  ['a kind of name that there is not', ['completion', '--names', 'people']],
 ];
 
 test.each(wrong)('%s is usage: exit code 64 and one document', async (_name, argv) => {

@@ -1,12 +1,14 @@
 /** What a bot wrote cannot act on the terminal of whoever reads it, nor pass for a row of Gantry's. All verbs: the figure `cli.escapes`. */
 import { expect, test } from 'vitest';
 import { createOutput } from '../../src/cli/output.ts';
+import { coloured } from '../../src/cli/paint.ts';
 import { facts, table } from '../../src/cli/table.ts';
 import { AppError } from '../../src/contracts/common/errors.ts';
 import { agent, at, run, startEngine } from './support.ts';
 
 const hostile = 'build\u001b]52;c;ZXZpbA==\u0007\u009b31m\u202e\nlease_2  name  deploy  owner';
 
+const plain = (text: string) => coloured(text, false);
 const forgedLines = (text: string) => text.split('\n').filter((line) => line.startsWith('lease_2'));
 
 const lease = {
@@ -84,8 +86,29 @@ test('a note and the id of a failed request are lines of Gantry’s alone', () =
   expect(forgedLines(out)).toEqual([]);
 });
 
+test('with colours a text is made harmless first: only Gantry’s own colours are printed', async () => {
+  const posing = `\u001b[31mred\u001b[0m \uE0F0${'A'.repeat(12)}31\uE0F1 ${hostile}`;
+  const engine = await startEngine({
+    agents: [agent('web', { state: 'needs_you', stateReason: posing })],
+    answers: { listLeases: () => ({ leases: [{ ...lease, key: posing }] }) },
+  });
+  for (const argv of [
+    ['agents', 'ls'],
+    ['agents', 'show', 'web'],
+    ['workspace', 'leases'],
+    ['agents', 'show', posing],
+  ]) {
+    const shown = await run({ ...engine.env, FORCE_COLOR: '1' }, argv);
+    const text = shown.out + shown.err;
+    expect(text, argv.join(' ')).toContain('\u001b[');
+    expect(text).toContain('[31mred');
+    expect(text.replace(/\u001b\[(?:0|1|2|31|32|33|36)m/g, '')).not.toMatch(/(?!\n)\p{Cc}|\u202e/u);
+    expect(forgedLines(text)).toEqual([]);
+  }
+});
+
 test('every cell of a table and every name and value of a fact is one line', () => {
-  expect(table(['a', 'b'], [['x\ny\tz', '\u001b[2J']], 0)).toBe('A        B\nx\\ny\\tz  \uFFFD[2J');
-  expect(facts([['note', 'one\ntwo']])).toBe('note  one\\ntwo');
-  expect(facts([['a\nb', 'c']])).toBe('a\\nb  c');
+  expect(plain(table(['a', 'b'], [['x\ny\tz', '\u001b[2J']], 0))).toBe('A        B\nx\\ny\\tz  \uFFFD[2J');
+  expect(plain(facts([['note', 'one\ntwo']]))).toBe('note  one\\ntwo');
+  expect(plain(facts([['a\nb', 'c']]))).toBe('a\\nb  c');
 });

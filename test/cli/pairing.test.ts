@@ -4,28 +4,28 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type People, type Person, startPeople } from '../cloud-api/identity/support.ts';
-import { computersOf, type Desk, signIn, startDesk } from '../host/paired-support.ts';
+import { computersOf, type Installation, signIn, startInstallation } from '../host/paired-support.ts';
 import { keepUntilEnd } from '../kit/http/support.ts';
 import { compileCache } from '../support/compile-cache.ts';
 import { onEnd, run, scratchHome } from './support.ts';
 
 let people: People;
-let desk: Desk;
+let installation: Installation;
 let ada: Person;
 const stop = keepUntilEnd();
 beforeAll(async () => {
   people = await startPeople();
-  [desk, ada] = await Promise.all([startDesk(), signIn(people)]);
+  [installation, ada] = await Promise.all([startInstallation(), signIn(people)]);
 }, 60_000);
 afterAll(stop);
 
-const gantry = (...argv: string[]) => run({ GANTRY_HOME: desk.home, PATH: process.env.PATH ?? '' }, argv);
+const gantry = (...argv: string[]) => run({ GANTRY_HOME: installation.home, PATH: process.env.PATH ?? '' }, argv);
 const decide = async (code: string, how: 'approve' | 'deny') => person(code, how);
 const person = (code: string, how: string) => ada.call('POST', `/api/v1/pairings/${code}/${how}`);
 async function codeShown(): Promise<string> {
   let shown = '';
   const look = async () => {
-    const { state, userCode = '' } = await desk.pairing();
+    const { state, userCode = '' } = await installation.pairing();
     shown = userCode;
     return [state, userCode];
   };

@@ -359,6 +359,16 @@ test('a signal while Gantry starts ends it in order, and the next start finds no
   expect(await second.exit).toBe(0);
 });
 
+test('gantry stop waits for a Gantry that is still starting, and then ends it', async () => {
+  const { places, workspace } = placesWithTeam();
+  const first = startByPipe(places, ['--workspace', workspace, '--headless']);
+  await expect.poll(() => existsSync(places.holder), { interval: 5 }).toBe(true);
+  expect(existsSync(places.url)).toBe(false);
+  const stopped = await run(environment(places), ['stop']);
+  expect([stopped.code, stopped.err, stopped.out]).toEqual([0, '', 'Gantry has stopped.\n']);
+  expect(await first.exit).toBe(0);
+});
+
 test('npm start that is told to end leaves nothing behind, although its shell does not pass the signal on', async () => {
   const { places, workspace } = placesWithTeam();
   const line = `"${process.execPath}" "${cli}" start ${anyPorts.join(' ')} --headless --workspace "${workspace}" & echo "gantry $!"; wait`;

@@ -4,13 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { runCli } from '../../src/cli/program.ts';
+import { heldApprovalRoutes } from '../../src/contracts/approvals/routes.ts';
 import type { Route } from '../../src/contracts/common/route.ts';
 import type { Agent } from '../../src/contracts/factory/agent.ts';
 import { factoryRoutes } from '../../src/contracts/factory/routes.ts';
 import { serverRoutes } from '../../src/contracts/tool-server/servers.ts';
 import { toolRoutes } from '../../src/contracts/tool-server/tools.ts';
 import { createClosing } from '../../src/host/closing.ts';
-import { openEngineDoors } from '../../src/host/engine-server.ts';
+import { openEngineListeners } from '../../src/host/engine-server.ts';
 import { type Places, placesIn } from '../../src/host/places.ts';
 import {
   createLinkAuthenticator,
@@ -102,9 +103,9 @@ export async function startEngine(
   });
   const closing = createClosing({ limitMs: 2_000, onFault: () => {} });
   onEnd(() => closing.close());
-  const doors = await openEngineDoors(places, 0, closing);
-  doors.serve({
-    routes: [...factoryRoutes, ...toolRoutes, ...serverRoutes].map(bindOne),
+  const listeners = await openEngineListeners(places, 0, closing);
+  listeners.serve({
+    routes: [...factoryRoutes, ...heldApprovalRoutes, ...toolRoutes, ...serverRoutes].map(bindOne),
     owners: ownersOf(factoryRoutes, true),
     authenticators: [createOwnerAuthenticator(token), botAuthenticator(given.botToken)],
     linkAuthenticator: createLinkAuthenticator(newToken()),
@@ -114,7 +115,7 @@ export async function startEngine(
     // Nothing here is asked twice.
     idempotency: { once: (_request, work) => work(null) },
   });
-  return { places, token, seen, url: doors.url, env: { GANTRY_HOME: places.home, PATH: process.env.PATH ?? '' } };
+  return { places, token, seen, url: listeners.url, env: { GANTRY_HOME: places.home, PATH: process.env.PATH ?? '' } };
 }
 
 /** A raw route is given the bytes of its body, and answers JSON. */

@@ -49,8 +49,12 @@ async function atTerminal(engine: TestEngine, lines: readonly string[]) {
   });
   const terminal = { stdin, stdout, stderr } as unknown as Parameters<typeof runCli>[0]['terminal'];
   const code = await runCli({
-    ...{ argv: ['trust'], env: engine.env, cwd: process.cwd() },
-    ...{ terminal, now: () => now, version: '1.2.3' },
+    argv: ['trust'],
+    env: engine.env,
+    cwd: process.cwd(),
+    terminal,
+    now: () => now,
+    version: '1.2.3',
   });
   return { code, out };
 }

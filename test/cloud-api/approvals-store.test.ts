@@ -40,7 +40,12 @@ describe.each(engines)('approvals on $name', ({ place }) => {
     return { ...createApprovalStore(store), effects: [], raw: store };
   }
   const answer = (id: string, surface: string, more: object = {}) => ({
-    ...{ id, userId: 'user_1', decision: 'approve' as const, note: 'fine', surface, now: now + 1 },
+    id,
+    userId: 'user_1',
+    decision: 'approve' as const,
+    note: 'fine',
+    surface,
+    now: now + 1,
     ...more,
   });
   const nothing = () => answered(undefined);

@@ -12,8 +12,16 @@ import { engines, type Place } from '../support/engines.ts';
 const migrations = [...laneMigrations, ...approvalMigrations, ...eventMigrations];
 const owner = { userId: 'user_1', computerId: 'computer_1' };
 const report = (): ApprovalReport => ({
-  ...{ kind: 'tool_call', title: 'Push', summary: 'git push', risk: 'high', source: 'gate', agentId: 'agent_1' },
-  ...{ requestedAt: iso(clock.now()), expiresAt: iso(clock.now() + 60_000), engineId: 'engine_1', ledgerId: '42' },
+  kind: 'tool_call',
+  title: 'Push',
+  summary: 'git push',
+  risk: 'high',
+  source: 'gate',
+  agentId: 'agent_1',
+  requestedAt: iso(clock.now()),
+  expiresAt: iso(clock.now() + 60_000),
+  engineId: 'engine_1',
+  ledgerId: '42',
 });
 
 async function replica(place: Place, listen = true) {

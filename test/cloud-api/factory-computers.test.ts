@@ -84,7 +84,7 @@ async function startEngine(
   });
   const input = bind(contract.agentInput, () => ({ body: { ok: true as const } }));
   const dispatcher = createDispatcher({
-    door: { kind: 'socket' },
+    listener: { kind: 'socket' },
     authenticators: [createPairedLinkAuthenticator({ tokens, user: () => user })],
     routes: [list, input, ...more],
     owners: { agent: () => true },

@@ -68,6 +68,7 @@ const said: Readonly<Record<string, Values>> = {
   lane_item: { sending: '0', interrupted: '0', body: `'{}'` },
   notification: { outcome: `'sent'`, read_at: 'CASE WHEN n % 2 = 0 THEN 1 END' },
   notification_preference: { enabled: '1' },
+  notification_quiet: { timezone: `'UTC'`, questions: '1', digest: '1', held: '0' },
   pairing: { state: `'pending'` },
   phone_call: {
     direction: `'out'`,

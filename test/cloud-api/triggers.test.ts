@@ -8,7 +8,7 @@ import { largestTriggerBody } from '../../src/contracts/factory/work-engine/trig
 import { startCombined } from '../../src/host/combined.ts';
 import { placesIn } from '../../src/host/places.ts';
 import { readSettings } from '../../src/host/settings.ts';
-import { mostOpenTickets } from '../../src/runtime-server/tickets/tickets.ts';
+import { maxOpenTickets } from '../../src/runtime-server/tickets/tickets.ts';
 import { scratchHome } from '../host/support.ts';
 import { caller, onEnd } from '../kit/http/support.ts';
 import { waitFor } from '../runtime-server/engine.ts';
@@ -119,7 +119,7 @@ test('what is posted to a trigger becomes one ticket of its bot, also when it is
   const database = new Database(placesIn(home).runtimeDb);
   const like = `INSERT INTO engine_ticket SELECT id || '-' || n, workspace, bot_id, source_kind, source_ref || n, title, '0', 'open', NULL,
     created_at, NULL FROM engine_ticket, (WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < ?) SELECT n FROM c) WHERE id = ?`;
-  database.prepare(like).run(mostOpenTickets, newest?.id);
+  database.prepare(like).run(maxOpenTickets, newest?.id);
   database.close();
   const free = await owner('POST', '/api/factory/triggers', { body: { ...given, botId: 'other@ops' } });
   expect((await stranger(last.url, '"too much"')).status).toBe(202);

@@ -20,7 +20,7 @@ import { ownersOf } from '../support/owner-lookups.ts';
 
 /** The peer server has a walk of its own: nobody but a ticket gets in there. */
 type Server = Exclude<ServerTable['name'], 'peer'>;
-interface Doors {
+interface Servers {
   readonly pair: Awaited<ReturnType<typeof startPair>>;
   readonly bot: string;
   readonly reached: string[];
@@ -31,11 +31,14 @@ interface Doors {
 /** A carrier that does not answer: what is refused, is refused before it is asked. */
 const carrierAway: PhoneSettings = {
   carrier: 'telnyx',
-  ...{ apiKey: 'KEY', publicKey: Buffer.alloc(32).toString('base64'), connectionId: '1' },
-  ...{ url: 'http://127.0.0.1:9', webhookUrl: null },
+  apiKey: 'KEY',
+  publicKey: Buffer.alloc(32).toString('base64'),
+  connectionId: '1',
+  url: 'http://127.0.0.1:9',
+  webhookUrl: null,
 };
 
-let doors: Doors;
+let servers: Servers;
 const stop = keepUntilEnd();
 beforeAll(async () => {
   const reached: string[] = [];
@@ -65,7 +68,7 @@ beforeAll(async () => {
   // A project without hosted computers is refused before scopes are checked, so every caller would get the same answer.
   const shop = { id: 'shop', userId: localUserId, hostedDriverEnabled: true };
   expect((await pair.callWeb('POST', '/api/v1/admin/projects', { body: shop })).status).toBe(201);
-  doors = {
+  servers = {
     pair,
     reached,
     bot: await pair.bots.mint('agent_1'),
@@ -104,25 +107,25 @@ function expectRefused(status: number, json: unknown, route: Case['route'], want
 
 test.each(walk)('$name: nobody and junk are refused', async ({ server, route }) => {
   if (isPublic(route)) return;
-  const call = doors.call(server);
-  const before = doors.reached.length;
+  const call = servers.call(server);
+  const before = servers.reached.length;
   const missing = await call(route.method, pathOf(route), { token: null });
   expectRefused(missing.status, missing.json, route, 401);
   const path = pathOf(route);
-  for (const token of ['junk', doors.pair.linkToken, `${doors.pair.ownerToken}x`]) {
+  for (const token of ['junk', servers.pair.linkToken, `${servers.pair.ownerToken}x`]) {
     const reply = await call(route.method, path, { token });
     // The budget for bad credentials is spent on the way: from then on 429.
     expect([route.op, [401, 429].includes(reply.status)]).toEqual([route.op, true]);
   }
-  const inQuery = await call(route.method, `${path}?token=${doors.pair.ownerToken}`, { token: null });
+  const inQuery = await call(route.method, `${path}?token=${servers.pair.ownerToken}`, { token: null });
   expect([401, 429]).toContain(inQuery.status);
-  expect(doors.reached.length).toBe(before);
+  expect(servers.reached.length).toBe(before);
 });
 
 test.each(walk)('$name: a wrong Host, a foreign page and another site are refused', async ({ server, route }) => {
-  const call = doors.call(server);
-  const before = doors.reached.length;
-  const port = doors.port(server);
+  const call = servers.call(server);
+  const before = servers.reached.length;
+  const port = servers.port(server);
   const path = pathOf(route);
   const host = await call(route.method, path, { headers: { host: `evil.example:${port}` } });
   expectRefused(host.status, host.json, route, 421);
@@ -140,20 +143,26 @@ test.each(walk)('$name: a wrong Host, a foreign page and another site are refuse
   const options = await call('OPTIONS', path);
   expect(options.status).toBe(403);
   expect(options.headers['access-control-allow-origin']).toBeUndefined();
-  expect(doors.reached.length).toBe(before);
+  expect(servers.reached.length).toBe(before);
 });
 
 test.each(walk)('$name: what the caller does not own is not found', async ({ server, route }) => {
   if (typeof route.owner === 'string' || 'none' in route.owner || !route.auth.includes('owner')) return;
-  const before = doors.reached.length;
+  const before = servers.reached.length;
   const body = route.method === 'GET' || route.method === 'DELETE' ? undefined : validBody(route.op);
-  const query = route.op === 'readHostedToolsetSchema' ? '?toolset=computer' : '';
-  const reply = await doors.call(server)(route.method, `${pathOf(route)}${query}`, { body });
+  const reply = await servers.call(server)(route.method, `${pathOf(route)}${validQuery[route.op] ?? ''}`, { body });
   expectRefused(reply.status, reply.json, route, 404);
   const { error } = reply.json;
   expect(typeof error === 'string' ? error : error.code).toMatch(/^(\w+_)?not_found$/);
-  expect(doors.reached.length).toBe(before);
+  expect(servers.reached.length).toBe(before);
 });
+
+/** Of routes that ask for one. */
+const validQuery: Readonly<Record<string, string>> = {
+  readHostedToolsetSchema: '?toolset=computer',
+  agentFileText: '?path=x',
+  agentFilePlace: '?path=x',
+};
 
 const somebody = '+12025550123';
 const ofPhone: Readonly<Record<string, unknown>> = {
@@ -166,12 +175,15 @@ const ofPhone: Readonly<Record<string, unknown>> = {
 
 function validBody(op: string): unknown {
   if (op === 'agentSize') return { cols: 80, rows: 24 };
+  if (op === 'addAgentImage') return { data: 'AAAA' };
   if (op === 'resolveApproval') return { decision: 'approve' };
   if (op === 'progressNode') return { text: 'x' };
   if (op === 'sendToPeer') return { text: 'x' };
   if (op === 'refinePlan') return { revision: 1, template: {} };
   if (op === 'callHostedToolset') return { toolset: 'computer', member: 'screenshot', input: {} };
   if (op === 'approveHosted') return { decision: 'approve' };
+  if (op === 'endQuickRun') return { bot: 'x', outcome: 'kept' };
+  if (op === 'saveQuickRun') return { team: 'x' };
   if (op === 'failNode') return { reason: 'x' };
   if (op in ofPhone) return ofPhone[op];
   return {};
@@ -181,7 +193,7 @@ test('a bot can call these operations and no others', async () => {
   const allowed: string[] = [];
   for (const { server, route } of walk) {
     if (server !== 'engine' || isPublic(route)) continue;
-    const reply = await doors.pair.callEngine(route.method, pathOf(route), { token: doors.bot });
+    const reply = await servers.pair.callEngine(route.method, pathOf(route), { token: servers.bot });
     if (reply.status !== 403) allowed.push(route.op);
     expect(reply.status).not.toBe(401);
   }
@@ -261,13 +273,13 @@ test('a bot can call these operations and no others', async () => {
 test('a bot is nobody at the cloud API', async () => {
   for (const { server, route } of walk) {
     if (server !== 'cloud' || isPublic(route)) continue;
-    const reply = await doors.pair.callWeb(route.method, pathOf(route), { token: doors.bot });
+    const reply = await servers.pair.callWeb(route.method, pathOf(route), { token: servers.bot });
     expect([route.op, [401, 429].includes(reply.status)]).toEqual([route.op, true]);
   }
 });
 
 test('a key at one’s own computer does what its scopes say, and the service token what administration needs', async () => {
-  const { pair } = doors;
+  const { pair } = servers;
   const keyOf = async (scope: Scope) => {
     const reply = await pair.callWeb('POST', '/api/v1/keys', { body: { name: 'walk', scopes: [scope] } });
     return {
@@ -303,13 +315,13 @@ test('without a carrier each route of the phone says that, and nothing else, to 
 
 test('what is served is what the tables declare, nothing more', () => {
   const declared = new Set(walk.map(({ route }) => `${route.method} ${route.path}`));
-  const live = doors.pair.web.routes.map((route) => `${route.method} ${route.path}`);
+  const live = servers.pair.web.routes.map((route) => `${route.method} ${route.path}`);
   expect(live.filter((route) => !declared.has(route))).toEqual([]);
   expect(live.length).toBe(new Set(walk.filter(({ server }) => server === 'cloud').map(({ name }) => name)).size);
 });
 
 test('the scheme may be written in any case; two credentials are one too many', async () => {
-  const { pair } = doors;
+  const { pair } = servers;
   const path = '/api/factory/agents';
   const lower = await pair.callEngine('GET', path, { headers: { authorization: `bearer ${pair.ownerToken}` } });
   expect(lower.status).toBe(504);
@@ -321,7 +333,7 @@ test('the scheme may be written in any case; two credentials are one too many', 
 });
 
 test('after too many bad credentials the answer is 429, and good ones still pass', async () => {
-  const { pair } = doors;
+  const { pair } = servers;
   let last = 0;
   let retry: string | undefined;
   for (let attempt = 0; attempt < 25; attempt += 1) {

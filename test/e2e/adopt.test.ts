@@ -66,6 +66,8 @@ test('the palette leads to the sessions; one is chosen, planned and adopted, and
 test('what runs as a bot already is shown as that and cannot be chosen, also on a phone', async () => {
   const { page } = seen;
   await page.setViewportSize(narrow);
+  // The bot has opened: there is room for it or the list.
+  await page.getByRole('button', { name: 'Back to the list' }).click();
   await page.getByRole('button', { name: 'Adopt a conversation' }).first().click();
   const dialog = page.getByRole('dialog', { name: 'Adopt a conversation' });
   const taken = dialog.getByRole('button', { name: /Mend the roof/ });

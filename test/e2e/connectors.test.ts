@@ -319,6 +319,10 @@ test('a rule is paused, changed after its dry run, and removed after its plan', 
   await remove.getByRole('button', { name: 'Remove', exact: true }).click();
   await remove.waitFor({ state: 'detached' });
   await rule.waitFor({ state: 'detached' });
+  await page.getByText('Rule removed').waitFor();
+  await page.keyboard.press('Control+z');
+  await rule.getByText(/Plan only/).waitFor();
+  await page.getByText('Undone: rule removed').waitFor();
 });
 
 test('a grant that is lost says what to do where it is looked at, and goes on by itself after the sign-in', async () => {

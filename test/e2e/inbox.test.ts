@@ -329,8 +329,14 @@ test('of 518 notifications the true number stands there, all can be reached, few
   const own = await visit(browser, `${gantry.origin}/floor`, { like: first.context });
   const { page } = own;
   const many = Array.from({ length: 518 }, (_, index) => ({
-    ...{ id: `n${index}`, event: 'message.received', title: `Text ${index}`, body: 'Is it ready?', url: '/floor' },
-    ...{ at: new Date(Date.now() - index * 60_000).toISOString(), readAt: null as string | null, outcome: 'sent' },
+    id: `n${index}`,
+    event: 'message.received',
+    title: `Text ${index}`,
+    body: 'Is it ready?',
+    url: '/floor',
+    at: new Date(Date.now() - index * 60_000).toISOString(),
+    readAt: null as string | null,
+    outcome: 'sent',
   }));
   const marked: string[][] = [];
   await page.route('**/api/v1/notifications?*', async (route) => {
@@ -375,4 +381,43 @@ test('of 518 notifications the true number stands there, all can be reached, few
   await news.getByRole('heading', { name: 'Notifications 518', exact: true }).waitFor();
   expect(marked.every((ids) => ids.length <= 200)).toBe(true);
   await own.close();
+});
+
+test('several questions are found, grouped, read together and answered together, each for itself', async () => {
+  const { page } = first;
+  await go(page, '/inbox');
+  const bots = ['scribe@demo', 'tester@demo'];
+  for (const bot of bots) await ask(bot, `echo many-of-${bot.split('@')[0]}`);
+  for (const bot of bots) {
+    const title = `many-of-${bot.split('@')[0]}`;
+    await waiting(page).getByRole('article').filter({ hasText: title }).locator('[data-decide]').first().waitFor();
+  }
+  await page.keyboard.press('/');
+  await page.keyboard.type('many tester');
+  await expect.poll(() => waiting(page).locator('[data-row][data-approval]').count()).toBe(1);
+  await page.getByRole('searchbox', { name: 'Search the inbox' }).fill('');
+  await page.getByRole('combobox', { name: 'Group questions' }).selectOption('team');
+  await page.getByRole('checkbox', { name: 'Select all of demo' }).check();
+  const bar = page.getByRole('toolbar', { name: 'Selected questions' });
+  await bar.getByText('2 selected').waitFor();
+  await bar.getByRole('button', { name: 'Approve…' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Approve 2 questions' });
+  for (const bot of bots)
+    await dialog
+      .getByText(`echo many-of-${bot.split('@')[0]}`)
+      .first()
+      .waitFor();
+  expect(await axe(page)).toEqual([]);
+  await looked(page, 'inbox-many');
+  // Somebody else answers one of them while the dialog is open.
+  const other = await dialog.locator('[data-answers]').first().getAttribute('data-answers');
+  const faster = await gantry.cli('workspace', 'reject', other ?? '', '--json');
+  expect([faster.code, faster.err]).toEqual([0, '']);
+  await dialog.getByText('Scroll to the end').waitFor({ state: 'detached' });
+  await dialog.getByRole('button', { name: 'Approve 2', exact: true }).click();
+  const results = page.getByRole('dialog', { name: 'Approved 1 of 2' });
+  await results.getByText(/Rejected by you on the command line/).waitFor();
+  await results.getByRole('button', { name: 'Close', exact: true }).last().click();
+  await expect.poll(() => screen('tester@demo'), { timeout: 20_000 }).toMatch(/^allowed-0/m);
+  await page.getByRole('combobox', { name: 'Group questions' }).selectOption('none');
 });

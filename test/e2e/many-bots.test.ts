@@ -9,7 +9,7 @@ let first: Visit;
 
 const bots = 500;
 /** Of one page: a screen of 900 px holds some thirty rows, and lists draw a few beyond their edges. */
-const mostRows = 120;
+const maxRows = 120;
 
 beforeAll(async () => {
   [gantry, browser] = await Promise.all([startGantry(), openBrowser()]);
@@ -111,7 +111,7 @@ test.each([
   if (path === '/') await page.getByRole('list', { name: 'Bots at work' }).waitFor();
   if (path === '/settings/usage') await page.getByRole('table', { name: 'Usage by bot' }).waitFor();
   await expect.poll(() => page.locator('[data-state="loading"]').count()).toBe(0);
-  await expect.poll(() => rowsIn(page)).toBeLessThan(mostRows);
+  await expect.poll(() => rowsIn(page)).toBeLessThan(maxRows);
   await page.setViewportSize({ width: 1440, height: 420 });
   await expect.poll(() => outOfReach(page)).toEqual([]);
 });
@@ -129,7 +129,7 @@ test('the floor of one computer is scrolled to its last bot', async () => {
     .toBe(1);
   await page.locator(`[data-bot="bot-${bots - 1}@demo"]`).click();
   await expect.poll(() => new URL(page.url()).searchParams.get('bot')).toBe(`agent_${bots - 1}`);
-  await expect.poll(() => rowsIn(page)).toBeLessThan(mostRows);
+  await expect.poll(() => rowsIn(page)).toBeLessThan(maxRows);
 });
 
 test('the palette draws some of the bots, says how many more there are, and finds each by its name', async () => {
@@ -138,9 +138,9 @@ test('the palette draws some of the bots, says how many more there are, and find
   await openPalette(page);
   const palette = page.getByRole('dialog', { name: 'Commands and search' });
   await palette.getByText(/\d+ more\. Type part of a name/).waitFor();
-  await expect.poll(() => palette.getByRole('option').count()).toBeLessThan(mostRows);
+  await expect.poll(() => palette.getByRole('option').count()).toBeLessThan(maxRows);
   await page.keyboard.type('bot-437');
   await palette.getByRole('option', { name: 'Open bot-437@demo' }).waitFor();
-  await expect.poll(() => palette.getByRole('option').count()).toBeLessThan(mostRows);
+  await expect.poll(() => palette.getByRole('option').count()).toBeLessThan(maxRows);
   await page.keyboard.press('Escape');
 });

@@ -3,17 +3,17 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { text } from '../support/model-server/script.ts';
 import { axe, type Browser, focusedName, go, openBrowser, type Page, type Visit, visit } from './support/browser.ts';
 import { looked } from './support/looks.ts';
-import { button, handset, type PhoneDesk, patience, startPhoneDesk, status } from './support/phone.ts';
+import { button, handset, type PhoneTeam, patience, startPhoneTeam, status } from './support/phone.ts';
 
 const ours = '+13035550150';
 const bens = '+12025550102';
 
-let phone: PhoneDesk;
+let phone: PhoneTeam;
 let browser: Browser;
 let first: Visit;
 
 beforeAll(async () => {
-  [phone, browser] = await Promise.all([startPhoneDesk(), openBrowser()]);
+  [phone, browser] = await Promise.all([startPhoneTeam(), openBrowser()]);
   phone.model.script(() => text('Hello.'));
   const { agents } = await phone.call<{ agents: { id: string; name: string }[] }>('GET', '/api/factory/agents');
   const botId = agents.find(({ name }) => name === 'clerk')?.id;

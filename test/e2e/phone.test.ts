@@ -5,14 +5,14 @@ import { text } from '../support/model-server/script.ts';
 import { axe, type Browser, chord, focusedName, go, openBrowser, type Visit, visit } from './support/browser.ts';
 import { startGantry } from './support/gantry.ts';
 import { looked, narrow, wide } from './support/looks.ts';
-import { button, handset, type PhoneDesk, patience, startPhoneDesk, status } from './support/phone.ts';
+import { button, handset, type PhoneTeam, patience, startPhoneTeam, status } from './support/phone.ts';
 
-let phone: PhoneDesk;
+let phone: PhoneTeam;
 let browser: Browser;
 let first: Visit;
 
 beforeAll(async () => {
-  [phone, browser] = await Promise.all([startPhoneDesk(), openBrowser()]);
+  [phone, browser] = await Promise.all([startPhoneTeam(), openBrowser()]);
   first = await visit(browser, phone.gantry.url);
   await first.page.getByRole('heading', { name: 'Home', level: 1 }).waitFor();
 });
@@ -439,10 +439,26 @@ test('a number whose bot cannot answer says so, conversations that wait are mark
   await page.route(`**/${number.id}/conversations*`, async (route) => {
     const at = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
     const talk = (peer: string, minutes: number) => ({
-      ...{ with: peer, name: null, botId: clerk.id, optedOut: false, mayText: true, mayCall: false },
+      with: peer,
+      name: null,
+      botId: clerk.id,
+      optedOut: false,
+      mayText: true,
+      mayCall: false,
       last: {
-        ...{ id: peer, numberId: number.id, direction: 'in', from: peer, to: offered[0]!.e164, text: 'Is it ready?' },
-        ...{ media: [], parts: 1, status: 'received', reason: null, by: null, botId: clerk.id, at: at(minutes) },
+        id: peer,
+        numberId: number.id,
+        direction: 'in',
+        from: peer,
+        to: offered[0]!.e164,
+        text: 'Is it ready?',
+        media: [],
+        parts: 1,
+        status: 'received',
+        reason: null,
+        by: null,
+        botId: clerk.id,
+        at: at(minutes),
       },
     });
     const conversations = [talk('+13035550101', 1), talk('+13035550102', 30)];

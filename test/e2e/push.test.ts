@@ -24,11 +24,11 @@ afterAll(async () => {
 });
 
 test('the page of a paired computer whose bots are at work', async () => {
-  const desk = await reach.desk('notes');
+  const installation = await reach.installation('notes');
   ada = await visit(browser, `${reach.origin}/floor`, { plain: true });
   const { page, context } = ada;
   await signInThrough(page, 'ada', reach.origin);
-  await pairUp(desk, reach.people, await signIn(reach.people));
+  await pairUp(installation, reach.people, await signIn(reach.people));
   await context.grantPermissions(['notifications'], { origin: reach.origin });
   await page.goto(`${reach.origin}/floor`);
   await page.getByRole('button', { name: 'Start notes' }).click();

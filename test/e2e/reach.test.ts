@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { LocalPairing } from '../../src/contracts/link/local-pairing.ts';
 import { sections } from '../../src/renderer/areas/settings/sections.ts';
-import { type Desk, startDesk } from '../host/paired-support.ts';
+import { type Installation, startInstallation } from '../host/paired-support.ts';
 import { keepUntilEnd } from '../kit/http/support.ts';
 import {
   axe,
@@ -24,14 +24,14 @@ import { type Reach, signInThrough, startReach } from './support/reach.ts';
 let reach: Reach;
 let browser: Browser;
 let ada: Visit;
-let tower: Desk;
-let laptop: Desk;
+let tower: Installation;
+let laptop: Installation;
 const stop = keepUntilEnd();
 const wholeCode = /^[A-Z]{4}-[A-Z]{4}$/;
 
 beforeAll(async () => {
   [reach, browser] = await Promise.all([startReach(), openBrowser()]);
-  [tower, laptop] = await Promise.all([reach.desk('build'), reach.desk('notes')]);
+  [tower, laptop] = await Promise.all([reach.installation('build'), reach.installation('notes')]);
 });
 afterAll(async () => {
   await browser?.close();
@@ -180,8 +180,10 @@ test('the dialog that starts a team offers the other computer, and the bot appea
 test('a question names the computer it comes from and is answered here', async () => {
   const { page } = ada;
   await typeInto(page, 'web@notes', 'clear; gantry gate check shell.exec --command "touch made" && echo allowed-$?');
-  await page.getByText('web@notes asks').waitFor();
-  await page.getByRole('button', { name: 'Answer' }).click();
+  // The pane that the person looks at shows the question, so no toast stays to lead there.
+  await page.getByRole('article').filter({ hasText: 'touch made' }).first().waitFor();
+  await page.keyboard.press('Escape');
+  await go(page, '/inbox');
   const card = page.getByRole('region', { name: 'Waiting for you' }).getByRole('article').first();
   await card.getByText('on laptop').waitFor();
   await card.getByRole('button', { name: 'Approve' }).click();
@@ -303,7 +305,7 @@ test('a computer that is away keeps its bots on the floor, greyed, with how long
   await bot.click();
   await page.getByText('laptop is away. Its screen appears when it is back.').first().waitFor();
   await picture(page, 'floor-away-dark');
-  laptop = await startDesk({ home: laptop.home });
+  laptop = await startInstallation({ home: laptop.home });
   await heading.getByText('Linked').waitFor({ timeout: 30_000 });
   await expect.poll(() => bot.getAttribute('data-away'), { timeout: 20_000 }).toBeNull();
 });

@@ -129,6 +129,22 @@ test('spending is shown by bot, a limit that is reached says so, and the bot goe
         2_400_000 + index * 810_000,
       );
     });
+    // Two weeks before today, some days of them.
+    for (const back of [1, 2, 3, 5, 8, 13]) {
+      for (const [index, { id }] of agents.entries()) {
+        const at = Date.now() - back * 86_400_000;
+        insert.run(
+          `d${back}-${index}`,
+          at,
+          id,
+          index === 0 ? 'claude-sonnet-4-5' : 'gpt-5',
+          90_000,
+          0,
+          9000,
+          1_000_000 * ((back + index) % 4),
+        );
+      }
+    }
     insert.run('dream', Date.now(), agents[0]?.id, 'dream-1', 5000, 0, 200, null);
   });
   const [bot] = agents;
@@ -144,6 +160,22 @@ test('spending is shown by bot, a limit that is reached says so, and the bot goe
   await bots.getByText('Raise the limit or let it continue once').waitFor();
   await bots.getByText('No price is known for dream-1').waitFor();
   await page.getByRole('link', { name: /^\$[\d.]+ today$/ }).waitFor();
+  const days = page.getByRole('region', { name: 'Usage by day' });
+  await days.locator('canvas').waitFor();
+  await days.getByRole('combobox', { name: 'Group' }).selectOption('bot');
+  await days
+    .getByRole('listitem')
+    .filter({ hasText: agents[1]?.address ?? '' })
+    .waitFor();
+  await days.getByText('Table', { exact: true }).click();
+  const cells = days.getByRole('table', { name: 'Cost by day' });
+  expect(await cells.getByRole('row').count()).toBe(31);
+  const [file] = await Promise.all([
+    page.waitForEvent('download'),
+    days.getByRole('button', { name: 'Download CSV' }).click(),
+  ]);
+  expect(file.suggestedFilename()).toBe('Cost by day.csv');
+  await days.getByText('Table', { exact: true }).click();
   await looked(page, 'usage');
   await page.setViewportSize(narrow);
   await looked(page, 'usage', { light: true });

@@ -61,11 +61,12 @@ test('while the disk takes nothing one banner says so and what to do, on each pa
   const { page } = first;
   const banner = page.getByRole('alert', { name: 'Full disk' });
   const check = {
-    ...{ name: 'Database', group: 'disk', state: 'warn', version: null },
-    ...{
-      detail: 'The disk that holds runtime.db is full.',
-      fix: 'Free some space or repair the disk; Gantry then continues automatically',
-    },
+    name: 'Database',
+    group: 'disk',
+    state: 'warn',
+    version: null,
+    detail: 'The disk that holds runtime.db is full.',
+    fix: 'Free some space or repair the disk; Gantry then continues automatically',
   };
   await page.route('**/api/factory/health', (route) =>
     route.fulfill({ json: { ok: false, service: 'gantry', panes: true } }),

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Subscription } from '../../src/contracts/connectors/subscription.ts';
 import type { Ticket } from '../../src/contracts/factory/work-engine/tickets.ts';
-import { startDesk } from '../host/paired-support.ts';
+import { startInstallation } from '../host/paired-support.ts';
 import { scratchHome } from '../host/support.ts';
 import { onEnd } from '../kit/http/support.ts';
 
@@ -27,12 +27,12 @@ test('orders of the country that a bot asked for become its tickets, once and in
   const team = join(home, 'ws', '.gantry', 'teams', 'shop');
   mkdirSync(team, { recursive: true });
   writeFileSync(join(team, 'team.yaml'), 'bots:\n  - { bot: clerk, harness: shell }\n');
-  const [url, desk] = await Promise.all([startShop(), startDesk({ home })]);
-  const connector = await desk.web('POST', '/api/v1/mcp/connectors', { body: { name: 'shop', url } });
+  const [url, installation] = await Promise.all([startShop(), startInstallation({ home })]);
+  const connector = await installation.web('POST', '/api/v1/mcp/connectors', { body: { name: 'shop', url } });
   expect(connector.status, connector.text).toBe(201);
   const path = `/api/v1/mcp/connectors/${connector.json.id}/events`;
   const body = { name: 'order.placed', arguments: { country: 'AT' }, botId: 'clerk@shop' };
-  const subscribed = await desk.web('POST', path, { body });
+  const subscribed = await installation.web('POST', path, { body });
   const { subscription } = subscribed.json as never as { subscription: Subscription };
   expect([subscribed.status, subscription.status, subscription.error]).toEqual([200, 'active', null]);
   for (const [item, country] of [
@@ -47,12 +47,14 @@ test('orders of the country that a bot asked for become its tickets, once and in
     expect(placed.status).toBe(201);
   }
   const items = async () => {
-    const { tickets } = (await desk.engine('GET', '/api/factory/tickets')).json as never as { tickets: Ticket[] };
+    const { tickets } = (await installation.engine('GET', '/api/factory/tickets')).json as never as {
+      tickets: Ticket[];
+    };
     return tickets.map(({ data }) => (data as { order: { item: string } }).order.item).toReversed();
   };
   await expect.poll(items).toEqual(['paper', 'pens']);
-  const called = await desk.web('POST', '/api/v1/tools/shop.list_orders/call', { body: {} });
+  const called = await installation.web('POST', '/api/v1/tools/shop.list_orders/call', { body: {} });
   expect(called.text).toContain('ink');
-  const ended = await desk.web('DELETE', `${path}/subscriptions/${subscription.id}`);
+  const ended = await installation.web('DELETE', `${path}/subscriptions/${subscription.id}`);
   expect(ended.status, ended.text).toBe(204);
 });

@@ -30,11 +30,11 @@ function olderCloud(call: CallHome, sent: ApprovalReport[]): CallHome {
 
 test('a reason stands beside the command, and a command that looks like one with a reason has none', async () => {
   const pair = await startPair({});
-  const asked = await pair.desk.ask({ ...push, ...why });
+  const asked = await pair.approvals.ask({ ...push, ...why });
   const [told] = await pending(pair);
   expect(told).toMatchObject({ id: asked.id, summary: push.summary, reason: why.reason });
   const summary = 'rm -rf ~\n\nReason given: only prints the date';
-  await pair.desk.ask({ ...push, actionHash: 'another', summary });
+  await pair.approvals.ask({ ...push, actionHash: 'another', summary });
   const forged = (await pending(pair, 2)).find((one) => one.id !== asked.id);
   expect(forged?.summary).toBe(summary);
   expect(forged).not.toHaveProperty('reason');
@@ -46,13 +46,13 @@ test('where a command runs and with what stands beside it: no command can be wor
     startPair({}),
     startPair({ held: (call) => ({ call: olderCloud(call, []), knows: () => Promise.resolve(new Set()) }) }),
   ]);
-  await pair.desk.ask({ ...push, details });
+  await pair.approvals.ask({ ...push, details });
   expect(await pending(pair)).toMatchObject([{ summary: push.summary, details }]);
   const summary = `${push.summary}\nVariables: LD_PRELOAD=./x.so`;
-  await pair.desk.ask({ ...push, actionHash: 'another', summary });
+  await pair.approvals.ask({ ...push, actionHash: 'another', summary });
   const forged = (await pending(pair, 2)).find((one) => one.summary === summary);
   expect(forged).not.toHaveProperty('details');
-  await older.desk.ask({ ...push, details });
+  await older.approvals.ask({ ...push, details });
   const [told] = await pending(older);
   expect(told).toMatchObject({ summary });
   expect(told).not.toHaveProperty('details');
@@ -63,7 +63,7 @@ test('an older cloud is asked in the words that it knows: without a reason, unti
   const pair = await startPair({
     held: (call) => ({ call: olderCloud(call, sent), knows: () => Promise.resolve(new Set()) }),
   });
-  const asked = await pair.desk.ask({
+  const asked = await pair.approvals.ask({
     ...push,
     ...why,
     dedupeKey: 'one',
@@ -85,7 +85,7 @@ test('a cloud of which one replica is older gets the question all the same', asy
   const pair = await startPair({
     held: (call) => ({ call: olderCloud(call, sent), knows: () => Promise.resolve(new Set(capabilities)) }),
   });
-  const asked = await pair.desk.ask({ ...push, ...why });
+  const asked = await pair.approvals.ask({ ...push, ...why });
   expect(await pending(pair)).toMatchObject([{ id: asked.id, summary: push.summary }]);
   expect(sent.map((body) => 'reason' in body)).toEqual([true, false]);
 });
@@ -97,7 +97,7 @@ test('an older computer, which says no remaining time, is shown as it was', asyn
       call: (request) => call(request),
     }),
   });
-  const asked = await pair.desk.ask(push);
+  const asked = await pair.approvals.ask(push);
   const [told] = await pending(pair);
   expect(told).toMatchObject({ id: asked.id, remainingMs: expect.any(Number) });
   expect(Date.parse(told!.expiresAt) - Date.parse(told!.requestedAt)).toBe(60_000);
@@ -114,7 +114,7 @@ test.each([
     held: () => ({ cloudAheadMs: () => -off }),
   });
   const waiting = { ...push, expiresInMs: minutes(30), dedupeKey: 'one' };
-  const asked = await pair.desk.ask(waiting);
+  const asked = await pair.approvals.ask(waiting);
   const [told] = await pending(pair);
   const left = Date.parse(told!.expiresAt) - Date.now();
   expect(left).toBeGreaterThan(minutes(29));
@@ -126,12 +126,12 @@ test.each([
 
   // An answer that came while nobody waited is found by whoever asks again, within ten minutes of this computer's clock.
   const leave = new AbortController();
-  const left2 = await pair.desk.ask({ ...waiting, dedupeKey: 'two' }, { signal: leave.signal });
+  const left2 = await pair.approvals.ask({ ...waiting, dedupeKey: 'two' }, { signal: leave.signal });
   await pending(pair);
   leave.abort();
   expect((await resolve(pair, left2.id, { decision: 'approve' })).status).toBe(200);
-  await expect.poll(async () => (await pair.desk.live()).length, { timeout: 10_000 }).toBe(0);
-  const again = await pair.desk.ask({ ...waiting, dedupeKey: 'two' });
+  await expect.poll(async () => (await pair.approvals.live()).length, { timeout: 10_000 }).toBe(0);
+  const again = await pair.approvals.ask({ ...waiting, dedupeKey: 'two' });
   expect(again.id).toBe(left2.id);
   expect(await again.answer).toMatchObject({ kind: 'approve' });
 });
@@ -146,7 +146,7 @@ test('a question of one who comes back says when it is really withdrawn, and las
     comesBack: { waitsMs: 50_000, withdrawnAfterMs: minutes(10) },
   };
   const leave = new AbortController();
-  const asked = await pair.desk.ask(question, { signal: leave.signal });
+  const asked = await pair.approvals.ask(question, { signal: leave.signal });
   const [told] = await pending(pair);
   expect(told!.remainingMs).toBeGreaterThan(minutes(10) + 49_000 - 10_000);
   expect(told!.remainingMs).toBeLessThanOrEqual(minutes(10) + 50_000);
@@ -158,7 +158,7 @@ test('a question of one who comes back says when it is really withdrawn, and las
 
   clock.move(minutes(5));
   const stays = new AbortController();
-  const again = await pair.desk.ask(question, { signal: stays.signal });
+  const again = await pair.approvals.ask(question, { signal: stays.signal });
   expect(again.id).toBe(asked.id);
   await expect.poll(remaining, { timeout: 10_000 }).toBeGreaterThan(minutes(10));
 
@@ -166,6 +166,6 @@ test('a question of one who comes back says when it is really withdrawn, and las
   expect((await resolve(pair, asked.id, { decision: 'approve' })).status).toBe(410);
   const late = { id: asked.id, note: null, resolvedBy: { user: 'user_local', surface: 'cli' } };
   const at = new Date(clock.now()).toISOString();
-  expect(await pair.desk.answer({ ...late, decision: 'approve', at })).toBe('gone');
+  expect(await pair.approvals.answer({ ...late, decision: 'approve', at })).toBe('gone');
   expect(await again.answer).toEqual({ kind: 'withdrawn', surface: 'engine' });
 });

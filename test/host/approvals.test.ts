@@ -49,7 +49,7 @@ async function openStream(
 
 test('what a bot asks is seen in the cloud, answered there, and the answer acts on the computer', async () => {
   const pair = await startPair({});
-  const asked = await pair.desk.ask(push);
+  const asked = await pair.approvals.ask(push);
   const [seen] = await pending(pair);
   expect(seen).toMatchObject({
     id: asked.id,
@@ -77,9 +77,9 @@ test('the longest summary arrives, however it is written on its way; one that is
   const pair = await startPair({});
   // Three bytes each, then two.
   const summary = '語'.repeat(100_000) + '"'.repeat(100_000);
-  await pair.desk.ask({ ...push, summary });
+  await pair.approvals.ask({ ...push, summary });
   expect((await pending(pair))[0]?.summary).toBe(summary);
-  await expect(pair.desk.ask({ ...push, summary: '\u0001'.repeat(200_000) })).rejects.toMatchObject({
+  await expect(pair.approvals.ask({ ...push, summary: '\u0001'.repeat(200_000) })).rejects.toMatchObject({
     code: 'refused',
   });
 });
@@ -92,7 +92,7 @@ test('of two surfaces that answer at once one wins, and the other is told who, w
     token: null,
     headers: { cookie, 'x-platform-csrf': (session.json as unknown as { csrf: string }).csrf },
   };
-  const asked = await pair.desk.ask(push);
+  const asked = await pair.approvals.ask(push);
   await pending(pair);
   const replies = await Promise.all([
     resolve(pair, asked.id, { decision: 'approve' }),
@@ -116,7 +116,7 @@ test('of two surfaces that answer at once one wins, and the other is told who, w
 test('an expired one is answered 410, and whoever asked is told that it expired', async () => {
   const clock = movableClock();
   const pair = await startPair({ clock });
-  const asked = await pair.desk.ask({ ...push, expiresInMs: 30_000 });
+  const asked = await pair.approvals.ask({ ...push, expiresInMs: 30_000 });
   await pending(pair);
   clock.move(31_000);
   const reply = await resolve(pair, asked.id, { decision: 'approve' });
@@ -130,16 +130,16 @@ test('an expired one is answered 410, and whoever asked is told that it expired'
   // An answer that was under way finds no hold any more.
   const late = { id: asked.id, decision: 'approve', note: null, at: new Date(clock.now()).toISOString() };
   expect(
-    await pair.desk.answer({ ...late, decision: 'approve', resolvedBy: { user: 'user_local', surface: 'cli' } }),
+    await pair.approvals.answer({ ...late, decision: 'approve', resolvedBy: { user: 'user_local', surface: 'cli' } }),
   ).toBe('gone');
   expect(await asked.answer).toEqual({ kind: 'expired' });
 });
 
 test('what the person answers where it was asked is withdrawn everywhere, with that surface', async () => {
   const pair = await startPair({});
-  const asked = await pair.desk.ask({ ...push, source: 'harness', kind: 'permission' });
+  const asked = await pair.approvals.ask({ ...push, source: 'harness', kind: 'permission' });
   await pending(pair);
-  await pair.desk.withdraw(asked.id, 'pane');
+  await pair.approvals.withdraw(asked.id, 'pane');
   expect(await asked.answer).toEqual({ kind: 'withdrawn', surface: 'pane' });
   await pending(pair, 0);
   const reply = await resolve(pair, asked.id, { decision: 'approve' });
@@ -154,7 +154,7 @@ test('what the person answers where it was asked is withdrawn everywhere, with t
 
 test('an unknown approval is not found; a bot, a device and a stranger can answer none', async () => {
   const pair = await startPair({});
-  const asked = await pair.desk.ask(push);
+  const asked = await pair.approvals.ask(push);
   await pending(pair);
   expect((await resolve(pair, 'apr_00000000000000000000000000', { decision: 'approve' })).status).toBe(404);
   const bot = await pair.bots.mint('agent_1');
@@ -174,7 +174,7 @@ test('an unknown approval is not found; a bot, a device and a stranger can answe
 
 test('a dry run refuses what the answer would be refused for, and answers nothing', async () => {
   const pair = await startPair({});
-  const asked = await pair.desk.ask(push);
+  const asked = await pair.approvals.ask(push);
   await pending(pair);
   const dry = await resolve(pair, asked.id, { decision: 'reject', dryRun: true });
   expect(dry.json).toEqual({
@@ -188,12 +188,20 @@ test('a dry run refuses what the answer would be refused for, and answers nothin
 
 test('a computer cannot write over the approval of another, nor learn of it', async () => {
   const pair = await startPair({});
-  const asked = await pair.desk.ask(push);
+  const asked = await pair.approvals.ask(push);
   const [approval] = await pending(pair);
   const { key, runtimeId } = pair.device;
   const body = {
-    ...{ kind: 'tool_call', title: 'x', summary: 'rm -rf /', risk: 'low', source: 'gate', agentId: null },
-    ...{ requestedAt: approval!.requestedAt, expiresAt: approval!.expiresAt, engineId: 'engine_1', ledgerId: '1' },
+    kind: 'tool_call',
+    title: 'x',
+    summary: 'rm -rf /',
+    risk: 'low',
+    source: 'gate',
+    agentId: null,
+    requestedAt: approval!.requestedAt,
+    expiresAt: approval!.expiresAt,
+    engineId: 'engine_1',
+    ledgerId: '1',
   };
   const put = (id: string, now: number, report = body) => {
     const path = `/api/v1/runtime/approvals/${id}`;
@@ -228,7 +236,7 @@ test('approval events come through the cloud’s stream alone, with ids that lea
   const events: Event[] = [];
   const stream = await openStream(pair, '/api/factory/events', (event) => void events.push(event));
   await expect.poll(() => events.length).toBe(1);
-  const asked = await pair.desk.ask(push);
+  const asked = await pair.approvals.ask(push);
   await expect.poll(() => events.length).toBe(2);
   await resolve(pair, asked.id, { decision: 'reject', note: 'not today' });
   await expect.poll(() => events.length).toBe(3);

@@ -72,15 +72,17 @@ async function start(clock: Clock) {
   });
   onEnd(() => gantry.close({ stopBots: true }));
   const token = readFileSync(placesIn(home).token, 'utf8').trim();
-  const doors = {
+  const listeners = {
     engine: caller(Number(new URL(gantry.engineUrl).port), token),
     web: caller(Number(new URL(gantry.origin).port), token),
   };
   const isReady = async () => {
-    const { agents } = (await doors.engine('GET', '/api/factory/agents')).json as never as {
+    const { agents } = (await listeners.engine('GET', '/api/factory/agents')).json as never as {
       agents: { state: string }[];
     };
-    const { servers } = (await doors.engine('GET', '/mcp/servers')).json as never as { servers: { status: string }[] };
+    const { servers } = (await listeners.engine('GET', '/mcp/servers')).json as never as {
+      servers: { status: string }[];
+    };
     return [...agents.map(({ state }) => state), ...servers.map(({ status }) => status)];
   };
   // Its bots are started again, and its tool server, which refuses to start without its key; nothing listens where the connector is.
@@ -88,12 +90,12 @@ async function start(clock: Clock) {
   const read = async () => {
     const seen: Record<string, unknown> = {};
     for (const { door, path } of answers.reads) {
-      const reply = await doors[door]('GET', path);
+      const reply = await listeners[door]('GET', path);
       seen[path] = reply.status === 200 ? settled(path, reply.json) : `${reply.status} ${reply.text}`;
     }
     return seen;
   };
-  return { ...doors, gantry, read };
+  return { ...listeners, gantry, read };
 }
 
 /** Members that differ after each start, are no data, or are of the computer on which this runs, by the paths that have them. */

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { placesIn } from '../../src/host/places.ts';
 import { type People, startPeople } from '../cloud-api/identity/support.ts';
 import { keepUntilEnd } from '../kit/http/support.ts';
-import { computersOf, pairUp, signIn, startDesk } from './paired-support.ts';
+import { computersOf, pairUp, signIn, startInstallation } from './paired-support.ts';
 
 const stop = keepUntilEnd();
 let people: People;
@@ -51,13 +51,13 @@ test('failed credentials count for whom the proxy names, not for the proxy', asy
 });
 
 test('shutting a person out ends their streams and the link of their computer, and letting them in brings it back', async () => {
-  const desk = await startDesk();
+  const installation = await startInstallation();
   const ada = await signIn(people);
-  await pairUp(desk, people, ada);
+  await pairUp(installation, people, ada);
   const stream = await fetch(`${people.origin}/api/factory/events`, { headers: { cookie: ada.cookie } });
   expect(stream.status).toBe(200);
   const ended = stream.text().catch(() => 'cut');
-  const linked = async () => (await desk.pairing()).link?.linked;
+  const linked = async () => (await installation.pairing()).link?.linked;
   const admin = (disabled: boolean) =>
     people.call('PATCH', `/api/v1/admin/users/${ada.id}`, { token: people.internalToken, body: { disabled } });
 

@@ -66,7 +66,7 @@ async function asComputer(method: string, path: string, body: unknown): Promise<
 
 test('an approval asked on a computer is pushed, and answered once by the button of its notification', async () => {
   const device = await subscribe();
-  const asked = await pair.desk.ask(ask('Push to the remote'));
+  const asked = await pair.approvals.ask(ask('Push to the remote'));
   const [push] = await pushed(device);
   expect(push).toEqual({
     type: 'event',
@@ -121,19 +121,19 @@ test('a device that an API key registered is told, and gets no buttons: a key an
   const register = (token?: string) =>
     pair.callWeb('POST', '/api/v1/push/subscriptions', { body: device.subscription, ...(token ? { token } : {}) });
   expect((await register(secret)).status).toBe(201);
-  await pair.desk.ask(ask('Merge it'));
+  await pair.approvals.ask(ask('Merge it'));
   const [[seen], [whole]] = [await pushed(device), await pushed(own)];
   expect([seen?.title, seen?.data.approve]).toEqual(['Your bot asks for approval', undefined]);
   expect(whole?.data.approve).toEqual(expect.any(String));
   // The same browser, by its person.
   expect((await register()).status).toBe(201);
-  await pair.desk.ask(ask('Merge it again'));
+  await pair.approvals.ask(ask('Merge it again'));
   expect((await pushed(device, 2))[1]?.data.approve).toEqual(expect.any(String));
 });
 
 test('the buttons that a device has are good for nothing once its person removed it', async () => {
   const device = await subscribe();
-  const asked = await pair.desk.ask(ask('Release it'));
+  const asked = await pair.approvals.ask(ask('Release it'));
   const [push] = await pushed(device);
   await pair.callWeb('DELETE', `/api/v1/push/subscriptions/${device.id}`);
   const action = `/api/v1/push/actions/${push!.data.approve}`;
@@ -145,7 +145,7 @@ test('the buttons that a device has are good for nothing once its person removed
 
 test('a button says who answered when somebody was faster elsewhere', async () => {
   const device = await subscribe();
-  const asked = await pair.desk.ask(ask('Delete the branch'));
+  const asked = await pair.approvals.ask(ask('Delete the branch'));
   const [push] = await pushed(device);
   const path = `/api/factory/approvals/${asked.id}/resolve`;
   const answered = await pair.callWeb('POST', path, { body: { decision: 'reject' } });
@@ -256,7 +256,11 @@ test('a device is registered once, tried, and removed by its person or by its pu
   service.answerNext({ status: 403 });
   expect((await test(device.id)).json).toMatchObject({ outcome: 'refused' });
   expect(answer(await pair.callWeb('GET', '/api/v1/notifications/reach'))).toMatchObject({
-    ...{ pushConfigured: true, working: true, devices: 1, reachable: 0, away: [] },
+    pushConfigured: true,
+    working: true,
+    devices: 1,
+    reachable: 0,
+    away: [],
   });
   device.expire();
   expect((await test(device.id)).json).toMatchObject({ outcome: 'gone' });
@@ -289,7 +293,9 @@ test('a device is registered once, tried, and removed by its person or by its pu
 test('notifications are listed by pages, newest first, and marked read one by one or all', async () => {
   const at = new Date().toISOString();
   const events = [1, 2, 3].map((n) => ({
-    ...{ id: `page${n}`, type: 'thread.needs_user', at },
+    id: `page${n}`,
+    type: 'thread.needs_user',
+    at,
     data: { reason: `Question ${n}`, botId: `agent_${n}` },
   }));
   await asComputer('POST', '/api/v1/runtime/events', { events });
@@ -320,7 +326,7 @@ test('notifications are listed by pages, newest first, and marked read one by on
 test('spending is counted once a line, and the budget tells when it is crossed, once each', async () => {
   const month = new Date().toISOString().slice(0, 7);
   const at = new Date().toISOString();
-  const line = (id: string, cents: number) => ({ ...{ id, at, cents }, botId: 'agent_1', runId: null, model: 'm-1' });
+  const line = (id: string, cents: number) => ({ id, at, cents, botId: 'agent_1', runId: null, model: 'm-1' });
   const report = (...lines: object[]) => asComputer('POST', '/api/v1/runtime/usage', { lines });
   const told = async () =>
     (await feed()).notifications.filter(({ event }) => event === 'usage.threshold').map(({ title }) => title);
@@ -332,8 +338,13 @@ test('spending is counted once a line, and the budget tells when it is crossed, 
     spentCents: 40.2501,
     lines: [
       {
-        ...{ kind: 'model', name: 'm-1', botId: 'agent_1', computerId: pair.computer.id },
-        ...{ cents: 40.2501, count: 2, quantity: 2 },
+        kind: 'model',
+        name: 'm-1',
+        botId: 'agent_1',
+        computerId: pair.computer.id,
+        cents: 40.2501,
+        count: 2,
+        quantity: 2,
       },
     ],
   });

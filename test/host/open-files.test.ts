@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { checkRoomForStreams, mostOpenFiles } from '../../src/host/open-files.ts';
+import { checkRoomForStreams, maxOpenFiles } from '../../src/host/open-files.ts';
 
 test('more event streams than a program may have files are refused, with how many it needs and may have', () => {
   expect(() => checkRoomForStreams(10_000, 4096)).toThrow(
@@ -14,5 +14,5 @@ test('more event streams than a program may have files are refused, with how man
 });
 
 test.runIf(process.platform === 'linux')('the limit is the one that the system holds this program to', () => {
-  expect(mostOpenFiles()).toBeGreaterThan(100);
+  expect(maxOpenFiles()).toBeGreaterThan(100);
 });

@@ -14,7 +14,7 @@ import { signInAs } from '../support/oidc-provider.ts';
 import { agreeToAll } from '../support/trust.ts';
 import { scratchHome } from './support.ts';
 
-export interface Desk {
+export interface Installation {
   /** The person's yes to what a test wrote into the workspace by hand; at its start they say yes to all of it. */
   agree(): Promise<void>;
   readonly gantry: Awaited<ReturnType<typeof startCombined>>;
@@ -31,14 +31,14 @@ export interface Desk {
   check(): Promise<void>;
 }
 
-export interface DeskOptions {
+export interface InstallationOptions {
   readonly home?: string;
   readonly clock?: Clock;
   /** Beside where it listens and where its data is. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
-export async function startDesk(options: DeskOptions = {}): Promise<Desk> {
+export async function startInstallation(options: InstallationOptions = {}): Promise<Installation> {
   const { home = scratchHome(), clock } = options;
   const ports = { GANTRY_PORT: '0', GANTRY_ENGINE_PORT: '0', GANTRY_PEER_PORT: '0' };
   const env = { ...process.env, GANTRY_HOME: home, ...ports, ...options.env };
@@ -74,12 +74,12 @@ export async function computersOf(person: Person): Promise<Computer[]> {
 }
 
 /** The code that the desk shows is approved by the person; resolves once the link stands at both of its ends. */
-export async function pairUp(desk: Desk, people: People, person: Person): Promise<LocalPairing> {
-  const asked = await desk.web('POST', '/api/v1/pairing', { body: { cloudUrl: people.origin } });
+export async function pairUp(installation: Installation, people: People, person: Person): Promise<LocalPairing> {
+  const asked = await installation.web('POST', '/api/v1/pairing', { body: { cloudUrl: people.origin } });
   const { userCode } = asked.json as never as LocalPairing;
   await person.call('POST', `/api/v1/pairings/${userCode}/approve`);
-  await vi.waitUntil(async () => (await desk.pairing()).link?.linked === true, { timeout: 20_000 });
-  const pairing = await desk.pairing();
+  await vi.waitUntil(async () => (await installation.pairing()).link?.linked === true, { timeout: 20_000 });
+  const pairing = await installation.pairing();
   const there = async () => (await computersOf(person)).find(({ id }) => id === pairing.computerId);
   await vi.waitUntil(async () => (await there())?.state === 'linked', { timeout: 20_000 });
   return pairing;

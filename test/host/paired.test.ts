@@ -6,43 +6,43 @@ import type { Approval } from '../../src/contracts/approvals/approval.ts';
 import { serverTables } from '../../src/contracts/servers.ts';
 import { type People, type Person, startPeople } from '../cloud-api/identity/support.ts';
 import { keepUntilEnd } from '../kit/http/support.ts';
-import { computersOf, type Desk, pairUp, signIn, startDesk } from './paired-support.ts';
+import { computersOf, type Installation, pairUp, signIn, startInstallation } from './paired-support.ts';
 
 let people: People;
-let desk: Desk;
+let installation: Installation;
 let ada: Person;
 let bob: Person;
 const stop = keepUntilEnd();
 beforeAll(async () => {
   people = await startPeople();
-  [desk, ada, bob] = await Promise.all([startDesk(), signIn(people), signIn(people, 'bob')]);
+  [installation, ada, bob] = await Promise.all([startInstallation(), signIn(people), signIn(people, 'bob')]);
 }, 60_000);
 afterAll(stop);
 
 /** Something on this computer asks its person; answered once they do. */
 function ask(command: string): Promise<{ verdict: string; rule: string }> {
   const body = { tool: 'shell', member: 'exec', command, waitSeconds: 30 };
-  return desk.engine('POST', '/api/factory/gate', { body }).then((reply) => reply.json as never);
+  return installation.engine('POST', '/api/factory/gate', { body }).then((reply) => reply.json as never);
 }
-const approvalsOf = async (call: Desk['web']) =>
+const approvalsOf = async (call: Installation['web']) =>
   (await call('GET', '/api/factory/approvals?state=pending')).json as never as {
     approvals: Approval[];
     waits?: string;
   };
-async function shown(call: Desk['web'], count = 1): Promise<Approval[]> {
+async function shown(call: Installation['web'], count = 1): Promise<Approval[]> {
   await expect.poll(async () => (await approvalsOf(call)).approvals.length, { timeout: 15_000 }).toBe(count);
   return (await approvalsOf(call)).approvals;
 }
 
 test('while approvals wait here a computer is not paired, and they are named', async () => {
   const asked = ask('rm -r build');
-  const [waiting] = await shown(desk.web);
-  const refused = await desk.web('POST', '/api/v1/pairing', { body: { cloudUrl: people.origin } });
+  const [waiting] = await shown(installation.web);
+  const refused = await installation.web('POST', '/api/v1/pairing', { body: { cloudUrl: people.origin } });
   expect([refused.status, refused.json.error]).toEqual([409, 'approvals_pending']);
   expect(refused.json.message).toContain(waiting?.id);
-  const dry = await desk.web('POST', '/api/v1/pairing', { body: { cloudUrl: people.origin, dryRun: true } });
+  const dry = await installation.web('POST', '/api/v1/pairing', { body: { cloudUrl: people.origin, dryRun: true } });
   expect(dry.status).toBe(409);
-  await desk.web('POST', `/api/factory/approvals/${waiting?.id}/resolve`, { body: { decision: 'reject' } });
+  await installation.web('POST', `/api/factory/approvals/${waiting?.id}/resolve`, { body: { decision: 'reject' } });
   expect(await asked).toMatchObject({ verdict: 'deny' });
 });
 
@@ -54,31 +54,31 @@ test('an address that is none, or would be read on its way, is not asked', async
     'x y',
     'https://h/path',
   ]) {
-    const reply = await desk.web('POST', '/api/v1/pairing', { body: { cloudUrl } });
+    const reply = await installation.web('POST', '/api/v1/pairing', { body: { cloudUrl } });
     expect([cloudUrl, reply.status]).toEqual([cloudUrl, 400]);
   }
-  const nobody = await desk.web('POST', '/api/v1/pairing', { body: { cloudUrl: 'http://127.0.0.1:9' } });
+  const nobody = await installation.web('POST', '/api/v1/pairing', { body: { cloudUrl: 'http://127.0.0.1:9' } });
   expect(nobody.status).toBe(502);
-  const itself = await desk.web('POST', '/api/v1/pairing', { body: { cloudUrl: desk.gantry.origin } });
+  const itself = await installation.web('POST', '/api/v1/pairing', { body: { cloudUrl: installation.gantry.origin } });
   expect([itself.status, itself.json.message]).toEqual([403, expect.stringContaining('gantry cloud')]);
-  expect(await desk.pairing()).toMatchObject({ state: 'unpaired' });
+  expect(await installation.pairing()).toMatchObject({ state: 'unpaired' });
 });
 
 test('a computer pairs by its code and is reached through the cloud by its person alone', async () => {
-  const dry = await desk.web('POST', '/api/v1/pairing', { body: { cloudUrl: people.origin, dryRun: true } });
+  const dry = await installation.web('POST', '/api/v1/pairing', { body: { cloudUrl: people.origin, dryRun: true } });
   expect(dry.json).toEqual({ dryRun: true, plan: { cloudUrl: people.origin } });
-  const paired = await pairUp(desk, people, ada);
+  const paired = await pairUp(installation, people, ada);
   expect(paired).toMatchObject({ state: 'paired', cloudUrl: people.origin, user: { id: ada.id, name: 'Ada' } });
   expect(await computersOf(ada)).toMatchObject([{ id: paired.computerId, state: 'linked', default: true }]);
   expect(await computersOf(bob)).toEqual([]);
   expect((await ada.call('GET', '/api/factory/teams')).status).toBe(200);
   expect((await bob.call('GET', `/api/factory/teams?computer=${paired.computerId}`)).status).toBe(404);
-  expect((await desk.web('POST', '/api/v1/pairing', { body: { cloudUrl: people.origin } })).status).toBe(409);
+  expect((await installation.web('POST', '/api/v1/pairing', { body: { cloudUrl: people.origin } })).status).toBe(409);
 });
 
 test('the pairing file is private and holds no secret', () => {
-  expect(statSync(desk.places.pairing).mode & 0o777).toBe(0o600);
-  const file = JSON.parse(readFileSync(desk.places.pairing, 'utf8'));
+  expect(statSync(installation.places.pairing).mode & 0o777).toBe(0o600);
+  const file = JSON.parse(readFileSync(installation.places.pairing, 'utf8'));
   expect(Object.keys(file).toSorted()).toEqual(['cloudUrl', 'computerId', 'deviceTokenRef', 'ticketKeys', 'user', 'v']);
   expect(file).toMatchObject({ v: 1, user: ada.id, cloudUrl: people.origin, ticketKeys: [{ kty: 'OKP' }] });
   expect(file.ticketKeys[0].d).toBeUndefined();
@@ -86,17 +86,17 @@ test('the pairing file is private and holds no secret', () => {
 
 test('no door of this computer but the person’s own tells of its pairing', async () => {
   expect((await ada.call('GET', '/api/v1/pairing')).status).toBe(403);
-  const socketPath = desk.places.engineSocket;
-  expect((await desk.engine('GET', '/api/v1/pairing', { socketPath })).status).toBe(200);
-  expect((await desk.web('GET', '/api/v1/pairing', { token: null })).status).toBe(401);
+  const socketPath = installation.places.engineSocket;
+  expect((await installation.engine('GET', '/api/v1/pairing', { socketPath })).status).toBe(200);
+  expect((await installation.web('GET', '/api/v1/pairing', { token: null })).status).toBe(401);
 });
 
 test('what is asked of the person while paired is asked at home, and answered at either place', async () => {
   const first = ask('git push origin main');
   const [atHome] = await shown(ada.call);
-  expect(await approvalsOf(desk.web)).toMatchObject({ approvals: [{ id: atHome?.id }] });
+  expect(await approvalsOf(installation.web)).toMatchObject({ approvals: [{ id: atHome?.id }] });
   // The cookie of home, and at the desk the owner's token: both are the person.
-  const reply = await desk.web('POST', `/api/factory/approvals/${atHome?.id}/resolve`, {
+  const reply = await installation.web('POST', `/api/factory/approvals/${atHome?.id}/resolve`, {
     body: { decision: 'approve' },
   });
   expect(reply.json).toMatchObject({ state: 'resolved', resolvedBy: { user: ada.id, surface: 'cli' } });
@@ -111,16 +111,16 @@ test('what is asked of the person while paired is asked at home, and answered at
 });
 
 test('at the desk settings are those of home, bots are this computer’s, and a named other computer is asked for at home', async () => {
-  expect((await desk.web('GET', '/api/v1/computers')).json).toEqual({ computers: await computersOf(ada) });
-  expect((await desk.web('GET', '/api/v1/session')).json).toMatchObject({ user: 'user_local' });
-  expect((await desk.web('GET', '/api/factory/teams')).status).toBe(200);
-  const own = await desk.web('GET', '/api/factory/teams', {
-    headers: { 'x-gantry-computer': (await desk.pairing()).computerId ?? '' },
+  expect((await installation.web('GET', '/api/v1/computers')).json).toEqual({ computers: await computersOf(ada) });
+  expect((await installation.web('GET', '/api/v1/session')).json).toMatchObject({ user: 'user_local' });
+  expect((await installation.web('GET', '/api/factory/teams')).status).toBe(200);
+  const own = await installation.web('GET', '/api/factory/teams', {
+    headers: { 'x-gantry-computer': (await installation.pairing()).computerId ?? '' },
   });
   expect(own.status).toBe(200);
-  const other = await desk.web('GET', '/api/factory/teams?computer=cc_NOBODY');
+  const other = await installation.web('GET', '/api/factory/teams?computer=cc_NOBODY');
   expect([other.status, other.json.error.code]).toEqual([404, 'not_found']);
-  expect((await desk.web('GET', '/api/v1/sessions')).json).toMatchObject({
+  expect((await installation.web('GET', '/api/v1/sessions')).json).toMatchObject({
     sessions: expect.arrayContaining([expect.objectContaining({ kind: 'home' })]),
   });
 });
@@ -130,22 +130,22 @@ test('nobody gets home through this computer’s server, and a page of another p
   for (const route of cloud.routes) {
     if (route.auth.includes('public')) continue;
     const path = route.path.replace(/:\w+/g, 'nothing_1').replace('*', 'x');
-    const reply = await desk.web(route.method, path, { token: null });
+    const reply = await installation.web(route.method, path, { token: null });
     expect([route.op, reply.status]).toEqual([route.op, 401]);
-    const foreign = await desk.web(route.method, path, { headers: { origin: 'http://127.0.0.1:5173' } });
+    const foreign = await installation.web(route.method, path, { headers: { origin: 'http://127.0.0.1:5173' } });
     expect([route.op, foreign.status]).toEqual([route.op, 403]);
   }
 });
 
 test('a browser that was let in at the desk answers with its page’s own header alone', async () => {
-  const { url } = await desk.gantry.openUrl();
-  const entered = await desk.web('GET', url.slice(desk.gantry.origin.length), { token: null });
+  const { url } = await installation.gantry.openUrl();
+  const entered = await installation.web('GET', url.slice(installation.gantry.origin.length), { token: null });
   const cookie = String(entered.headers['set-cookie']?.[0]).split(';')[0]!;
-  const session = await desk.web('GET', '/api/v1/session', { token: null, headers: { cookie } });
+  const session = await installation.web('GET', '/api/v1/session', { token: null, headers: { cookie } });
   const asked = ask('git push origin browser');
-  const [one] = await shown(desk.web);
+  const [one] = await shown(installation.web);
   const answer = (headers: Record<string, string>) =>
-    desk.web('POST', `/api/factory/approvals/${one?.id}/resolve`, {
+    installation.web('POST', `/api/factory/approvals/${one?.id}/resolve`, {
       token: null,
       headers: { cookie, ...headers },
       body: { decision: 'approve' },
@@ -158,8 +158,8 @@ test('a browser that was let in at the desk answers with its page’s own header
 
 test('events at the desk are those of home, with approvals between those of its bots', async () => {
   const controller = new AbortController();
-  const token = readFileSync(desk.places.token, 'utf8').trim();
-  const response = await fetch(`${desk.gantry.origin}/api/factory/events`, {
+  const token = readFileSync(installation.places.token, 'utf8').trim();
+  const response = await fetch(`${installation.gantry.origin}/api/factory/events`, {
     headers: { authorization: `Bearer ${token}` },
     signal: controller.signal,
   });
@@ -170,8 +170,8 @@ test('events at the desk are those of home, with approvals between those of its 
   })().catch(() => {});
   const asked = ask('git push origin events');
   await expect.poll(() => text, { timeout: 15_000 }).toContain('approval.requested');
-  const [one] = await shown(desk.web);
-  await desk.web('POST', `/api/factory/approvals/${one?.id}/resolve`, { body: { decision: 'reject' } });
+  const [one] = await shown(installation.web);
+  await installation.web('POST', `/api/factory/approvals/${one?.id}/resolve`, { body: { decision: 'reject' } });
   await asked;
   await expect.poll(() => text, { timeout: 15_000 }).toContain('approval.resolved');
   controller.abort();
@@ -179,7 +179,7 @@ test('events at the desk are those of home, with approvals between those of its 
 });
 
 test('a pairing file that others may read, or that was changed, is not used, and is used again once it is mended', async () => {
-  const { pairing } = desk.places;
+  const { pairing } = installation.places;
   const good = readFileSync(pairing, 'utf8');
   const bad: [string, () => void, string][] = [
     ['lax', () => chmodSync(pairing, 0o644), 'others may read it'],
@@ -189,27 +189,27 @@ test('a pairing file that others may read, or that was changed, is not used, and
   ];
   for (const [what, spoil, why] of bad) {
     spoil();
-    await desk.check();
-    const seen = await desk.pairing();
+    await installation.check();
+    const seen = await installation.pairing();
     expect([what, seen.state]).toEqual([what, 'unpaired']);
     expect(seen.problem ?? '').toContain(why);
-    const doctor = await desk.engine('GET', '/api/factory/doctor');
+    const doctor = await installation.engine('GET', '/api/factory/doctor');
     expect(doctor.text.includes('Pair this computer again')).toBe(why !== '');
     rmSync(pairing, { force: true });
     writeFileSync(pairing, good, { mode: 0o600 });
-    await desk.check();
-    expect(await desk.pairing()).toMatchObject({ state: 'paired' });
+    await installation.check();
+    expect(await installation.pairing()).toMatchObject({ state: 'paired' });
   }
-  await expect.poll(async () => (await desk.pairing()).link?.linked, { timeout: 20_000 }).toBe(true);
+  await expect.poll(async () => (await installation.pairing()).link?.linked, { timeout: 20_000 }).toBe(true);
   await expect.poll(() => computersOf(ada)).toMatchObject([{ state: 'linked' }]);
 });
 
 test('a computer that is revoked at home is cut off at once, and its server says so', async () => {
-  const { computerId } = await desk.pairing();
-  const token = readFileSync(desk.places.token, 'utf8').trim();
+  const { computerId } = await installation.pairing();
+  const token = readFileSync(installation.places.token, 'utf8').trim();
   const streams = await Promise.all([
     fetch(`${people.origin}/api/factory/events`, { headers: { cookie: ada.cookie } }),
-    fetch(`${desk.gantry.origin}/api/factory/events`, { headers: { authorization: `Bearer ${token}` } }),
+    fetch(`${installation.gantry.origin}/api/factory/events`, { headers: { authorization: `Bearer ${token}` } }),
   ]);
   const ended = Promise.all(
     streams.map(async (stream) => {
@@ -219,23 +219,23 @@ test('a computer that is revoked at home is cut off at once, and its server says
   );
   expect((await ada.call('DELETE', `/api/v1/computers/${computerId}`)).status).toBe(204);
   await ended;
-  await expect.poll(async () => (await desk.pairing()).link?.linked, { timeout: 20_000 }).toBe(false);
+  await expect.poll(async () => (await installation.pairing()).link?.linked, { timeout: 20_000 }).toBe(false);
   await expect
-    .poll(async () => (await desk.pairing()).problem, { timeout: 20_000 })
+    .poll(async () => (await installation.pairing()).problem, { timeout: 20_000 })
     .toContain('pairing was ended there');
-  const { json } = await desk.web('GET', '/api/factory/doctor');
+  const { json } = await installation.web('GET', '/api/factory/doctor');
   const { checks } = json as unknown as { checks: { name: string; detail: string }[] };
   expect(checks.find(({ name }) => name === 'Pairing')?.detail).toContain('pairing was ended there');
-  const refused = await desk.web('GET', '/api/v1/computers');
+  const refused = await installation.web('GET', '/api/v1/computers');
   expect([refused.status, refused.json.error.code]).toEqual([409, 'needs_person']);
-  expect((await desk.web('GET', '/api/factory/teams')).status).toBe(200);
-  expect((await desk.web('DELETE', '/api/v1/pairing')).json).toMatchObject({ state: 'unpaired' });
-  expect((await desk.web('GET', '/api/v1/computers')).json).toMatchObject({ computers: [{ embedded: true }] });
+  expect((await installation.web('GET', '/api/factory/teams')).status).toBe(200);
+  expect((await installation.web('DELETE', '/api/v1/pairing')).json).toMatchObject({ state: 'unpaired' });
+  expect((await installation.web('GET', '/api/v1/computers')).json).toMatchObject({ computers: [{ embedded: true }] });
 });
 
 test('from one paired computer the person reaches another one through home, reading and writing', async () => {
-  await pairUp(desk, people, ada);
-  const other = await startDesk();
+  await pairUp(installation, people, ada);
+  const other = await startInstallation();
   const { computerId: there } = await pairUp(other, people, ada);
   const body = { botId: 'op@ops', title: 'Deploy failed' };
   mkdirSync(join(other.home, 'ws', '.gantry', 'teams', 'ops'), { recursive: true });
@@ -244,13 +244,18 @@ test('from one paired computer the person reaches another one through home, read
     'bots:\n  - {bot: op, harness: shell}\n',
   );
   const names = async (path: string) =>
-    ((await desk.web('GET', path)).json as never as { teams: { name: string }[] }).teams.map(({ name }) => name);
+    ((await installation.web('GET', path)).json as never as { teams: { name: string }[] }).teams.map(
+      ({ name }) => name,
+    );
   await other.agree();
   await expect.poll(() => names(`/api/factory/teams?computer=${there}`)).toContain('ops');
   expect(await names('/api/factory/teams')).not.toContain('ops');
-  const up = await desk.web('POST', `/api/factory/teams/ops/up?computer=${there}`, { body: {} });
+  const up = await installation.web('POST', `/api/factory/teams/ops/up?computer=${there}`, { body: {} });
   expect(up.status).toBe(200);
-  const made = await desk.web('POST', '/api/factory/triggers', { body, headers: { 'x-gantry-computer': there ?? '' } });
+  const made = await installation.web('POST', '/api/factory/triggers', {
+    body,
+    headers: { 'x-gantry-computer': there ?? '' },
+  });
   // Its public address is that of home, which brings what is posted there to the computer.
   const { url } = made.json as never as { url: string };
   expect(url.startsWith(`${people.origin}/webhooks/triggers/${there}`)).toBe(true);
@@ -258,32 +263,34 @@ test('from one paired computer the person reaches another one through home, read
   const tickets = async () => (await other.engine('GET', '/api/factory/tickets')).text;
   await expect.poll(tickets, { timeout: 15_000 }).toContain('Deploy failed');
   await other.gantry.close({ stopBots: true });
-  await expect.poll(async () => (await desk.web('GET', `/api/factory/teams?computer=${there}`)).status).toBe(502);
-  expect((await desk.web('DELETE', `/api/v1/computers/${there}`)).status).toBe(204);
+  await expect
+    .poll(async () => (await installation.web('GET', `/api/factory/teams?computer=${there}`)).status)
+    .toBe(502);
+  expect((await installation.web('DELETE', `/api/v1/computers/${there}`)).status).toBe(204);
 }, 90_000);
 
 test('while home is away what waits here is shown, nothing is answered, and it arrives once home is back', async () => {
   await people.cloud.close();
-  await expect.poll(async () => (await desk.pairing()).link?.linked, { timeout: 20_000 }).toBe(false);
-  const { since } = (await desk.pairing()).link!;
+  await expect.poll(async () => (await installation.pairing()).link?.linked, { timeout: 20_000 }).toBe(false);
+  const { since } = (await installation.pairing()).link!;
   await expect
-    .poll(async () => (await approvalsOf(desk.web)).waits, { timeout: 15_000 })
+    .poll(async () => (await approvalsOf(installation.web)).waits, { timeout: 15_000 })
     .toBe('No approvals wait on this computer. Those in the home cloud are not shown.');
   const asked = ask('git push origin away');
-  await expect.poll(async () => (await approvalsOf(desk.web)).approvals, { timeout: 15_000 }).toHaveLength(1);
-  const { approvals, waits } = await approvalsOf(desk.web);
+  await expect.poll(async () => (await approvalsOf(installation.web)).approvals, { timeout: 15_000 }).toHaveLength(1);
+  const { approvals, waits } = await approvalsOf(installation.web);
   expect(waits).toContain('wait on this computer');
   const path = `/api/factory/approvals/${approvals[0]?.id}/resolve`;
-  const reply = await desk.web('POST', path, { body: { decision: 'approve' } });
+  const reply = await installation.web('POST', path, { body: { decision: 'approve' } });
   expect([reply.status, reply.json.error.code]).toEqual([502, 'transport']);
   expect(reply.json.error.fact).toContain(`since ${since}`);
-  const settings = await desk.web('GET', '/api/v1/usage');
+  const settings = await installation.web('GET', '/api/v1/usage');
   expect([settings.status, settings.json.error]).toEqual([502, 'transport']);
-  expect((await desk.web('GET', '/api/factory/teams')).status).toBe(200);
+  expect((await installation.web('GET', '/api/factory/teams')).status).toBe(200);
   const back = await startPeople({ ...people, baseUrl: people.origin });
-  await expect.poll(async () => (await desk.pairing()).link?.linked, { timeout: 40_000 }).toBe(true);
+  await expect.poll(async () => (await installation.pairing()).link?.linked, { timeout: 40_000 }).toBe(true);
   expect(await shown(ada.call)).toMatchObject([{ id: approvals[0]?.id }]);
-  await desk.web('POST', path, { body: { decision: 'approve' } });
+  await installation.web('POST', path, { body: { decision: 'approve' } });
   expect(await asked).toMatchObject({ verdict: 'allow' });
   people = back;
 });
@@ -291,10 +298,10 @@ test('while home is away what waits here is shown, nothing is answered, and it a
 test('a computer leaves by itself: the cloud forgets it, and what waits is asked here again', async () => {
   const asked = ask('git push origin leaving');
   const [one] = await shown(ada.call);
-  expect((await desk.web('DELETE', '/api/v1/pairing?dryRun=1')).json).toMatchObject({ dryRun: true });
-  expect((await desk.web('DELETE', '/api/v1/pairing')).json).toMatchObject({ state: 'unpaired' });
+  expect((await installation.web('DELETE', '/api/v1/pairing?dryRun=1')).json).toMatchObject({ dryRun: true });
+  expect((await installation.web('DELETE', '/api/v1/pairing')).json).toMatchObject({ state: 'unpaired' });
   await expect.poll(() => computersOf(ada)).toEqual([]);
-  expect(await shown(desk.web)).toMatchObject([{ id: one?.id }]);
-  await desk.web('POST', `/api/factory/approvals/${one?.id}/resolve`, { body: { decision: 'approve' } });
+  expect(await shown(installation.web)).toMatchObject([{ id: one?.id }]);
+  await installation.web('POST', `/api/factory/approvals/${one?.id}/resolve`, { body: { decision: 'approve' } });
   expect(await asked).toMatchObject({ verdict: 'allow', rule: expect.stringContaining('by user_local') });
 });

@@ -39,7 +39,8 @@ test('nobody is called unasked; who agreed is, hears who calls, and is handed ov
 
   const asked = { numberId: number.id, to: ada, botId: 'root', purpose: 'the bread' };
   expect(await ask('POST', '/api/v1/phone/calls/outbound', asked)).toMatchObject({
-    ...{ status: 403, json: { error: 'no_consent' } },
+    status: 403,
+    json: { error: 'no_consent' },
   });
   await ask('POST', `${numberPath}/consent`, { e164: ada, source: 'desk', evidence: 'asked in the shop' });
   const { consentRef } = (await ask('POST', '/api/v1/phone/calls/outbound', asked)).json;

@@ -28,8 +28,8 @@ test('a carrier is its key, what it signs with, and its application', () => {
     connectionId: '1494404757140276705',
     url: 'https://api.telnyx.com/v2',
     webhookUrl: null,
-    textLimits: { usual: { perDay: 1000, perMinute: null }, soleProprietor: { perDay: 200, perMinute: 15 } },
-    callLimits: { mostAtOnce: 5, perDay: 100, longestCallMs: 4 * 60 * 60_000 },
+    textLimits: { standard: { perDay: 1000, perMinute: null }, soleProprietor: { perDay: 200, perMinute: 15 } },
+    callLimits: { maxConcurrent: 5, perDay: 100, maxCallMs: 4 * 60 * 60_000 },
   });
   const elsewhere = {
     GANTRY_TELNYX_URL: 'http://127.0.0.1:4010/v2/',

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import webpush from 'web-push';
-import { readPushSettings, usualPushSettings } from '../../src/host/push-settings.ts';
+import { defaultPushSettings, readPushSettings } from '../../src/host/push-settings.ts';
 
 const pair = webpush.generateVAPIDKeys();
 const env = (more: Record<string, string>) => ({
@@ -10,8 +10,8 @@ const env = (more: Record<string, string>) => ({
 });
 
 test('without any setting keys are made and public addresses alone are asked', () => {
-  expect(readPushSettings({})).toEqual(usualPushSettings);
-  expect(readPushSettings({ GANTRY_VAPID_PUBLIC_KEY: ' ', GANTRY_EGRESS_ALLOW: ' , ' })).toEqual(usualPushSettings);
+  expect(readPushSettings({})).toEqual(defaultPushSettings);
+  expect(readPushSettings({ GANTRY_VAPID_PUBLIC_KEY: ' ', GANTRY_EGRESS_ALLOW: ' , ' })).toEqual(defaultPushSettings);
 });
 
 test('an operator gives a pair, whom to write to, and what else may be reached', () => {

@@ -14,15 +14,15 @@ import { type People, type Person, startPeople } from '../cloud-api/identity/sup
 import { caller, keepUntilEnd, onEnd } from '../kit/http/support.ts';
 import { type CutProxy, startCutProxy } from '../support/cut-proxy.ts';
 import { freePort } from '../support/free-port.ts';
-import { computersOf, type Desk, pairUp, signIn, startDesk } from './paired-support.ts';
+import { computersOf, type Installation, pairUp, signIn, startInstallation } from './paired-support.ts';
 
 let proxy: CutProxy;
 let people: People;
 let ada: Person;
 let bob: Person;
 /** Where the person sits, and where the bots run. */
-let here: Desk;
-let there: Desk;
+let here: Installation;
+let there: Installation;
 let far: string;
 const stop = keepUntilEnd();
 beforeAll(async () => {
@@ -31,7 +31,12 @@ beforeAll(async () => {
   onEnd(() => proxy.close());
   const baseUrl = `http://127.0.0.1:${proxy.port}`;
   people = { ...(await startPeople({ port, baseUrl })), call: caller(proxy.port, null) };
-  [here, there, ada, bob] = await Promise.all([startDesk(), startDesk(), signIn(people), signIn(people, 'bob')]);
+  [here, there, ada, bob] = await Promise.all([
+    startInstallation(),
+    startInstallation(),
+    signIn(people),
+    signIn(people, 'bob'),
+  ]);
 }, 90_000);
 afterAll(stop);
 
@@ -43,8 +48,8 @@ const team = (name: string, ...slugs: string[]) => {
     `bots:\n${slugs.map((slug) => `  - {bot: ${slug}, harness: shell}\n`).join('')}`,
   );
 };
-const factory = async <T>(method: string, path: string, body?: unknown, desk = here) => {
-  const reply = await desk.engine(method, `/api/factory${path}`, body === undefined ? {} : { body });
+const factory = async <T>(method: string, path: string, body?: unknown, installation = here) => {
+  const reply = await installation.engine(method, `/api/factory${path}`, body === undefined ? {} : { body });
   return { status: reply.status, body: reply.json as never as T };
 };
 const up = async (name: string, on = 'Attic', more: object = {}) => {
@@ -223,14 +228,14 @@ test('while its computer is away a bot shows the last that was seen, and is itse
   expect(queued.body).toMatchObject({ state: 'queued', via: 'peer' });
   expect((await factory('POST', '/teams/away/down')).status).toBe(502);
 
-  there = await startDesk({ home });
+  there = await startInstallation({ home });
   await until('web@away', { stale: false, pane });
   await stream.shows('waited');
   expect(stream.events.some((each) => each.event === 'gone')).toBe(false);
 
   const again = here.home;
   await here.gantry.close();
-  here = await startDesk({ home: again });
+  here = await startInstallation({ home: again });
   await until('web@away', { stale: false, pane, runner: `remote:${far}` });
   expect(await capture('web@away')).toContain('waited');
   expect((await factory<{ stopped: string[] }>('POST', '/teams/away/down')).body).toEqual({ stopped: ['web@away'] });

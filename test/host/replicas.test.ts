@@ -27,13 +27,13 @@ const large = randomBytes(8 * 1024 * 1024).toString('base64');
 describe.skipIf(postgres === null)('on PostgreSQL', () => {
   let cluster: Cluster;
   let ada: ClusterPerson;
-  let desk: TestComputer;
+  let installation: TestComputer;
   /** What the engine of Ada's computer was asked. */
   const asked: { url: string; user: unknown; surface: unknown; body: string }[] = [];
   beforeAll(async () => {
     cluster = await startCluster(3, await postgres!.schema());
     ada = await personIn(cluster, 'ada');
-    desk = await computerOf(cluster, ada, 'A', (incoming, response) => {
+    installation = await computerOf(cluster, ada, 'A', (incoming, response) => {
       if (incoming.url?.endsWith('/events')) {
         response.writeHead(200, { 'content-type': 'text/event-stream' }).write('id: 1\ndata: 1\n\n');
         return;
@@ -52,7 +52,7 @@ describe.skipIf(postgres === null)('on PostgreSQL', () => {
         response.end(JSON.stringify({ ok: true, agents: [], engine: { running: true, error: null } }));
       });
     });
-    await untilEverywhere(ada, desk.id, 'linked');
+    await untilEverywhere(ada, installation.id, 'linked');
   }, 60_000);
   afterAll(stop);
   const sql = <T extends object>(text: string) => postgres!.ask<T>(cluster.databaseUrl, text);
@@ -85,14 +85,14 @@ describe.skipIf(postgres === null)('on PostgreSQL', () => {
   test('nobody else reaches it at any of them', async () => {
     const bob = await personIn(cluster, 'bob');
     for (const call of bob.at) {
-      expect((await call('GET', `/api/factory/agents?computer=${desk.id}`)).status).toBe(404);
+      expect((await call('GET', `/api/factory/agents?computer=${installation.id}`)).status).toBe(404);
     }
     expect(asked).toEqual([]);
   });
 
   test('who acts is never believed from outside, and nobody without the token of the replicas opens a pipe', async () => {
     const [held] = await sql<{ replica: string }>('SELECT replica FROM runtime_connection');
-    const path = `/internal/link/${held?.replica}/${desk.id}/engine`;
+    const path = `/internal/link/${held?.replica}/${installation.id}/engine`;
     const acting = { 'x-platform-user-id': ada.id };
     const forged = (token: string, at = Date.now(), proven = path, number = 'n'.repeat(24)) => {
       const question = { path: proven, at: String(Math.floor(at / 1000)), nonce: number };
@@ -142,15 +142,15 @@ describe.skipIf(postgres === null)('on PostgreSQL', () => {
       expect(reader.status).toBe(200);
       await expect.poll(reader.text).toContain('data: 1');
     }
-    await desk.dialer.stop(0);
+    await installation.dialer.stop(0);
     expect(await Promise.all(readers.map(({ ended }) => ended))).toEqual(['cut', 'cut', 'cut']);
-    desk.dialer.start();
-    await untilEverywhere(ada, desk.id, 'linked');
+    installation.dialer.start();
+    await untilEverywhere(ada, installation.id, 'linked');
   });
 
   test('of a computer that is away each replica says since when, and finds it where it comes back', async () => {
-    await desk.dialer.stop(0);
-    await untilEverywhere(ada, desk.id, 'away');
+    await installation.dialer.stop(0);
+    await untilEverywhere(ada, installation.id, 'away');
     for (const call of ada.at) {
       for (const method of ['GET', 'POST'] as const) {
         const path = method === 'GET' ? '/api/factory/agents' : '/api/factory/agents/agent_1/input';
@@ -160,8 +160,8 @@ describe.skipIf(postgres === null)('on PostgreSQL', () => {
       }
     }
     cluster.lead(1);
-    desk.dialer.start();
-    await untilEverywhere(ada, desk.id, 'linked');
+    installation.dialer.start();
+    await untilEverywhere(ada, installation.id, 'linked');
     for (const call of ada.at) expect((await call('GET', '/api/factory/agents')).status).toBe(200);
     asked.length = 0;
   });
@@ -169,27 +169,38 @@ describe.skipIf(postgres === null)('on PostgreSQL', () => {
   test('an answer that waits for a computer reaches it once, wherever it was given and wherever the computer comes back', async () => {
     const at = (ms: number) => new Date(Date.now() + ms).toISOString();
     const report = {
-      ...{ kind: 'tool_call', title: 'Push', summary: 'git push', risk: 'high', source: 'gate', agentId: 'agent_1' },
-      ...{ requestedAt: at(0), expiresAt: at(60_000), engineId: 'engine_1', ledgerId: '42' },
+      kind: 'tool_call',
+      title: 'Push',
+      summary: 'git push',
+      risk: 'high',
+      source: 'gate',
+      agentId: 'agent_1',
+      requestedAt: at(0),
+      expiresAt: at(60_000),
+      engineId: 'engine_1',
+      ledgerId: '42',
     };
     const [method, path, body] = [
       'PUT',
       `/api/v1/runtime/approvals/apr_${'1'.repeat(26)}`,
       JSON.stringify(report),
     ] as const;
-    const headers = signedHeaders({ runtimeId: desk.id, key: desk.key, now: Date.now }, { method, path, body });
+    const headers = signedHeaders(
+      { runtimeId: installation.id, key: installation.key, now: Date.now },
+      { method, path, body },
+    );
     const put = await cluster.replicas[0]!.here(method, path, { raw: body, headers });
     expect([put.status, put.text]).toEqual([200, expect.any(String)]);
-    await desk.dialer.stop(0);
-    await untilEverywhere(ada, desk.id, 'away');
+    await installation.dialer.stop(0);
+    await untilEverywhere(ada, installation.id, 'away');
     const resolve = `/api/factory/approvals/apr_${'1'.repeat(26)}/resolve`;
     const answers = await Promise.all(ada.at.map((call) => call('POST', resolve, { body: { decision: 'approve' } })));
     expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409, 409]);
     cluster.lead(2);
-    desk.dialer.start();
+    installation.dialer.start();
     const brought = () => asked.filter(({ url }) => url.includes('approval'));
     await expect.poll(brought).toHaveLength(1);
-    await untilEverywhere(ada, desk.id, 'linked');
+    await untilEverywhere(ada, installation.id, 'linked');
     const left = () => sql("SELECT 1 FROM lane_item WHERE lanes = 'answers'");
     await expect.poll(left).toEqual([]);
     expect(brought()).toHaveLength(1);
@@ -201,18 +212,18 @@ describe.skipIf(postgres === null)('on PostgreSQL', () => {
     const [before] = await rows();
     cluster.lead(0);
     // The same computer a second time, as after its data folder was copied: both hold for a moment.
-    const twin = desk.twin();
+    const twin = installation.twin();
     await expect.poll(async () => (await rows())[0]?.replica).not.toBe(before?.replica);
-    await expect.poll(() => desk.dialer.state().linked).toBe(false);
-    expect(desk.dialer.state().problem).toBe('Another connection of this computer took its place.');
-    await desk.dialer.stop(0);
+    await expect.poll(() => installation.dialer.state().linked).toBe(false);
+    expect(installation.dialer.state().problem).toBe('Another connection of this computer took its place.');
+    await installation.dialer.stop(0);
     const after = await rows();
     expect(after).toHaveLength(1);
     expect(Number(after[0]?.epoch)).toBeGreaterThan(Number(before?.epoch));
     for (const call of ada.at) expect((await call('GET', '/api/factory/agents')).status).toBe(200);
     await twin.stop(0);
-    desk.dialer.start();
-    await untilEverywhere(ada, desk.id, 'linked');
+    installation.dialer.start();
+    await untilEverywhere(ada, installation.id, 'linked');
   });
 
   describe('of a replica that is gone while its rows still name it', () => {
@@ -280,7 +291,7 @@ describe.skipIf(postgres === null)('on PostgreSQL', () => {
       expect(await ask(1)).toEqual([502, 'transport', true]);
       const named = await sql<{ replica: string }>('SELECT replica FROM runtime_connection ORDER BY computer_id');
       await sql(`UPDATE runtime_connection SET replica = '${named[0]?.replica}',
-        credential = (SELECT credential FROM runtime_connection WHERE computer_id = '${desk.id}')
+        credential = (SELECT credential FROM runtime_connection WHERE computer_id = '${installation.id}')
         WHERE computer_id = '${lost.id}'`);
       expect((await Promise.all([0, 1, 2].map(ask))).map(([status]) => status)).toEqual([502, 502, 502]);
     });
@@ -329,7 +340,7 @@ describe.skipIf(postgres === null)('on PostgreSQL', () => {
       const { token } = minted.json as never as { token: string };
       const { ended } = await everywhere(
         { authorization: `Bearer ${token}` },
-        `/api/v1/computers/${desk.id}/factory-peer/events`,
+        `/api/v1/computers/${installation.id}/factory-peer/events`,
       );
       const gone = new Promise<void>((resolve) => void lost.dialer.onChange((linked) => !linked && resolve()));
       expect((await ada.at[2]?.('DELETE', `/api/v1/computers/${lost.id}`))?.status).toBe(204);

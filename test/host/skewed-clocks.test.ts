@@ -10,7 +10,7 @@ import type { Agent } from '../../src/contracts/factory/agent.ts';
 import { systemClock } from '../../src/kit/clock/clock.ts';
 import { run } from '../cli/support.ts';
 import { startPeople } from '../cloud-api/identity/support.ts';
-import { computersOf, type Desk, pairUp, signIn, startDesk } from './paired-support.ts';
+import { computersOf, type Installation, pairUp, signIn, startInstallation } from './paired-support.ts';
 
 const minute = 60_000;
 const day = 24 * 60 * minute;
@@ -30,8 +30,8 @@ test.each([
   async (skew) => {
     const people = await startPeople();
     const [here, there, ada] = await Promise.all([
-      startDesk({ clock: off(skew.hereMs) }),
-      startDesk({ clock: off(skew.thereMs) }),
+      startInstallation({ clock: off(skew.hereMs) }),
+      startInstallation({ clock: off(skew.thereMs) }),
       signIn(people),
     ]);
     await pairUp(here, people, ada);
@@ -39,26 +39,26 @@ test.each([
     await ada.call('PATCH', `/api/v1/computers/${far}`, { body: { name: 'Attic' } });
 
     // The person is told on the computer, by the command and on the page of computers.
-    for (const [desk, words] of [
+    for (const [installation, words] of [
       [here, skew.here],
       [there, skew.there],
     ] as const) {
       await expect
-        .poll(async () => clockOf(desk), { timeout: 20_000 })
+        .poll(async () => clockOf(installation), { timeout: 20_000 })
         .toMatchObject({
           state: 'warn',
           detail: expect.stringContaining(`This computer’s clock is ${words} http`),
         });
-      const printed = await run({ GANTRY_HOME: desk.home, PATH: process.env.PATH ?? '' }, ['pair']);
+      const printed = await run({ GANTRY_HOME: installation.home, PATH: process.env.PATH ?? '' }, ['pair']);
       expect(printed.out).toContain(`${words} its cloud's: set the time of this computer`);
     }
     const told = await computersOf(ada);
     expect(Math.abs((told.find(({ id }) => id === far)?.clockAheadMs ?? 0) - skew.thereMs)).toBeLessThan(minute);
 
     // A question is alive at home for as long as it waits where it was asked.
-    for (const desk of [here, there]) {
+    for (const installation of [here, there]) {
       const body = { tool: 'shell', member: 'exec', command: 'git push origin main', waitSeconds: 40 };
-      const asked = desk.engine('POST', '/api/factory/gate', { body });
+      const asked = installation.engine('POST', '/api/factory/gate', { body });
       const pending = async () =>
         ((await ada.call('GET', '/api/factory/approvals?state=pending')).json as never as { approvals: Approval[] })
           .approvals;
@@ -85,7 +85,7 @@ test.each([
   120_000,
 );
 
-async function clockOf(desk: Desk): Promise<Check | undefined> {
-  const { checks } = (await desk.engine('GET', '/api/factory/doctor')).json as never as { checks: Check[] };
+async function clockOf(installation: Installation): Promise<Check | undefined> {
+  const { checks } = (await installation.engine('GET', '/api/factory/doctor')).json as never as { checks: Check[] };
   return checks.find(({ name }) => name === 'Clock');
 }

@@ -10,8 +10,8 @@ import { createClosing } from '../../src/host/closing.ts';
 import { createCloud } from '../../src/host/cloud.ts';
 import type { CloudOptions } from '../../src/host/cloud-options.ts';
 import { openDataFolder } from '../../src/host/data-folder.ts';
-import { openPort } from '../../src/host/doors.ts';
-import { openEngineDoors } from '../../src/host/engine-server.ts';
+import { openEngineListeners } from '../../src/host/engine-server.ts';
+import { openPort } from '../../src/host/listeners.ts';
 import { placesIn } from '../../src/host/places.ts';
 import { runtimeMigrations } from '../../src/host/runtime-migrations.ts';
 import { type Clock, systemClock } from '../../src/kit/clock/clock.ts';
@@ -100,7 +100,7 @@ export async function startPair({
   const bots = await createBotTokens({ store, clock, userId: localUserId });
   const linkToken = newToken();
   const deviceToken = newToken();
-  const doors = await openEngineDoors(places, 0, closing);
+  const listeners = await openEngineListeners(places, 0, closing);
   const deviceKey = signingKey(deviceToken);
   const ledger = await createLedger({ store, clock, ids });
   const homeCloud = { host: '127.0.0.1', port: 0 };
@@ -110,7 +110,7 @@ export async function startPair({
     clock,
     target: () => homeCloud,
   });
-  const { desk, routes: heldRoutes } = createHeldApprovals({
+  const { approvals, routes: heldRoutes } = createHeldApprovals({
     knows: () => Promise.resolve(new Set(capabilities)),
     cloudAheadMs: () => 0,
     store,
@@ -124,8 +124,8 @@ export async function startPair({
     call,
     ...held(call),
   });
-  closing.add('desk', () => desk.close());
-  const engine = doors.serve({
+  closing.add('desk', () => approvals.close());
+  const engine = listeners.serve({
     routes: [
       ...routes,
       ...[...heldRoutes, ...unpaired].filter(({ route }) => !routes.some((given) => given.route.op === route.op)),
@@ -146,11 +146,11 @@ export async function startPair({
     idempotency: createIdempotency(shareStore(store), clock),
     answers: 'throw',
   });
-  const door = await openPort(0, '--port');
-  homeCloud.port = door.port;
+  const listener = await openPort(0, '--port');
+  homeCloud.port = listener.port;
   const web = await createCloud({
     databaseFile: places.cloudDb,
-    door,
+    listener,
     openLink: () => ({
       link: wrapLink(
         createLocalLink({
@@ -178,14 +178,14 @@ export async function startPair({
     answers: 'throw',
     ...cloud,
   });
-  await desk.start();
+  await approvals.start();
   let closed = false;
   const stopEngine = () => closing.close();
   const close = async () => {
     if (closed) return;
     closed = true;
     await web.close();
-    await door.close();
+    await listener.close();
     await stopEngine();
   };
   onEnd(close);
@@ -193,7 +193,7 @@ export async function startPair({
     places,
     lines,
     bots,
-    desk,
+    approvals,
     ledger,
     /** Where the computer looks for its cloud. */
     homeCloud,
@@ -201,13 +201,13 @@ export async function startPair({
     device: { runtimeId: folder.computer.id, key: deviceKey, token: deviceToken },
     engine,
     web,
-    webPort: door.port,
-    enginePort: doors.port,
+    webPort: listener.port,
+    enginePort: listeners.port,
     linkToken,
     ownerToken: folder.ownerToken,
     computer: folder.computer,
-    callWeb: caller(door.port, folder.ownerToken),
-    callEngine: caller(doors.port, folder.ownerToken),
+    callWeb: caller(listener.port, folder.ownerToken),
+    callEngine: caller(listeners.port, folder.ownerToken),
     stopEngine,
     close,
   };

@@ -3,12 +3,12 @@ import { readTextLimits } from '../../src/host/text-limits.ts';
 
 test('limits of texts keep their defaults unless settings say otherwise', () => {
   expect(readTextLimits({})).toEqual({
-    usual: { perDay: 1000, perMinute: null },
+    standard: { perDay: 1000, perMinute: null },
     soleProprietor: { perDay: 200, perMinute: 15 },
   });
   const env = { GANTRY_TEXTS_PER_DAY: '40', GANTRY_SOLE_PROPRIETOR_TEXTS_PER_MINUTE: ' 3 ' };
   expect(readTextLimits(env)).toEqual({
-    usual: { perDay: 40, perMinute: null },
+    standard: { perDay: 40, perMinute: null },
     soleProprietor: { perDay: 200, perMinute: 3 },
   });
 });

@@ -24,8 +24,11 @@ test('the run of a hosted bot and what it cost stand in the cloud, by the name o
   server.script(() => text('All is well.'));
   const env = {
     ...process.env,
-    ...{ GANTRY_HOME: home, GANTRY_PORT: '0', GANTRY_ENGINE_PORT: '0' },
-    ...{ ANTHROPIC_BASE_URL: server.url, ANTHROPIC_API_KEY: 'sk-test-0123456789' },
+    GANTRY_HOME: home,
+    GANTRY_PORT: '0',
+    GANTRY_ENGINE_PORT: '0',
+    ANTHROPIC_BASE_URL: server.url,
+    ANTHROPIC_API_KEY: 'sk-test-0123456789',
   };
   const gantry = await startCombined({
     env,

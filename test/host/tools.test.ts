@@ -3,25 +3,25 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readTokenFile } from '../../src/kit/secrets/token-file.ts';
 import { type People, type Person, startPeople } from '../cloud-api/identity/support.ts';
 import { type CallOptions, keepUntilEnd, type Reply } from '../kit/http/support.ts';
-import { type Desk, pairUp, signIn, startDesk } from './paired-support.ts';
+import { type Installation, pairUp, signIn, startInstallation } from './paired-support.ts';
 
 const stop = keepUntilEnd();
 let people: People;
-let desk: Desk;
+let installation: Installation;
 let ada: Person;
 let key: string;
 let computerId: string;
 beforeAll(async () => {
   people = await startPeople();
-  [desk, ada] = await Promise.all([startDesk(), signIn(people)]);
-  const made = await desk.web('POST', '/api/v1/keys', { body: { name: 'editor', scopes: ['bots:act'] } });
+  [installation, ada] = await Promise.all([startInstallation(), signIn(people)]);
+  const made = await installation.web('POST', '/api/v1/keys', { body: { name: 'editor', scopes: ['bots:act'] } });
   key = (made.json as never as { secret: string }).secret;
 }, 60_000);
 afterAll(stop);
 
 const callTime = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'time_now', arguments: {} } };
 const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
-const here = (body: object, options: CallOptions = {}) => desk.web('POST', '/mcp/server', { body, ...options });
+const here = (body: object, options: CallOptions = {}) => installation.web('POST', '/mcp/server', { body, ...options });
 const there = (body: object, path = '/mcp/server') => ada.call('POST', path, { body });
 interface Answer {
   readonly result?: { isError?: boolean; content?: { text: string }[]; tools?: object[] };
@@ -32,8 +32,11 @@ test('its owner, a key of theirs and a peer service use the tools at its own ser
   for (const options of [{}, { token: key }]) {
     expect(told(await here(callTime, options))).toMatchObject({ isError: false });
   }
-  const service = { token: readTokenFile(desk.places.internalToken), headers: { 'x-platform-user-id': 'user_local' } };
-  const internal = await desk.web('POST', '/internal/tools/mcp', { body: callTime, ...service });
+  const service = {
+    token: readTokenFile(installation.places.internalToken),
+    headers: { 'x-platform-user-id': 'user_local' },
+  };
+  const internal = await installation.web('POST', '/internal/tools/mcp', { body: callTime, ...service });
   expect(told(internal)).toMatchObject({ isError: false });
   expect((await here(callTime, { token: null })).status).toBe(401);
 });
@@ -41,25 +44,25 @@ test('its owner, a key of theirs and a peer service use the tools at its own ser
 test('a provider may lead a browser back to it, and no other site may lead one anywhere else', async () => {
   const followed = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };
   const back = (headers: Record<string, string>, path = '/mcp/oauth/callback?state=x.y&code=z') =>
-    desk.web('GET', path, { token: null, headers });
+    installation.web('GET', path, { token: null, headers });
   expect((await back(followed)).status).toBe(404);
   expect((await back({ ...followed, 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image' })).status).toBe(403);
   expect((await back(followed, '/api/v1/tools')).status).toBe(403);
 });
 
 test('while it is paired its own server asks it directly, and other computers at home', async () => {
-  const paired = await pairUp(desk, people, ada);
+  const paired = await pairUp(installation, people, ada);
   computerId = String(paired.computerId);
   for (const options of [{}, { token: key }]) {
     expect(told(await here(callTime, options))).toMatchObject({ isError: false });
   }
-  expect((await desk.web('GET', '/api/v1/tools')).status).toBe(200);
+  expect((await installation.web('GET', '/api/v1/tools')).status).toBe(200);
   const named = { 'x-gantry-computer': computerId };
   expect(told(await here(callTime, { headers: named }))).toMatchObject({ isError: false });
   const other = await here(callTime, { headers: { 'x-gantry-computer': 'computer_elsewhere' } });
   expect([other.status, other.text]).toEqual([404, expect.stringContaining('computer_elsewhere')]);
-  const client = await desk.web('GET', '/mcp/oauth/client.json', { token: null });
-  expect(client.json).toMatchObject({ client_id: `${desk.gantry.origin}/mcp/oauth/client.json` });
+  const client = await installation.web('GET', '/mcp/oauth/client.json', { token: null });
+  expect(client.json).toMatchObject({ client_id: `${installation.gantry.origin}/mcp/oauth/client.json` });
 });
 
 test('its person uses its tools through the cloud, and while it is away sees them all the same', async () => {
@@ -67,7 +70,7 @@ test('its person uses its tools through the cloud, and while it is away sees the
   const listed = await there(list, `/mcp/server?computer=${computerId}`);
   expect(told(listed)?.tools?.length).toBeGreaterThan(10);
   expect(told(await here(list))).toEqual(told(listed));
-  await desk.gantry.close({ stopBots: true });
+  await installation.gantry.close({ stopBots: true });
   await expect.poll(async () => (await ada.call('GET', '/api/v1/tools')).status, { timeout: 20_000 }).toBe(503);
   expect((await there(list)).text).toBe(listed.text);
   const called = told(await there(callTime));

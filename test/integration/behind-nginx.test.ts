@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { startPeople } from '../cloud-api/identity/support.ts';
-import { computersOf, pairUp, signIn, startDesk } from '../host/paired-support.ts';
+import { computersOf, pairUp, signIn, startInstallation } from '../host/paired-support.ts';
 import { caller, onEnd } from '../kit/http/support.ts';
 import { freePort } from '../support/free-port.ts';
 import { loopbackCertificate } from '../support/loopback-certificate.ts';
@@ -79,8 +79,8 @@ test.skipIf(nginx === undefined)(
     // Everybody comes through the proxy.
     const outside = { ...people, call: caller(proxy.port, null) };
     const ada = await signIn(outside);
-    const desk = await startDesk();
-    await pairUp(desk, outside, ada);
+    const installation = await startInstallation();
+    await pairUp(installation, outside, ada);
     expect(await computersOf(ada)).toMatchObject([{ state: 'linked' }]);
 
     // An event stream: each event as it comes, not once a buffer is full.
@@ -99,10 +99,10 @@ test.skipIf(nginx === undefined)(
         heard += value;
       }
     })();
-    const team = join(desk.home, 'ws', '.gantry', 'teams', 'crew');
+    const team = join(installation.home, 'ws', '.gantry', 'teams', 'crew');
     mkdirSync(team, { recursive: true });
     writeFileSync(join(team, 'team.yaml'), 'version: 1\nbots: []\n');
-    expect((await desk.engine('GET', '/api/factory/teams')).status).toBe(200);
+    expect((await installation.engine('GET', '/api/factory/teams')).status).toBe(200);
     await expect.poll(() => heard, { timeout: 10_000 }).toContain('team.changed');
 
     // What the cloud asks of the computer comes back over its link, which nginx carries.
@@ -124,7 +124,7 @@ test.skipIf(nginx === undefined)(
     // The doors between replicas are shut.
     expect((await fetch(`${origin}/internal/anything`)).status).toBe(404);
 
-    expect((await desk.pairing()).link?.linked).toBe(true);
+    expect((await installation.pairing()).link?.linked).toBe(true);
     leave.abort();
     await listening;
   },

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ConnectorEvents, Subscription, TrailEvent } from '../../src/contracts/connectors/subscription.ts';
 import type { Ticket } from '../../src/contracts/factory/work-engine/tickets.ts';
-import { type Desk, startDesk } from '../host/paired-support.ts';
+import { type Installation, startInstallation } from '../host/paired-support.ts';
 import { scratchHome } from '../host/support.ts';
 import { keepUntilEnd, onEnd } from '../kit/http/support.ts';
 import type { DeliveryFault } from '../support/issue-tracker/faults.ts';
@@ -16,7 +16,7 @@ import { type IssueTracker, startIssueTracker } from '../support/issue-tracker/t
 const stop = keepUntilEnd();
 const waiting = { timeout: 30_000, interval: 50 };
 let tracker: IssueTracker;
-let desk: Desk;
+let installation: Installation;
 beforeAll(async () => {
   tracker = await startIssueTracker({ apiKeys: { 'key-of-ada': 'ada' }, limits: { retries: [20, 20, 20] } });
   onEnd(() => tracker.close());
@@ -24,7 +24,7 @@ beforeAll(async () => {
   const folder = join(home, 'ws', '.gantry', 'teams', 'ops');
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'team.yaml'), 'bots:\n  - { bot: triage, binding: hosted, model: claude-haiku-4-5 }\n');
-  desk = await startDesk({ home });
+  installation = await startInstallation({ home });
 }, 60_000);
 afterAll(stop);
 
@@ -32,32 +32,35 @@ let made = 0;
 /** A connector of its own with one subscription to the issues of one project. */
 async function subscribed(project: string) {
   made += 1;
-  const connector = await desk.engine('POST', '/api/v1/mcp/connectors', {
+  const connector = await installation.engine('POST', '/api/v1/mcp/connectors', {
     body: { name: `tracker-${made}`, url: `${tracker.url}?n=${made}`, auth: { type: 'api_key', key: 'key-of-ada' } },
   });
   expect(connector.status, connector.text).toBe(201);
   const path = `/api/v1/mcp/connectors/${connector.json.id}`;
   const body = { name: 'issue.opened', arguments: { project }, botId: 'triage@ops' };
   const subscribe = async () => {
-    const answer = await desk.engine('POST', `${path}/events`, { body });
+    const answer = await installation.engine('POST', `${path}/events`, { body });
     return {
       status: answer.status,
       subscription: (answer.json as never as { subscription: Subscription }).subscription,
     };
   };
-  const list = async () => (await desk.web('GET', `${path}/events`)).json as never as ConnectorEvents;
+  const list = async () => (await installation.web('GET', `${path}/events`)).json as never as ConnectorEvents;
   return { path, subscribe, list, body };
 }
 
 const ticketsOf = async (id: string) => {
-  const { tickets } = (await desk.engine('GET', '/api/factory/tickets?limit=200')).json as never as {
+  const { tickets } = (await installation.engine('GET', '/api/factory/tickets?limit=200')).json as never as {
     tickets: Ticket[];
   };
   return tickets.filter(({ source }) => source.kind === 'connector' && source.ref.startsWith(`${id}/`));
 };
 const trailOf = async (path: string, id: string) =>
-  ((await desk.web('GET', `${path}/events/subscriptions/${id}/events`)).json as never as { events: TrailEvent[] })
-    .events;
+  (
+    (await installation.web('GET', `${path}/events/subscriptions/${id}/events`)).json as never as {
+      events: TrailEvent[];
+    }
+  ).events;
 
 /** One at which no ticket may come: what was armed is sent, then an honest one that everybody waits for. */
 async function afterOpening(project: string, id: string, titles: readonly string[]) {
@@ -78,7 +81,7 @@ test('issues become tickets in their order, and the trail says so at both doors'
   expect(trail.map(({ status: is, ticketId, receivedAt }) => [is, ticketId !== null, receivedAt !== null])).toEqual(
     Array(3).fill(['ticket', true, true]),
   );
-  const short = await desk.engine(
+  const short = await installation.engine(
     'GET',
     `${path.replace('/api/v1', '')}/events/subscriptions/${subscription.id}/events`,
   );
@@ -152,8 +155,8 @@ test('a connector that is deleted is heard of at the server, and nothing is take
   const there = () => tracker.subscriptions.list().filter(({ arguments: given }) => given.project === 'last');
   const [before] = there();
   expect(before).toBeDefined();
-  expect((await desk.web('DELETE', path)).status).toBe(204);
-  await expect.poll(async () => (await desk.engine('GET', `${path}/events`)).status, waiting).toBe(404);
+  expect((await installation.web('DELETE', path)).status).toBe(204);
+  await expect.poll(async () => (await installation.engine('GET', `${path}/events`)).status, waiting).toBe(404);
   await expect
     .poll(async () => (await fetch(before?.url ?? '', { method: 'POST', body: '{}' })).status, waiting)
     .toBe(410);

@@ -19,9 +19,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Scope } from '../../src/contracts/common/route.ts';
 import type { EdgeApp } from '../../src/contracts/edge/routes.ts';
 import type { Agent } from '../../src/contracts/factory/agent.ts';
-import { usualPushSettings } from '../../src/host/push-settings.ts';
+import { defaultPushSettings } from '../../src/host/push-settings.ts';
 import { type People, type Person, startPeople } from '../cloud-api/identity/support.ts';
-import { type Desk, pairUp, signIn, startDesk } from '../host/paired-support.ts';
+import { type Installation, pairUp, signIn, startInstallation } from '../host/paired-support.ts';
 import { scratchHome } from '../host/support.ts';
 import { keepUntilEnd, onEnd } from '../kit/http/support.ts';
 import { runScenario } from '../support/mcp/conformance.ts';
@@ -32,7 +32,7 @@ const stop = keepUntilEnd();
 const info = { name: 'test', version: '1.0.0' };
 let people: People;
 let ada: Person;
-let desk: Desk;
+let installation: Installation;
 let bots: Record<'helper' | 'other' | 'front' | 'theirs', Agent>;
 let keys: Record<'ada' | 'bob', string>;
 beforeAll(async () => {
@@ -40,7 +40,7 @@ beforeAll(async () => {
   onEnd(() => model.close());
   model.script(({ lastUser }) => text(`You said: ${lastUser.split('\n').at(-1)}`));
   const env = { ANTHROPIC_BASE_URL: model.url, ANTHROPIC_API_KEY: 'sk-test-0123456789' };
-  people = await startPeople({ settings: { push: { ...usualPushSettings, allow: ['127.0.0.1'] } } });
+  people = await startPeople({ settings: { push: { ...defaultPushSettings, allow: ['127.0.0.1'] } } });
   const withBots = async (name: string, team: string, names: readonly string[]) => {
     const home = scratchHome();
     const folder = join(home, 'ws', '.gantry', 'teams', team);
@@ -48,15 +48,15 @@ beforeAll(async () => {
     const kinds = { hosted: 'binding: hosted, model: claude-haiku-4-5', front: 'binding: vendor, vendor: desk' };
     const lines = names.map((bot) => `  - { bot: ${bot}, ${bot === 'front' ? kinds.front : kinds.hosted} }`);
     writeFileSync(join(folder, 'team.yaml'), `bots:\n${lines.join('\n')}\n`);
-    const [its, person] = await Promise.all([startDesk({ home, env }), signIn(people, name)]);
+    const [its, person] = await Promise.all([startInstallation({ home, env }), signIn(people, name)]);
     await pairUp(its, people, person);
     expect((await its.web('POST', `/api/factory/teams/${team}/up`, { body: {} })).status).toBe(200);
     const { agents } = (await its.web('GET', '/api/factory/agents')).json as never as { agents: Agent[] };
-    return { desk: its, person, agents };
+    return { installation: its, person, agents };
   };
   const hers = await withBots('ada', 'ops', ['helper', 'other', 'front']);
   const his = await withBots('bob', 'his', ['theirs']);
-  ({ desk, person: ada } = hers);
+  ({ installation, person: ada } = hers);
   const all = [...hers.agents, ...his.agents];
   const named = (slug: string) => all.find((one) => one.slug === slug)!;
   bots = { helper: named('helper'), other: named('other'), front: named('front'), theirs: named('theirs') };
@@ -137,7 +137,9 @@ test('an app reads a person’s bots, their words, runs and boards', async () =>
     error: null,
   });
   expect((await read('list_campaigns')).structuredContent).toEqual({ campaigns: [] });
-  const made = await desk.web('POST', '/api/factory/campaigns', { body: { title: 'Moon', intent: 'Get there' } });
+  const made = await installation.web('POST', '/api/factory/campaigns', {
+    body: { title: 'Moon', intent: 'Get there' },
+  });
   const campaign = (made.json as never as { id: string }).id;
   expect((await read('get_board', { campaign })).structuredContent).toMatchObject({ campaign: { title: 'Moon' } });
   expect(await read('get_board', { campaign: 'nowhere' })).toMatchObject({
@@ -148,7 +150,9 @@ test('an app reads a person’s bots, their words, runs and boards', async () =>
 
 test('boards and runs are resources at the edge as at the tool server, and a connector of one bot shows its runs alone', async () => {
   await talk('for the list');
-  const made = await desk.web('POST', '/api/factory/campaigns', { body: { title: 'Mars', intent: 'Get there' } });
+  const made = await installation.web('POST', '/api/factory/campaigns', {
+    body: { title: 'Mars', intent: 'Get there' },
+  });
   const campaign = (made.json as never as { id: string }).id;
   interface Answer {
     readonly result: {
@@ -215,9 +219,13 @@ test('the app of a vendor’s bot hears of a ticket, reads what was written, and
   const events: Event[] = [];
   const { client } = await subscribing(at, 'Front', { onEvent: async ({ event }) => void events.push(event) });
   await client.subscribe('vendor.ticket.created');
-  const opened = await desk.web('POST', '/api/factory/threads', { body: { title: 'A question', bot: bots.front.id } });
+  const opened = await installation.web('POST', '/api/factory/threads', {
+    body: { title: 'A question', bot: bots.front.id },
+  });
   const { id: threadId } = opened.json as never as { id: string };
-  await desk.web('POST', '/api/factory/send', { body: { to: bots.front.address, text: 'Are you open?', threadId } });
+  await installation.web('POST', '/api/factory/send', {
+    body: { to: bots.front.address, text: 'Are you open?', threadId },
+  });
   await expect.poll(() => events.length, { timeout: 20_000 }).toBe(1);
   expect(events[0]?.data).toMatchObject({ threadId, botId: bots.front.id });
   const { replies } = (await said<Replies>('get_replies', { threadId }, at)).structuredContent;
@@ -225,7 +233,7 @@ test('the app of a vendor’s bot hears of a ticket, reads what was written, and
   const answer = { text: 'Until six.', threadId, idempotencyKey: 'a1' };
   for (const _ of [1, 2]) expect(await said('send_message', answer, at)).toMatchObject({ isError: false });
   const messages = async () => {
-    const { json } = await desk.web('GET', `/api/factory/threads/${threadId}/messages`);
+    const { json } = await installation.web('GET', `/api/factory/threads/${threadId}/messages`);
     return (json as never as { messages: object[] }).messages;
   };
   expect(await messages()).toMatchObject([
@@ -240,7 +248,7 @@ test('the app of a vendor’s bot hears of a ticket, reads what was written, and
   const elsewhere = (await said<Sent>('send_message', { text: 'hi' })).structuredContent.threadId;
   expect(await said('send_message', { text: 'hi', threadId: elsewhere }, at)).toMatchObject({ isError: true });
   const as = async (bot: Agent, to: string) =>
-    (await desk.web('POST', '/api/factory/send', { body: { to, text: 'x', as: bot.id } })).status;
+    (await installation.web('POST', '/api/factory/send', { body: { to, text: 'x', as: bot.id } })).status;
   expect(await as(bots.helper, `channel:${elsewhere}`)).toBe(403);
   expect(await as(bots.front, `channel:${elsewhere}`)).toBe(404);
   expect(await as(bots.front, bots.helper.id)).toBe(400);
@@ -251,11 +259,11 @@ describe('the connector of one bot', () => {
   const notFound = { isError: true, structuredContent: { error: 'not_found' } };
 
   test('reaches no other bot of its person', async () => {
-    const opened = await desk.web('POST', '/api/factory/threads', {
+    const opened = await installation.web('POST', '/api/factory/threads', {
       body: { title: 'other', bot: bots.other.address },
     });
     const threadId = String((opened.json as never as { id: string }).id);
-    await desk.web('POST', '/api/factory/send', { body: { to: bots.other.id, text: 'secret', threadId } });
+    await installation.web('POST', '/api/factory/send', { body: { to: bots.other.id, text: 'secret', threadId } });
     const runsOf = async (agent: string) =>
       (await said<Runs>('list_runs', { agent, status: 'completed' }, agentsUrl())).structuredContent.runs;
     await expect.poll(async () => (await runsOf(bots.other.id)).length, { timeout: 20_000 }).toBeGreaterThan(0);
@@ -277,9 +285,9 @@ describe('the connector of one bot', () => {
 
   test('shows of a thread with its bot what that bot wrote alone', async () => {
     const { threadId } = await talk('mine');
-    await desk.web('POST', '/api/factory/send', { body: { to: bots.other.id, text: 'aside', threadId } });
+    await installation.web('POST', '/api/factory/send', { body: { to: bots.other.id, text: 'aside', threadId } });
     const all = async () => {
-      const { json } = await desk.web('GET', `/api/factory/threads/${threadId}/messages`);
+      const { json } = await installation.web('GET', `/api/factory/threads/${threadId}/messages`);
       return (json as never as { messages: { from: string }[] }).messages.map(({ from }) => from);
     };
     await expect.poll(all, { timeout: 20_000 }).toContain(bots.other.address);
@@ -307,7 +315,7 @@ describe('the connector of one bot', () => {
     for (const id of [bots.helper.address, `channel:${threadId}`, 'bot_nowhere']) {
       expect(await said('send_message', { text: 'hi' }, botUrl(id))).toMatchObject(notFound);
     }
-    const named = `${botUrl(bots.helper.id)}?computer=${(await desk.pairing()).computerId}`;
+    const named = `${botUrl(bots.helper.id)}?computer=${(await installation.pairing()).computerId}`;
     expect(await said('list_runs', {}, named, keys.bob)).toMatchObject(notFound);
     expect(await said('list_runs', {}, named)).toMatchObject({ isError: false });
   });
@@ -393,7 +401,7 @@ test.each(Object.entries(scenarios).flatMap(([version, names]) => names.map((nam
 );
 
 test('while the computer is away events and lists are answered, and a call says since when', async () => {
-  await desk.gantry.close({ stopBots: true });
+  await installation.gantry.close({ stopBots: true });
   const away = () => said('list_agents', {}, agentsUrl());
   await expect
     .poll(async () => (await away()).structuredContent.error, { timeout: 20_000 })

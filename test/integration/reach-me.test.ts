@@ -10,7 +10,7 @@ import type { Approval } from '../../src/contracts/approvals/approval.ts';
 import type { Agent } from '../../src/contracts/factory/agent.ts';
 import type { PushPayload } from '../../src/contracts/notifications/push.ts';
 import { type People, type Person, personWith, startPeople } from '../cloud-api/identity/support.ts';
-import { computersOf, type Desk, pairUp, startDesk } from '../host/paired-support.ts';
+import { computersOf, type Installation, pairUp, startInstallation } from '../host/paired-support.ts';
 import { scratchHome } from '../host/support.ts';
 import { type Call, keepUntilEnd } from '../kit/http/support.ts';
 import { type CutProxy, startCutProxy } from '../support/cut-proxy.ts';
@@ -22,8 +22,8 @@ let service: PushService;
 let wire: CutProxy;
 let down = false;
 let people: People;
-let here: Desk;
-let there: Desk;
+let here: Installation;
+let there: Installation;
 const stop = keepUntilEnd();
 
 beforeAll(async () => {
@@ -39,7 +39,7 @@ beforeAll(async () => {
   const team = join(home, 'ws', '.gantry', 'teams', 'far');
   mkdirSync(team, { recursive: true });
   writeFileSync(join(team, 'team.yaml'), 'bots:\n  - bot: ops\n    harness: shell\n');
-  [here, there] = await Promise.all([startDesk({ home }), startDesk()]);
+  [here, there] = await Promise.all([startInstallation({ home }), startInstallation()]);
 });
 afterAll(async () => {
   await stop();

@@ -9,7 +9,7 @@ import type { Connector } from '../../src/contracts/connectors/connector.ts';
 import type { ConnectorEvents, Subscription, TrailEvent } from '../../src/contracts/connectors/subscription.ts';
 import type { Agent } from '../../src/contracts/factory/agent.ts';
 import type { Ticket } from '../../src/contracts/factory/work-engine/tickets.ts';
-import { type Desk, startDesk } from '../host/paired-support.ts';
+import { type Installation, startInstallation } from '../host/paired-support.ts';
 import { scratchHome } from '../host/support.ts';
 import { keepUntilEnd, onEnd } from '../kit/http/support.ts';
 import type { AnswerFault, DeliveryFault } from '../support/issue-tracker/faults.ts';
@@ -21,12 +21,14 @@ const waiting = { timeout: 20_000 };
 /** Schemas that no server should have; each is an event that a project has once in a while. */
 const nested = (depth: number): object => (depth === 0 ? { type: 'string' } : { properties: { a: nested(depth - 1) } });
 const hostile = (name: string, payloadSchema: Record<string, unknown>): EventShape => ({
-  ...{ name, description: 'Hostile.', payloadSchema },
+  name,
+  description: 'Hostile.',
+  payloadSchema,
   inputSchema: { type: 'object', properties: { project: { type: 'string' } } },
 });
 
 let tracker: IssueTracker;
-let desk: Desk;
+let installation: Installation;
 let bot: Agent;
 let events: string;
 let projects = 0;
@@ -46,10 +48,10 @@ beforeAll(async () => {
   const folder = join(home, 'ws', '.gantry', 'teams', 'ops');
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'team.yaml'), 'bots:\n  - { bot: clerk, harness: shell }\n');
-  desk = await startDesk({ home });
-  const { agents } = (await desk.web('GET', '/api/factory/agents')).json as never as { agents: Agent[] };
+  installation = await startInstallation({ home });
+  const { agents } = (await installation.web('GET', '/api/factory/agents')).json as never as { agents: Agent[] };
   bot = agents[0]!;
-  const made = await desk.web('POST', '/api/v1/mcp/connectors', {
+  const made = await installation.web('POST', '/api/v1/mcp/connectors', {
     body: { name: 'tracker', url: tracker.url, auth: { type: 'api_key', key: 'key-of-ada' } },
   });
   expect(made.status, made.text).toBe(201);
@@ -59,7 +61,9 @@ afterAll(stop);
 afterEach(() => tracker.faults.behave());
 
 async function post(project: string, name = 'issue.opened') {
-  const { status, json } = await desk.web('POST', events, { body: { name, arguments: { project }, botId: bot.id } });
+  const { status, json } = await installation.web('POST', events, {
+    body: { name, arguments: { project }, botId: bot.id },
+  });
   return { status, subscription: (json as never as { subscription?: Subscription }).subscription, json };
 }
 /** To a project of its own. */
@@ -71,16 +75,17 @@ async function subscribe(name?: string): Promise<{ project: string; id: string }
   return { project, id: subscription!.id };
 }
 async function read(id: string): Promise<Subscription | undefined> {
-  const { subscriptions } = (await desk.web('GET', events)).json as never as ConnectorEvents;
+  const { subscriptions } = (await installation.web('GET', events)).json as never as ConnectorEvents;
   return subscriptions.find((one) => one.id === id);
 }
 async function trail(id: string): Promise<TrailEvent[]> {
-  return ((await desk.web('GET', `${events}/subscriptions/${id}/events`)).json as never as { events: TrailEvent[] })
-    .events;
+  return (
+    (await installation.web('GET', `${events}/subscriptions/${id}/events`)).json as never as { events: TrailEvent[] }
+  ).events;
 }
 /** Titles of the issues of a project that became tickets, oldest first. */
 async function tickets(project: string): Promise<string[]> {
-  const { tickets: all } = (await desk.web('GET', '/api/factory/tickets?limit=200')).json as never as {
+  const { tickets: all } = (await installation.web('GET', '/api/factory/tickets?limit=200')).json as never as {
     tickets: Ticket[];
   };
   return all
@@ -98,7 +103,7 @@ const posts = (id: string) =>
     .map(({ status }) => status);
 
 test('every event of a page-wise list is offered, and an issue is one ticket', async () => {
-  const { events: offered } = (await desk.web('GET', events)).json as never as ConnectorEvents;
+  const { events: offered } = (await installation.web('GET', events)).json as never as ConnectorEvents;
   expect(offered.map(({ name }) => name)).toEqual([
     ...['hostile.deep', 'hostile.pattern', 'hostile.remote'],
     ...['issue.closed', 'issue.commented', 'issue.opened'],
@@ -194,9 +199,11 @@ async function signIn(authorizeUrl: string): Promise<void> {
 
 test('a grant that is revoked is asked for at once, and what came without it is there after a new one', async () => {
   const base = '/api/v1/mcp/connectors';
-  const made = await desk.web('POST', base, { body: { name: 'signed', url: tracker.url, auth: { type: 'oauth' } } });
+  const made = await installation.web('POST', base, {
+    body: { name: 'signed', url: tracker.url, auth: { type: 'oauth' } },
+  });
   const { id } = made.json as never as Connector;
-  const connector = async () => (await desk.web('GET', `${base}/${id}`)).json as never as Connector;
+  const connector = async () => (await installation.web('GET', `${base}/${id}`)).json as never as Connector;
   const authorizeUrl = async () => (await connector()).authorizeUrl ?? '';
   const until = (status: Connector['status']) =>
     expect.poll(async () => (await connector()).status, waiting).toBe(status);
@@ -206,10 +213,10 @@ test('a grant that is revoked is asked for at once, and what came without it is 
   projects += 1;
   const project = `project-${projects}`;
   const body = { name: 'issue.opened', arguments: { project }, botId: bot.id };
-  const { json } = await desk.web('POST', `${base}/${id}/events`, { body });
+  const { json } = await installation.web('POST', `${base}/${id}/events`, { body });
   expect(json).toMatchObject({ subscription: { status: 'active' } });
   const standing = async () => {
-    const { subscriptions } = (await desk.web('GET', `${base}/${id}/events`)).json as never as ConnectorEvents;
+    const { subscriptions } = (await installation.web('GET', `${base}/${id}/events`)).json as never as ConnectorEvents;
     return subscriptions.map(({ status }) => status);
   };
   tracker.revokeGrants();
@@ -219,7 +226,7 @@ test('a grant that is revoked is asked for at once, and what came without it is 
   await signIn(await authorizeUrl());
   await expect.poll(standing, waiting).toEqual(['active']);
   await expect.poll(() => tickets(project), waiting).toEqual(['missed']);
-  expect((await desk.web('DELETE', `${base}/${id}`)).status).toBe(204);
+  expect((await installation.web('DELETE', `${base}/${id}`)).status).toBe(204);
 });
 
 test.each<[AnswerFault, string[]]>([

@@ -6,11 +6,11 @@ import type { LoginItemSettings, MenuItemConstructorOptions } from 'electron';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Notification } from '../../src/contracts/notifications/routes.ts';
 import { placeWindow, smallest } from '../../src/main/bounds.ts';
+import { defaultSettings, openDesktopState } from '../../src/main/desktop-state.ts';
 import { countsOf } from '../../src/main/feed.ts';
-import { defaultSettings, openKept } from '../../src/main/kept.ts';
 import { autostartEntry, canOpenAtLogin, setOpenAtLogin } from '../../src/main/login-item.ts';
 import { appMenu, type MenuActs, trayMenu, trayWords } from '../../src/main/menus.ts';
-import { createNews, freshMs, mostAtOnce, shownAs } from '../../src/main/news.ts';
+import { createNews, freshMs, maxConcurrent, shownAs } from '../../src/main/news.ts';
 import { createReviving, revivals } from '../../src/main/reviving.ts';
 
 const display = { x: 0, y: 0, width: 1920, height: 1080 };
@@ -93,10 +93,10 @@ test('nothing is told that the page tells, that is off, read or old: after a day
 });
 
 test('a few are told one by one, many as one that leads to the inbox', () => {
-  const many = Array.from({ length: mostAtOnce + 1 }, (_, number) => row(String(number)));
-  expect(shownAs(many.slice(1))).toHaveLength(mostAtOnce);
+  const many = Array.from({ length: maxConcurrent + 1 }, (_, number) => row(String(number)));
+  expect(shownAs(many.slice(1))).toHaveLength(maxConcurrent);
   expect(shownAs(many)).toEqual([
-    { title: `${mostAtOnce + 1} new notifications`, body: 'Run 0\nRun 1\nRun 2', url: '/inbox' },
+    { title: `${maxConcurrent + 1} new notifications`, body: 'Run 0\nRun 1\nRun 2', url: '/inbox' },
   ]);
 });
 
@@ -140,7 +140,7 @@ test('the menu has a page’s tools only from the sources, logs under Help, and 
 test('choices and the window’s place are kept in a private file; a damaged one is as none, and said', () => {
   const file = join(scratch(), 'desktop', 'desktop.json');
   const faults: unknown[] = [];
-  const open = () => openKept(file, (fault) => faults.push(fault));
+  const open = () => openDesktopState(file, (fault) => faults.push(fault));
   const first = open();
   expect([first.settings(), first.bounds()]).toEqual([defaultSettings, null]);
   first.change({ closeToTray: true });
@@ -160,7 +160,7 @@ test('where the file cannot be written the choice holds for this run', () => {
   const folder = scratch();
   writeFileSync(join(folder, 'file'), '');
   const faults: unknown[] = [];
-  const kept = openKept(join(folder, 'file', 'desktop.json'), (fault) => faults.push(fault));
+  const kept = openDesktopState(join(folder, 'file', 'desktop.json'), (fault) => faults.push(fault));
   expect(kept.change({ notifications: 'none' }).notifications).toBe('none');
   expect(kept.settings().notifications).toBe('none');
   expect(faults.length).toBeGreaterThan(0);

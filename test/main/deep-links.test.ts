@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Destination } from '../../src/contracts/desktop/channels.ts';
-import { linkIn, readDeepLink } from '../../src/main/deep-links.ts';
+import { linkIn, newRunPage, readDeepLink, readNewRun } from '../../src/main/deep-links.ts';
 
 test.each([
   ['gantry://', { kind: 'go', path: '/' }],
@@ -81,6 +81,52 @@ test('whatever is made up after the scheme, it leads to a page of ours or an eve
     ),
     { numRuns: 2000 },
   );
+});
+
+test.each([
+  ['gantry://new', '/?new=1'],
+  ['gantry://new/', '/?new=1'],
+  ['GANTRY://new?prompt=Fix%20it%0ANow', '/?new=1&prompt=Fix+it%0ANow'],
+  ['gantry://new?prompt=a+b&who=claude,codex', '/?new=1&prompt=a+b&who=claude%2Ccodex'],
+  ['gantry://new?repo=/home/me/shop&prompt=a%26new%3D2', '/?new=1&prompt=a%26new%3D2&repo=%2Fhome%2Fme%2Fshop'],
+])('%s fills in the form of a new run', (link, path) => {
+  const read = readNewRun(link);
+  expect(read).not.toBeNull();
+  const to = newRunPage(read as NonNullable<typeof read>, true);
+  expect(to).toEqual({ kind: 'go', path });
+  expect(Destination.parse(to)).toEqual(to);
+});
+
+test('a repository that was not used before is dropped from the link', () => {
+  const read = readNewRun('gantry://new?repo=/tmp/evil&prompt=x');
+  expect(newRunPage(read as NonNullable<typeof read>, false)).toEqual({ kind: 'go', path: '/?new=1&prompt=x' });
+});
+
+test.each([
+  'gantry://new?start=1',
+  'gantry://new?prompt=x&mode=ACCEPT_EDITS',
+  'gantry://new?prompt=x&trust=yes',
+  'gantry://new?prompt=x&dryRun=false',
+  'gantry://new?prompt=x&prompt=y',
+  'gantry://new?repo=/a&repo=/b',
+  'gantry://new?prompt=x#start',
+  'gantry://new/start?prompt=x',
+  'gantry://new:80?prompt=x',
+  'gantry://me@new?prompt=x',
+  'gantry://new?who=shell',
+  'gantry://new?who=custom',
+  'gantry://new?who=claude,claude,claude,claude,claude',
+  'gantry://new?prompt=a%00b',
+  'gantry://new?prompt=a%1B%5B2Jb',
+  'gantry://new?prompt=a%E2%80%AEb',
+  'gantry://new?prompt=%FF',
+  'gantry://new?repo=/a%0A/b%7F',
+  `gantry://new?prompt=${'x'.repeat(8000)}`,
+  'gantry://newer?prompt=x',
+  'https://new?prompt=x',
+])('%j fills in nothing', (link) => {
+  expect(readNewRun(link)).toBeNull();
+  expect(readDeepLink(link)).toBeNull();
 });
 
 test('among the arguments of a start the link is found, and nothing else is taken for one', () => {

@@ -43,6 +43,25 @@ test('what a second program was started with leads the first: a link of ours to 
   expect(logged.join('\n')).toContain('A link was refused.');
 });
 
+test('a link fills in a new run, names only a repository that was used before, and starts nothing', async () => {
+  const repository = { path: '/home/me/shop', name: 'shop', branch: 'main', lastUsed: null };
+  const choices = { repositories: [repository], programs: [], models: [], providers: [] };
+  const { fake, asked } = await startDesktop({ answers: { '/api/factory/quick-runs/choices': choices } });
+  const [window] = fake.windows;
+  await fake.call('desktop:read', [undefined], { id: window!.id, url: `${origin}/` });
+  const before = asked.length;
+  fake.secondInstance(['gantry', 'gantry://new?prompt=Fix&repo=/home/me/shop']);
+  await expect
+    .poll(() => window?.sent.at(-1))
+    .toEqual(['desktop:say', { kind: 'go', path: '/?new=1&prompt=Fix&repo=%2Fhome%2Fme%2Fshop' }]);
+  fake.secondInstance(['gantry', 'gantry://new?prompt=Fix&repo=/home/me/other']);
+  await expect.poll(() => window?.sent.at(-1)).toEqual(['desktop:say', { kind: 'go', path: '/?new=1&prompt=Fix' }]);
+  expect(asked.slice(before).map((one) => one.split(' ')[0])).toEqual([
+    '/api/factory/quick-runs/choices',
+    '/api/factory/quick-runs/choices',
+  ]);
+});
+
 test('a link that comes while another try is under way leads as soon as there is something to show', async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   const { fake } = await startDesktop({

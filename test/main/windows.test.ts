@@ -1,6 +1,6 @@
 /** Windows of the app: several, where they stand, and what a person sees when a page dies, hangs or cannot be loaded. */
 import { expect, test } from 'vitest';
-import { openKept } from '../../src/main/kept.ts';
+import { openDesktopState } from '../../src/main/desktop-state.ts';
 import { againAddress, revivals } from '../../src/main/reviving.ts';
 import { unresponsiveMs } from '../../src/main/windows.ts';
 import { origin, startDesktop } from './support.ts';
@@ -17,7 +17,7 @@ test('a window comes back where it was closed, maximised if it was', async () =>
   const [again] = second.fake.windows;
   expect(again?.options).toMatchObject({ x: 300, y: 200, width: 1000, height: 700 });
   expect(again?.done).toContain('maximize');
-  expect(openKept(`${first.profile}/desktop.json`, () => {}).bounds()).toMatchObject({ maximized: true });
+  expect(openDesktopState(`${first.profile}/desktop.json`, () => {}).bounds()).toMatchObject({ maximized: true });
 });
 
 test('a quit by the menu keeps the place, too: it closes windows without asking them', async () => {
@@ -25,13 +25,13 @@ test('a quit by the menu keeps the place, too: it closes windows without asking 
   fake.windows[0]!.bounds = { x: 70, y: 80, width: 900, height: 600 };
   fake.prevented('before-quit');
   await timeline.move(0);
-  expect(openKept(`${profile}/desktop.json`, () => {}).bounds()).toMatchObject({ x: 70, y: 80, width: 900 });
+  expect(openDesktopState(`${profile}/desktop.json`, () => {}).bounds()).toMatchObject({ x: 70, y: 80, width: 900 });
 });
 
 test('a page whose process is ended is loaded anew; after three times within a minute the window says what happened', async () => {
   const { fake, logged, timeline } = await startDesktop();
   const [window] = fake.windows;
-  for (let time = 1; time <= revivals.most; time += 1) {
+  for (let time = 1; time <= revivals.max; time += 1) {
     window?.gone('killed');
     expect(window?.done.filter((one) => one === 'reload')).toHaveLength(time);
   }

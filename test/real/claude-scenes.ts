@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '../../src/kit/clock/clock.ts';
 import { programCommand } from '../../src/kit/process/programs.ts';
-import type { BotDoors, BotSpec, HarnessBot, Outgoing } from '../../src/runtime-server/harness/harness.ts';
+import type { BotPaths, BotSpec, HarnessBot, Outgoing } from '../../src/runtime-server/harness/harness.ts';
 import { createHarnesses } from '../../src/runtime-server/harness/index.ts';
 import { createPaneEngine } from '../../src/runtime-server/panes/create-pane-engine.ts';
 import { chromiumPath } from '../e2e/support/browser.ts';
@@ -20,7 +20,7 @@ import { everythingAgreed } from '../support/trust.ts';
 import { openInbox } from './claude-approvals.ts';
 import { playProduct } from './claude-product.ts';
 import { createToolScript, playTools } from './claude-tools.ts';
-import { openDoor } from './harness-door.ts';
+import { openHookEndpoint } from './hook-endpoint.ts';
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), 'gantry-claude-run-')));
 const home = join(root, 'home');
@@ -56,8 +56,8 @@ const answer = (request: ModelRequest): ModelReply => {
 const model = await startModelServer(answer);
 
 const urlFile = join(root, 'url');
-const door = await openDoor(urlFile);
-const { bots, events: hooks } = door;
+const endpoint = await openHookEndpoint(urlFile);
+const { bots, events: hooks } = endpoint;
 
 /** How Claude Code finds the model server, asks nobody else and gives up soon. */
 const modelEnv = {
@@ -79,7 +79,7 @@ const harnesses = createHarnesses({
   panes,
   clock: systemClock,
   memory: { recall: (id) => memory.get(id) ?? null, remember: (id, facts) => void memory.set(id, facts) },
-  desk: people,
+  approvals: people,
   policy: askAlways,
   processes,
   home,
@@ -96,7 +96,7 @@ function spec(agentId: string, extra: Partial<BotSpec> = {}): BotSpec {
   return { agentId, slug: agentId, team: 'real', harness: 'claude', cwd: work, ...none, ...extra };
 }
 
-function doors(agentId: string, url = urlFile): BotDoors {
+function paths(agentId: string, url = urlFile): BotPaths {
   const folder = join(root, 'bots', agentId);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const tokenFile = join(folder, 'token');
@@ -105,7 +105,7 @@ function doors(agentId: string, url = urlFile): BotDoors {
 }
 
 let paneCount = 0;
-async function up(bot: BotSpec, places = doors(bot.agentId)): Promise<HarnessBot> {
+async function up(bot: BotSpec, places = paths(bot.agentId)): Promise<HarnessBot> {
   const launch = await harnesses.prepare(bot, places);
   paneCount += 1;
   const id = `pane_${paneCount}`;
@@ -372,7 +372,7 @@ await scene('a usage limit blocks', async () => {
 await scene('without hooks the transcript is the witness', async () => {
   const nowhere = join(root, 'no-url');
   writeFileSync(nowhere, 'http://127.0.0.1:9');
-  const deaf = await up(spec('deaf'), doors('deaf', nowhere));
+  const deaf = await up(spec('deaf'), paths('deaf', nowhere));
   await open(deaf);
   const result = await deaf.deliver(message('can you hear'));
   assert.deepEqual(
@@ -403,8 +403,8 @@ await scene('leaving with exit code 0 is offline; resume takes the conversation 
 for (const mode of ['plan', 'ask', 'accept_edits'] as const) {
   await scene(`exec mode ${mode}`, async () => {
     model.script(answer);
-    const plain = await harnesses.exec(spec('exec'), doors('exec'), 'say hello', { mode, timeoutMs: 60_000 });
-    const tool = await harnesses.exec(spec('exec'), doors('exec'), 'RUNSHELL', { mode, timeoutMs: 60_000 });
+    const plain = await harnesses.exec(spec('exec'), paths('exec'), 'say hello', { mode, timeoutMs: 60_000 });
+    const tool = await harnesses.exec(spec('exec'), paths('exec'), 'RUNSHELL', { mode, timeoutMs: 60_000 });
     if (mode !== 'plan')
       assert.deepEqual([plain.state, plain.text], ['done', 'A plain answer.'], JSON.stringify(plain));
     assert.equal(tool.refused, mode === 'accept_edits' ? 0 : 1, JSON.stringify(tool));
@@ -413,7 +413,7 @@ for (const mode of ['plan', 'ask', 'accept_edits'] as const) {
 }
 await scene('exec mode: an answer that never comes ends at its deadline with the whole group', async () => {
   model.script(() => new Promise(() => {}));
-  const result = await harnesses.exec(spec('exec'), doors('exec'), 'hello', { mode: 'ask', timeoutMs: 4000 });
+  const result = await harnesses.exec(spec('exec'), paths('exec'), 'hello', { mode: 'ask', timeoutMs: 4000 });
   assert.equal(result.state, 'timeout');
   return result.detail;
 });
@@ -453,7 +453,7 @@ console.log(
 );
 await panes.stopHost({ force: true });
 await panes.close();
-door.close();
+endpoint.close();
 await model.close();
 // Claude Code's children may still write for a moment.
 rmSync(root, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });

@@ -10,7 +10,7 @@ import { startIssueTracker } from '../support/issue-tracker/tracker.ts';
 import { playAway } from './connectors-away.ts';
 import { playEdge } from './connectors-edge.ts';
 import { playIn } from './connectors-in.ts';
-import { onStage, openDesk } from './stage.ts';
+import { onStage, openWorkspace } from './stage.ts';
 
 const team = `bots:
   - bot: clerk
@@ -25,7 +25,7 @@ await onStage(async (stage) => {
   await buildRenderer();
   const tracker = stage.keep(await startIssueTracker(), (one) => one.close());
   const other = stage.keep(await startEventsApp(), (one) => one.close());
-  const desk = await openDesk(stage, team, other.port);
-  const around = { ...desk, scenes: stage.scenes, app: await stage.show(desk.product), tracker };
+  const opened = await openWorkspace(stage, team, other.port);
+  const around = { ...opened, scenes: stage.scenes, app: await stage.show(opened.product), tracker };
   await stage.parts([() => playIn(around), () => playEdge({ ...around, other }), () => playAway(stage.scenes)]);
 });

@@ -7,9 +7,9 @@ import type { BotSpec, HarnessBot } from '../../src/runtime-server/harness/harne
 import { processes } from '../support/bench/processes.ts';
 import { type ModelReply, type ModelRequest, text, tools } from '../support/model-server/script.ts';
 import { createCommon } from './harness-common.ts';
-import { openDoor } from './harness-door.ts';
 import { createBench, type Play } from './harness-play.ts';
 import { playTeam } from './harness-product.ts';
+import { openHookEndpoint } from './hook-endpoint.ts';
 
 const outside = "apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: ../beside.txt\n+words\n*** End Patch\nEOF";
 const limit = 'You have hit your usage limit. Try again at 11:59 PM.';
@@ -66,12 +66,12 @@ async function play(): Promise<boolean> {
   const { scene, state, open, until, people, work, home, model } = bench;
   mkdirSync(join(home, '.codex'));
   writeFileSync(join(home, '.codex', 'config.toml'), config(model.url));
-  const door = await openDoor(bench.doors('web').urlFile);
+  const endpoint = await openHookEndpoint(bench.paths('web').urlFile);
   const culture = 'Be kind to newcomers.';
   const spec = (extra: Partial<BotSpec> = {}) => bench.spec('web', { culture, ...extra });
   async function up(extra: Partial<BotSpec> = {}): Promise<HarnessBot> {
     const live = await bench.up(spec(extra));
-    door.bots.set('web', live);
+    endpoint.bots.set('web', live);
     return live;
   }
   const dialog = () => until('the dialog', () => common.bottom().includes('Would you like to'), bot);
@@ -90,7 +90,7 @@ async function play(): Promise<boolean> {
       ({ lastUser }) => lastUser.includes('say hello') && lastUser.includes('From owner'),
     );
     assert.ok(JSON.stringify(asked?.body).includes(culture), 'the culture did not come in');
-    return `hooks: ${door.events.join(', ')}`;
+    return `hooks: ${endpoint.events.join(', ')}`;
   });
   await common.isText(false);
   await common.draftHolds();
@@ -147,7 +147,7 @@ async function play(): Promise<boolean> {
   }
   await common.outlives(() => {
     bot = bench.again(spec(), bot.paneId);
-    door.bots.set('web', bot);
+    endpoint.bots.set('web', bot);
   });
   await common.interrupted('Esc', 'slow slow');
   await common.refusesWith('Codex');
@@ -179,7 +179,7 @@ async function play(): Promise<boolean> {
   });
   await scene('without hooks a resumed conversation has its transcript as the witness', async () => {
     await bench.killPane(bot.paneId);
-    door.bots.clear();
+    endpoint.bots.clear();
     bot = await bench.up(spec({ resume: true }));
     const result = await bench.sent(bot, 'can you hear');
     assert.deepEqual([result.state, 'evidence' in result && result.evidence], ['verified', 'transcript']);
@@ -204,7 +204,7 @@ async function play(): Promise<boolean> {
     }),
   );
   await common.exec(bench.spec('exec'), { lateMs: 6000, refused: { ask: 1 }, resumes: true });
-  door.close();
+  endpoint.close();
   return bench.close();
 }
 

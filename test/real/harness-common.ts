@@ -231,7 +231,7 @@ export function createCommon(bench: Bench, live: () => HarnessBot): Common {
     exec: (spec, { lateMs, refused = {}, resumes }) =>
       scene(`exec: ask, accept_edits, plan,${resumes ? ' resumed,' : ''} and a deadline`, async () => {
         const run = (words: string, mode: ExecOptions['mode'], rest: Partial<ExecOptions> = {}) =>
-          bench.harnesses.exec(spec, bench.doors('exec'), words, { mode, timeoutMs: 60_000, ...rest });
+          bench.harnesses.exec(spec, bench.paths('exec'), words, { mode, timeoutMs: 60_000, ...rest });
         const counted = (result: ExecResult, count: number | undefined) =>
           count === undefined || assert.equal(result.refused, count, JSON.stringify(result));
         const plain = await run('--help say hello', 'ask');

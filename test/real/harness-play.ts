@@ -6,7 +6,7 @@ import type { HarnessName } from '../../src/contracts/factory/agent.ts';
 import { systemClock } from '../../src/kit/clock/clock.ts';
 import { programCommand } from '../../src/kit/process/programs.ts';
 import type {
-  BotDoors,
+  BotPaths,
   BotSpec,
   DeliverResult,
   HarnessBot,
@@ -41,7 +41,7 @@ export interface Bench {
   readonly harnesses: Harnesses;
   readonly memory: Map<string, Readonly<Record<string, unknown>>>;
   spec(agentId: string, extra?: Partial<BotSpec>): BotSpec;
-  doors(agentId: string): BotDoors;
+  paths(agentId: string): BotPaths;
   up(bot: BotSpec): Promise<HarnessBot>;
   /** Takes the bot in this pane up anew, as a restarted runtime does. */
   again(bot: BotSpec, paneId: string): HarnessBot;
@@ -81,7 +81,7 @@ export async function createBench(
     panes,
     clock: systemClock,
     memory: { recall: (id) => memory.get(id) ?? null, remember: (id, facts) => void memory.set(id, facts) },
-    desk: people,
+    approvals: people,
     policy: askAlways,
     processes,
     home,
@@ -111,7 +111,7 @@ export async function createBench(
       env: {},
       ...extra,
     }),
-    doors(agentId) {
+    paths(agentId) {
       const folder = join(root, 'bots', agentId);
       mkdirSync(folder, { recursive: true, mode: 0o700 });
       const tokenFile = join(folder, 'token');
@@ -119,7 +119,7 @@ export async function createBench(
       return { urlFile, tokenFile, workspace: work, gantry: programCommand('cli'), folder };
     },
     async up(bot) {
-      const launch = await harnesses.prepare(bot, bench.doors(bot.agentId));
+      const launch = await harnesses.prepare(bot, bench.paths(bot.agentId));
       paneCount += 1;
       const id = `pane_${paneCount}`;
       await panes.create({ id, ...launch, labels: {} });

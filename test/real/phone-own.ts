@@ -37,7 +37,10 @@ export async function playOwn(around: Around): Promise<void> {
 
   const ask = (tag: string) =>
     product.engine.call<Gate>('POST', '/api/factory/gate', {
-      ...{ tool: 'shell.exec', command: `npm publish --tag ${tag}`, reason: 'to be asked by text', waitSeconds: 50 },
+      tool: 'shell.exec',
+      command: `npm publish --tag ${tag}`,
+      reason: 'to be asked by text',
+      waitSeconds: 50,
     });
   for (const [word, verdict] of [
     ['YES', 'allow'],

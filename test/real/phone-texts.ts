@@ -94,7 +94,10 @@ export async function playTexts(around: Around): Promise<void> {
   await scenes.scene('a call to whom said STOP is refused as well', async () => {
     const refusal = await product.web
       .call('POST', '/api/v1/phone/calls/outbound', {
-        ...{ numberId: number.id, to: bea, botId: number.botId, purpose: 'To ask whether they are sure' },
+        numberId: number.id,
+        to: bea,
+        botId: number.botId,
+        purpose: 'To ask whether they are sure',
       })
       .then(() => 'allowed', String);
     assert.match(refusal, /403 .*no_consent/);

@@ -13,7 +13,7 @@ import { playEnd, playPerson, playPort } from './phone-more.ts';
 import { playNumber } from './phone-number.ts';
 import { playOwn } from './phone-own.ts';
 import { playTexts } from './phone-texts.ts';
-import { onStage, openDesk } from './stage.ts';
+import { onStage, openWorkspace } from './stage.ts';
 
 const team = `bots:
   - bot: clerk
@@ -29,7 +29,7 @@ const team = `bots:
 await onStage(async (stage) => {
   await buildRenderer();
   const push = stage.keep(await startPushService(), (one) => one.close());
-  const { model, product } = await openDesk(stage, team, push.port, { demoPhone: true });
+  const { model, product } = await openWorkspace(stage, team, push.port, { demoPhone: true });
   const app = await stage.show(product);
   const device = stage.keep(await openDevice(product, push), (one) => one.close());
   const around: Around = { scenes: stage.scenes, app, product, model, device };

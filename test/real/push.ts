@@ -46,7 +46,9 @@ async function inHome(home: string, onEnd: (close: () => unknown) => void): Prom
   onEnd(() => service.close());
   const env = {
     ...process.env,
-    ...{ GANTRY_HOME: home, GANTRY_PORT: '0', GANTRY_ENGINE_PORT: '0' },
+    GANTRY_HOME: home,
+    GANTRY_PORT: '0',
+    GANTRY_ENGINE_PORT: '0',
     GANTRY_EGRESS_ALLOW: `127.0.0.1:${service.port}`,
   };
   const workspace = join(home, 'work');

@@ -27,13 +27,13 @@ const awayMs = 60_000;
 
 const { scene, failed, fail } = createScenes();
 
-const most = (watched: Watched, of: (look: Watched['looks'][number]) => number) => Math.max(...watched.looks.map(of));
+const max = (watched: Watched, of: (look: Watched['looks'][number]) => number) => Math.max(...watched.looks.map(of));
 
 function watchedWords(watched: Watched, page: QueuePage): string {
   const { looks } = watched;
   const names = [...new Set(looks.map((look) => look.workers).filter((text) => text !== ''))];
   assert.deepEqual(page.errors(), []);
-  return `the page, never loaded again, was looked at ${looks.length} times and showed up to ${most(watched, (look) => look.queued)} waiting and ${most(watched, (look) => look.held)} held, workers as ${names
+  return `the page, never loaded again, was looked at ${looks.length} times and showed up to ${max(watched, (look) => look.queued)} waiting and ${max(watched, (look) => look.held)} held, workers as ${names
     .slice(0, 4)
     .map((text) => `"${text}"`)
     .join(', ')}, and at the end nothing left`;

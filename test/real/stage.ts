@@ -68,7 +68,7 @@ export async function onStage(play: (stage: Stage) => Promise<void>): Promise<vo
 }
 
 /** Gantry with a team `desk`, whose bots a model server answers for. `port`: of something on this machine that it may write to. */
-export async function openDesk(
+export async function openWorkspace(
   stage: Stage,
   team: string,
   port: number,

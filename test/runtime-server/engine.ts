@@ -42,7 +42,7 @@ import { createHeldApprovals } from '../../src/runtime-server/approvals/index.ts
 import { createOutbox } from '../../src/runtime-server/events/outbox.ts';
 import type { ProcessRunner } from '../../src/runtime-server/harness/adapter.ts';
 import { createHarnesses } from '../../src/runtime-server/harness/index.ts';
-import { createKeptModels, createModels, type ModelSettings } from '../../src/runtime-server/models/index.ts';
+import { createModels, createStoredModels, type ModelSettings } from '../../src/runtime-server/models/index.ts';
 import { createPaneEngine, type PaneSettings } from '../../src/runtime-server/panes/create-pane-engine.ts';
 import type { PaneEngine } from '../../src/runtime-server/panes/pane-engine.ts';
 import type { PeerHome } from '../../src/runtime-server/peers/remote/index.ts';
@@ -96,7 +96,7 @@ export interface Engine {
   /** Events that reached the home cloud. */
   readonly told: readonly ForwardedEvent[];
   /** Where people answer in these tests. */
-  readonly desk: ReturnType<typeof createHeldApprovals>['desk'];
+  readonly approvals: ReturnType<typeof createHeldApprovals>['approvals'];
   call<T = Record<string, never>>(
     method: string,
     path: string,
@@ -181,7 +181,7 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
     await panes.ready();
     const memory = await createBotMemory(store, log);
     const botTokens = await createBotTokens({ store, clock, userId: localUserId });
-    const { desk } = createHeldApprovals({
+    const { approvals } = createHeldApprovals({
       knows: () => Promise.resolve(new Set(capabilities)),
       cloudAheadMs: () => 0,
       store,
@@ -197,7 +197,17 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
     });
     const trust = await createWorkspaceTrust({ store, ledger, clock, timers, workspace, readSteps });
     const policy = createPolicy({ workspace, trust, log });
-    const harnesses = createHarnesses({ trust, panes, clock, memory, desk, policy, processes, env, home: userHome });
+    const harnesses = createHarnesses({
+      trust,
+      panes,
+      clock,
+      memory,
+      approvals,
+      policy,
+      processes,
+      env,
+      home: userHome,
+    });
     const outbox = createOutbox({
       clock,
       log,
@@ -210,7 +220,7 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
     });
     const toolServer = createToolServer({
       policy,
-      approvals: desk,
+      approvals: approvals,
       clock,
       timers: options.toolTimers ?? timers,
       env,
@@ -222,18 +232,18 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
     });
     const sealer = createSealer({ masterKey: 'master-key-of-tests-0123456789abcdef', purpose: 'models' });
     const endpoints = options.models?.endpoints;
-    const keptModels = await createKeptModels({ store, ledger, sealer, clock, env, endpoints, log });
+    const storedModels = await createStoredModels({ store, ledger, sealer, clock, env, endpoints, log });
     const factory = createFactory({
       events: outbox,
-      desk,
+      approvals,
       policy,
       sandbox: toolServer.sandbox,
       trust,
-      modelRoutes: keptModels.routes,
+      modelRoutes: storedModels.routes,
       hosted: {
         models: createModels({
-          settings: { ...options.models, endpoints: keptModels.endpoints },
-          env: keptModels.env,
+          settings: { ...options.models, endpoints: storedModels.endpoints },
+          env: storedModels.env,
           clock,
           timers: options.modelTimers ?? timers,
           random: () => 0,
@@ -277,7 +287,7 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
         }),
     });
     const dispatcher = createDispatcher({
-      door: { kind: 'tcp', origins: 'none' },
+      listener: { kind: 'tcp', origins: 'none' },
       authenticators: [
         createOwnerAuthenticator(ownerToken),
         createLinkAuthenticator(linkToken),
@@ -307,7 +317,7 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
     const port = await listenOnLoopback(server, 0, '--engine-port');
     const url = `http://127.0.0.1:${port}`;
     writeFileSync(join(home, 'run', 'url'), `${url}\n`, { mode: 0o600 });
-    await desk.start();
+    await approvals.start();
     await outbox.start();
     trust.start();
     await factory.start();
@@ -331,12 +341,12 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
       await toolServer.close();
       await factory.close();
       trust.close();
-      await desk.close();
+      await approvals.close();
       await outbox.close();
       await panes.close();
       await store.close();
     };
-    return { url, store, ledger, panes, desk, factory, peers, close };
+    return { url, store, ledger, panes, approvals, factory, peers, close };
   };
 
   let now = await run();
@@ -361,8 +371,8 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
     get store() {
       return now.store;
     },
-    get desk() {
-      return now.desk;
+    get approvals() {
+      return now.approvals;
     },
     get ledger() {
       return now.ledger;

@@ -63,7 +63,10 @@ export async function startEventsApp(): Promise<EventsApp> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   return {
-    ...{ port, events, ended, answers },
+    port,
+    events,
+    ended,
+    answers,
     callback: `http://127.0.0.1:${port}/hook`,
     connect: (transport) =>
       createMCPClient({ transport: { ...transport, type: 'http' }, experimental_events: { store } }),

@@ -44,10 +44,10 @@ export function cellsOf(file: string, table: string): Cell[] {
   function cellLength(cell: number, kind: number): number {
     const payload = varint(cell + (kind === kinds.indexInterior ? 4 : 0));
     const behind = kind === kinds.tableLeaf ? varint(payload.end).end : payload.end;
-    const most = kind === kinds.tableLeaf ? pageSize - 35 : Math.floor(((pageSize - 12) * 64) / 255) - 23;
+    const max = kind === kinds.tableLeaf ? pageSize - 35 : Math.floor(((pageSize - 12) * 64) / 255) - 23;
     const least = Math.floor(((pageSize - 12) * 32) / 255) - 23;
     const spilled = least + ((payload.value - least) % (pageSize - 4));
-    const local = payload.value <= most ? payload.value : spilled <= most ? spilled : least;
+    const local = payload.value <= max ? payload.value : spilled <= max ? spilled : least;
     return behind - cell + local;
   }
 

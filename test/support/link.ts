@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createDialIns, type DialIns } from '../../src/cloud-api/link/dial-ins.ts';
-import { createLinkAgent, type Link, type LinkDoor } from '../../src/cloud-api/link/link.ts';
+import { createLinkAgent, type Link, type LinkSide } from '../../src/cloud-api/link/link.ts';
 import { type Clock, systemClock } from '../../src/kit/clock/clock.ts';
 import { systemTimers, type Timers } from '../../src/kit/clock/timers.ts';
 import { newToken } from '../../src/kit/secrets/token-file.ts';
@@ -139,8 +139,8 @@ export interface Reply {
 }
 
 /** Requests over a link with an agent of their own. */
-export function linkCaller(link: Link, computerId: string, door: LinkDoor = 'engine') {
-  const agent: Agent = createLinkAgent(link, computerId, door);
+export function linkCaller(link: Link, computerId: string, listener: LinkSide = 'engine') {
+  const agent: Agent = createLinkAgent(link, computerId, listener);
   const start = (path: string, method = 'GET', body?: string | Buffer) =>
     new Promise<IncomingMessage>((resolve, reject) => {
       const call = request({ agent, host: 'engine', path, method }, resolve);

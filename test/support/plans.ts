@@ -94,7 +94,7 @@ interface PlanNode {
 }
 
 /** Pages of 8 KB: what a thousand rows lie on, with the indexes that lead there. */
-const mostPages = 60;
+const maxPages = 60;
 
 /**
  * What PostgreSQL does that grows with what others have, by the pages that it touches: planned for these values, and planned once for
@@ -118,7 +118,7 @@ export async function scansOfPostgres(url: string, asked: Iterable<AskedStatemen
         const tables = nodesOf(plan).flatMap((node) =>
           node['Node Type'] === 'Seq Scan' ? [node['Relation Name']] : [],
         );
-        if (pages > mostPages) found.push(`${mode}: ${pages} pages, in full ${tables.join(' ')}: ${oneLine(sql)}`);
+        if (pages > maxPages) found.push(`${mode}: ${pages} pages, in full ${tables.join(' ')}: ${oneLine(sql)}`);
       }
     }
   } finally {

@@ -91,7 +91,12 @@ export async function startReplicas(count: number): Promise<Replicas> {
     throw error;
   }
   return {
-    ...{ origin, postgres, databaseUrl, replicas, ports, close },
+    origin,
+    postgres,
+    databaseUrl,
+    replicas,
+    ports,
+    close,
     async passTime(seconds) {
       await Promise.all(replicas.map((replica) => replica.stop()));
       await postgres.ask(databaseUrl, `UPDATE moved.time SET ahead = ahead + interval '${seconds} s'`);

@@ -8,9 +8,9 @@ import { demanded, given, records } from './registry-fields.ts';
 import type { SimAssignment, SimCampaign } from './state.ts';
 import type { World } from './world.ts';
 
-const mostNumbers = 49;
+const maxNumbers = 49;
 
-export interface Assignments {
+interface Assignments {
   readonly routes: readonly Route[];
   readonly jobs: JobHandlers;
   /** Runs the jobs that waited for this campaign. */
@@ -37,7 +37,7 @@ export function createAssignments(world: World): Assignments {
     if (number.profileId === null) throw bad(`${e164} is on no messaging profile.`);
     const there = Object.values(state.assignments).filter((one) => one.campaignId === campaignId && one.e164 !== e164);
     const isSole = campaign.asked.usecase === 'SOLE_PROPRIETOR';
-    if (there.length >= (isSole ? 1 : mostNumbers)) throw bad('The campaign has as many numbers as it may have.');
+    if (there.length >= (isSole ? 1 : maxNumbers)) throw bad('The campaign has as many numbers as it may have.');
     const made: SimAssignment = {
       e164,
       campaignId,

@@ -19,9 +19,9 @@ import type { Texts } from './texts.ts';
 import type { World } from './world.ts';
 
 /** Dollars, one-time. */
-export const brandFee = 4;
+const brandFee = 4;
 const codeLives = 24 * 60 * 60 * 1000;
-const mostBrandsOfMobile = 3;
+const maxBrandsOfMobile = 3;
 /** An EIN that the tax office does not know, so that a person can see a refusal. */
 const unknownEin = /0000$/;
 /** Sender of a code: a short code. */
@@ -56,7 +56,7 @@ export function createBrands(world: World, texts: Texts): { routes: readonly Rou
     const ofMobile = Object.values(state.brands).filter(
       ({ asked }) => asked.entityType === 'SOLE_PROPRIETOR' && asked.mobilePhone === body.mobilePhone,
     );
-    if (isSole && ofMobile.length >= mostBrandsOfMobile)
+    if (isSole && ofMobile.length >= maxBrandsOfMobile)
       throw refused(400, '10015', 'Bad Request', 'mobilePhone has been used for three sole proprietor brands.', {
         pointer: '/mobilePhone',
       });

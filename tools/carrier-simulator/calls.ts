@@ -8,7 +8,7 @@ import { refused } from './refusal.ts';
 import type { SimLeg } from './state.ts';
 import type { World } from './world.ts';
 
-const usualGatherMs = 60_000;
+const defaultGatherMs = 60_000;
 /** One second of speech for this many characters. */
 const charactersASecond = 15;
 
@@ -102,7 +102,7 @@ export function createCalls(world: World, legs: Legs): { readonly routes: readon
     const payload = optional(body, 'payload');
     if (payload !== undefined) leg.heard.push(payload);
     const number = (name: string, other: number) => (typeof body[name] === 'number' ? body[name] : other);
-    legs.gather(leg, number('maximum_digits', 128), number('timeout_millis', usualGatherMs));
+    legs.gather(leg, number('maximum_digits', 128), number('timeout_millis', defaultGatherMs));
   }
 
   function transfer(leg: SimLeg, { body }: Call): void {

@@ -12,7 +12,7 @@ import type { SimBrand, SimCampaign } from './state.ts';
 import type { World } from './world.ts';
 
 /** Dollars per filing; three months are paid in advance as well. */
-export const campaignFee = 15;
+const campaignFee = 15;
 const monthsAhead = 3;
 
 const failedStates = ['TCR_FAILED', 'TELNYX_FAILED', 'MNO_REJECTED'];
@@ -36,7 +36,7 @@ const review: Readonly<Record<string, { readonly to: string; readonly after: num
   MNO_ACCEPTED: { to: 'MNO_PROVISIONED', after: 3_000, what: 'set up by the networks' },
 };
 
-export interface Campaigns {
+interface Campaigns {
   readonly routes: readonly Route[];
   readonly jobs: JobHandlers;
 }

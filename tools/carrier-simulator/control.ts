@@ -15,7 +15,7 @@ import { type Speed, type State, speeds } from './state.ts';
 import { stateOf } from './state-file.ts';
 import type { World } from './world.ts';
 
-export interface ControlDeps {
+interface ControlDeps {
   readonly world: World;
   readonly jobs: () => Jobs;
   readonly postings: Postings;

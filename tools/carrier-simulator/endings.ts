@@ -1,6 +1,6 @@
 /** Test numbers. The last four digits decide how such a number behaves, so that demos and tests can rely on it. */
 
-export interface MagicEnding {
+interface MagicEnding {
   readonly suffix: string;
   /** For people. */
   readonly what: string;

@@ -42,7 +42,7 @@ export function page(call: Call, all: readonly unknown[]): Reply {
   });
 }
 
-export interface Router {
+interface Router {
   find(method: string, path: string): { route: Route; params: Record<string, string> } | null;
 }
 

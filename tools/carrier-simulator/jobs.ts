@@ -19,7 +19,7 @@ export interface Jobs {
   stop(): void;
 }
 
-export interface JobsDeps {
+interface JobsDeps {
   readonly world: World;
   readonly handlers: JobHandlers;
   /** Stores the state and sends the queued posts. */

@@ -14,7 +14,7 @@ import type { World } from './world.ts';
 
 /** How long somebody lets it ring, ms. */
 const callersPatience = 60_000;
-const keptLegs = 500;
+const maxLegs = 500;
 
 type Cause = NonNullable<NonNullable<CallHangup['payload']>['hangup_cause']>;
 /** Price of dialling, in dollars. */
@@ -24,7 +24,7 @@ const minuteFee = 0.0035;
 
 export type HandsetAction = 'answer' | 'reject' | 'busy' | 'voicemail' | 'hangup' | 'press';
 
-export interface LegAsked {
+interface LegAsked {
   readonly direction: SimLeg['direction'];
   readonly from: string;
   readonly to: string;
@@ -260,7 +260,7 @@ export function createLegs(world: World): Legs {
 
   function forgetOld(): void {
     const ended = Object.values(state.legs).filter((leg) => leg.state === 'ended');
-    for (const leg of ended.slice(0, Math.max(0, ended.length - keptLegs))) delete state.legs[leg.id];
+    for (const leg of ended.slice(0, Math.max(0, ended.length - maxLegs))) delete state.legs[leg.id];
   }
 
   return {
@@ -292,6 +292,6 @@ export function createLegs(world: World): Legs {
 }
 
 /** The owner of its handset. */
-export function other(leg: SimLeg): string {
+function other(leg: SimLeg): string {
   return leg.direction === 'outgoing' ? leg.to : leg.from;
 }

@@ -141,12 +141,18 @@ export function createNumbers(world: World): { routes: readonly Route[]; jobs: J
     const results = Object.values(state.numbers)
       .filter(({ status }) => status === 'active')
       .map(({ e164, type }) => ({
-        ...{ tn: e164, charge_type: 'number', ...owner },
+        tn: e164,
+        charge_type: 'number',
+        ...owner,
         services: [{ name: 'Phone number', cost: prices(type).monthly.toFixed(2), cost_type: 'MRC' }],
       }));
     return data({
-      ...{ currency: 'USD', start_date: start, end_date: end, results },
-      ...{ user_email: owner.service_owner_email, user_id: owner.service_owner_user_id },
+      currency: 'USD',
+      start_date: start,
+      end_date: end,
+      results,
+      user_email: owner.service_owner_email,
+      user_id: owner.service_owner_user_id,
     } satisfies ChargesBreakdownRetrieveResponse['data']);
   }
 

@@ -2,7 +2,7 @@
 
 export const tollFreeCodes: readonly string[] = ['800', '833', '844', '855', '866', '877', '888'];
 
-export interface Place {
+interface Place {
   readonly code: string;
   readonly city: string;
   readonly state: string;

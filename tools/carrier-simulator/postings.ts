@@ -11,12 +11,12 @@ import { createSigner, newPrivateKey, type Signer } from './signature.ts';
 import type { Posting, State } from './state.ts';
 
 /** Like the carrier's: an address that has not answered by then counts as failed. */
-export const longestAnswer = 2_000;
-export const mostAttempts = 3;
+const maxAnswerLength = 2_000;
+const maxAttempts = 3;
 /** Between attempts, ms; none at the instant speed. */
 const pauseMs = 3_000;
 /** Limit of sent ones that are kept for inspection and for sending again. */
-const keptPostings = 300;
+const maxPostings = 300;
 const oldBy = 600;
 
 export interface Postings {
@@ -31,7 +31,7 @@ export interface Postings {
   stop(): Promise<void>;
 }
 
-export interface PostingsDeps {
+interface PostingsDeps {
   readonly state: State;
   readonly signer: Signer;
   readonly clock: Clock;
@@ -67,7 +67,7 @@ export function createPostings(deps: PostingsDeps): Postings {
   async function run(): Promise<void> {
     for (let posting = next(); posting !== undefined && !ending.signal.aborted; posting = next()) {
       await deliver(posting);
-      if (state.postings.length > 2 * keptPostings) forgetOld();
+      if (state.postings.length > 2 * maxPostings) forgetOld();
     }
     // After a kill they are posted again, as carriers do.
     forgetOld();
@@ -80,7 +80,7 @@ export function createPostings(deps: PostingsDeps): Postings {
     if (ending.signal.aborted) return;
     posting.answer = answer;
     if (/^2\d\d$/.test(answer)) posting.state = 'delivered';
-    else if (posting.attempt >= mostAttempts) posting.state = 'given-up';
+    else if (posting.attempt >= maxAttempts) posting.state = 'given-up';
     else if (state.speed !== 'instant') {
       posting.state = 'held';
       wait(pauseMs * posting.attempt, () => release(posting));
@@ -102,7 +102,7 @@ export function createPostings(deps: PostingsDeps): Postings {
         },
         body: sent,
         redirect: 'manual',
-        signal: AbortSignal.any([ending.signal, AbortSignal.timeout(longestAnswer)]),
+        signal: AbortSignal.any([ending.signal, AbortSignal.timeout(maxAnswerLength)]),
       });
       await response.body?.cancel();
       return String(response.status);
@@ -129,7 +129,7 @@ export function createPostings(deps: PostingsDeps): Postings {
 
   function forgetOld(): void {
     const done = state.postings.filter(({ state: now }) => now === 'delivered' || now === 'given-up');
-    const surplus = new Set(done.slice(0, Math.max(0, done.length - keptPostings)).map(({ id }) => id));
+    const surplus = new Set(done.slice(0, Math.max(0, done.length - maxPostings)).map(({ id }) => id));
     if (surplus.size > 0) state.postings = state.postings.filter(({ id }) => !surplus.has(id));
   }
 

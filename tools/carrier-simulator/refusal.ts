@@ -14,7 +14,7 @@ export class Refusal extends Error {
   }
 }
 
-export interface RefusalMore {
+interface RefusalMore {
   readonly pointer?: string;
   readonly retryAfter?: number;
 }

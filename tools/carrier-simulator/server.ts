@@ -17,7 +17,7 @@ const largestBody = 20 * 1024 * 1024;
 /** For the carrier's routes; those of the control have none. */
 export const apiBase = '/v2';
 
-export interface ServerDeps {
+interface ServerDeps {
   readonly apiKey: string;
   readonly world: World;
   readonly routes: readonly Route[];
@@ -27,7 +27,7 @@ export interface ServerDeps {
   changed(): void;
 }
 
-export interface SimulatorServer {
+interface SimulatorServer {
   readonly origin: string;
   close(): Promise<void>;
 }

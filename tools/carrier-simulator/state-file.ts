@@ -3,7 +3,7 @@ import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, wr
 import { dirname } from 'node:path';
 import { emptyState, type State } from './state.ts';
 
-export interface StateFile {
+interface StateFile {
   /** The stored state; an empty one at first. Throws on a file that is no state, and leaves it unchanged. */
   read(): State;
   write(state: State): void;

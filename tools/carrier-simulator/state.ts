@@ -47,7 +47,7 @@ export interface SimAutoResponse {
   readonly createdAt: string;
 }
 
-export interface SimOptOut {
+interface SimOptOut {
   readonly profileId: string;
   /** The person who said it. */
   readonly from: string;
@@ -184,12 +184,12 @@ export interface SimLeg {
   endedAt: string | null;
 }
 
-export interface SimHandset {
+interface SimHandset {
   readonly e164: string;
   name: string;
 }
 
-export interface Charge {
+interface Charge {
   readonly at: string;
   /** `brand`, `campaign`, `number`, … */
   readonly what: string;
@@ -231,7 +231,7 @@ export interface SimFault {
   readonly given: Readonly<Record<string, unknown>>;
 }
 
-export interface LogLine {
+interface LogLine {
   readonly at: string;
   readonly what: string;
   readonly detail: Readonly<Record<string, unknown>>;

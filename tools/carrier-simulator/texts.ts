@@ -13,11 +13,11 @@ import { notFound, refused } from './refusal.ts';
 import type { SimNumber, SimText } from './state.ts';
 import type { World } from './world.ts';
 
-const mostParts = 10;
+const maxParts = 10;
 /** Dollars per part. */
 const price = 0.004;
 /** Limit of stored texts: all of them are in its file, which is written whole. */
-const mostTexts = 5_000;
+const maxTexts = 5_000;
 
 type Status = NonNullable<NonNullable<OutboundMessagePayload['to']>[number]['status']>;
 
@@ -39,7 +39,7 @@ export function createTexts(world: World): Texts {
 
   function keep(text: SimText): void {
     state.texts.push(text);
-    if (state.texts.length > mostTexts) state.texts.splice(0, state.texts.length - mostTexts);
+    if (state.texts.length > maxTexts) state.texts.splice(0, state.texts.length - maxTexts);
   }
 
   function send({ body }: Call): Reply {
@@ -68,7 +68,7 @@ export function createTexts(world: World): Texts {
       throw refused(400, '40309', 'Invalid destination region', `Messages to ${to} are not allowed by the profile.`);
     if (text === '') throw refused(422, '40316', 'No content provided', "Either 'text' or 'media_urls' is required.");
     const { parts, encoding } = countParts(text);
-    if (parts > mostParts)
+    if (parts > maxParts)
       throw refused(400, '40302', 'Message too large', `The message has ${parts} parts, more than 10.`);
     const blocked = state.optOuts.some((one) => one.profileId === profile.id && one.from === to && one.to === from);
     if (blocked || world.strikes('blocked', to) !== null)

@@ -11,7 +11,7 @@ import type { Fault } from './faults.ts';
 import { refused } from './refusal.ts';
 import type { Job, State } from './state.ts';
 
-export interface Later {
+interface Later {
   /** For people: `campaign of Acme: reviewed by the networks`. */
   readonly what: string;
   readonly kind: string;
@@ -46,9 +46,9 @@ export interface World {
   log(what: string, detail: Json): void;
 }
 
-const longestLog = 1000;
+const maxLogEntries = 1000;
 
-export interface WorldDeps {
+interface WorldDeps {
   readonly state: State;
   readonly clock: Clock;
   readonly timers: Timers;
@@ -98,7 +98,7 @@ export function createWorld(deps: WorldDeps): World {
     strikes: deps.strikes,
     log(what, detail) {
       state.log.push({ at: world.now(), what, detail });
-      if (state.log.length > longestLog) state.log.splice(0, state.log.length - longestLog);
+      if (state.log.length > maxLogEntries) state.log.splice(0, state.log.length - maxLogEntries);
     },
   };
   return world;

@@ -1,7 +1,7 @@
 /** `gantry admin pool`: how many hosted computers may be awake at once, and when they sleep. */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Pool } from '../../contracts/hosted-computers/admin.ts';
-import { longestIdle } from '../../contracts/hosted-computers/computer.ts';
+import { maxIdleSeconds } from '../../contracts/hosted-computers/computer.ts';
 import { type Input, integer, optionalText } from '../command.ts';
 import { inCell } from '../words.ts';
 import { byAction } from './action.ts';
@@ -12,7 +12,7 @@ const minuteSeconds = 60;
 const ls = adminVerb('adminGetPool', { words });
 
 function idleOf(input: Input): number | undefined {
-  const minutes = integer(input, 'idleMinutes', 1, longestIdle / minuteSeconds);
+  const minutes = integer(input, 'idleMinutes', 1, maxIdleSeconds / minuteSeconds);
   if (minutes !== undefined) return minutes * minuteSeconds;
   if (optionalText(input, 'running') !== undefined) return undefined;
   throw new AppError('usage', 'There is nothing to set.', 'Give --running or --idle-minutes.');

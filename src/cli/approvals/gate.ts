@@ -1,11 +1,11 @@
 /** `gantry gate check`: asks whether an action is allowed. Waits for the person where the policy asks; the exit code is the answer. */
-import { longestGateWait } from '../../contracts/approvals/gate.ts';
+import { maxGateWaitSeconds } from '../../contracts/approvals/gate.ts';
 import { exitCode } from '../../contracts/common/errors.ts';
 import { type Action, flag, integer, optionalText, text } from '../command.ts';
 import { inCell } from '../words.ts';
 
 /** A day: nobody waits longer at a prompt. Seconds. */
-const longestWait = 24 * 60 * 60;
+const maxWaitSeconds = 24 * 60 * 60;
 
 export const check: Action = async (context, input) => {
   const { factory } = await context.connect();
@@ -18,9 +18,9 @@ export const check: Action = async (context, input) => {
     reason: optionalText(input, 'reason'),
     dryRun: dryRun || undefined,
   };
-  let left = integer(input, 'wait', 0, longestWait) ?? longestGateWait;
+  let left = integer(input, 'wait', 0, maxWaitSeconds) ?? maxGateWaitSeconds;
   while (true) {
-    const waitSeconds = Math.min(left, longestGateWait);
+    const waitSeconds = Math.min(left, maxGateWaitSeconds);
     const answer = await factory.checkGate({ body: { ...action, waitSeconds } });
     left -= waitSeconds;
     if (answer.verdict === 'ask' && left > 0 && !dryRun) continue;

@@ -23,7 +23,10 @@ export const backup: Action = async (context, input) => {
   }
   const now = context.now();
   const clock = { now: () => now, monotonic: () => now };
-  const written = await writeBackup({ places, file, withSecrets, clock });
+  const progress = context.output.progress('Backing up');
+  const written = await writeBackup({ places, file, withSecrets, clock, onProgress: progress.at }).finally(
+    progress.end,
+  );
   context.output.result({ ...written, secrets: withSecrets, postgres }, () => {
     const what = `${count(written.files, 'file')}, ${size(written.bytes)}`;
     return [

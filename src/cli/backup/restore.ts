@@ -21,7 +21,15 @@ export const restore: Action = async (context, input) => {
   const file = resolve(context.cwd, text(input, 'file'));
   const now = context.now();
   const clock = { now: () => now, monotonic: () => now };
-  const done = await restoreBackup({ places, file, salvage: flag(input, 'salvage'), dryRun, clock });
+  const progress = context.output.progress('Reading the backup');
+  const done = await restoreBackup({
+    places,
+    file,
+    salvage: flag(input, 'salvage'),
+    dryRun,
+    clock,
+    onProgress: progress.at,
+  }).finally(progress.end);
   context.output.result(dryRun ? { dryRun: true, plan: done } : done, () => told(context, done, dryRun));
   return undefined;
 };

@@ -3,6 +3,7 @@ import type { Verb } from '../command.ts';
 
 export const computerHost: Verb = {
   name: 'computer-host',
+  stays: true,
   about: 'Run hosted computers on this machine for its cloud; needs root and Linux',
   more: 'It listens on a socket in its folder that only --user may open. Ctrl-C stops the computers; their files stay. If the helper is\nkilled, its computers keep running and the next helper takes them over. docs/hosted-computers.md says how they are isolated.',
   options: [

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { isAbsolute } from 'node:path';
 import { AppError } from '../../contracts/common/errors.ts';
-import { usualFolder } from '../../programs/computer-host/protocol.ts';
-import { mostComputers, usualSettings } from '../../programs/computer-host/settings.ts';
+import { defaultFolder } from '../../programs/computer-host/protocol.ts';
+import { defaultSettings, maxComputers } from '../../programs/computer-host/settings.ts';
 import { startComputerHost } from '../../programs/computer-host/start.ts';
 import { type Action, type Input, integer, optionalText } from '../command.ts';
 
@@ -17,10 +17,10 @@ export const computerHost: Action = async (context, input) => {
       uplink: optionalText(input, 'uplink') ?? null,
       subnet: rangeOf(optionalText(input, 'subnet')),
       nameServers: serversOf(optionalText(input, 'dns')),
-      firstUid: integer(input, 'firstUid', 1000, 2_000_000_000) ?? usualSettings.firstUid,
-      most: integer(input, 'most', 1, mostComputers) ?? usualSettings.most,
-      memory: integer(input, 'memory', 512, 1024 * 1024) ?? usualSettings.memory,
-      processes: integer(input, 'processes', 128, 1_000_000) ?? usualSettings.processes,
+      firstUid: integer(input, 'firstUid', 1000, 2_000_000_000) ?? defaultSettings.firstUid,
+      most: integer(input, 'most', 1, maxComputers) ?? defaultSettings.most,
+      memory: integer(input, 'memory', 512, 1024 * 1024) ?? defaultSettings.memory,
+      processes: integer(input, 'processes', 128, 1_000_000) ?? defaultSettings.processes,
     },
     env.PATH ?? '',
     { now, monotonic: () => performance.now() },
@@ -35,7 +35,7 @@ export const computerHost: Action = async (context, input) => {
 };
 
 function folderOf(input: Input): string {
-  const folder = optionalText(input, 'folder') ?? usualFolder;
+  const folder = optionalText(input, 'folder') ?? defaultFolder;
   // A socket's path has an end.
   if (isAbsolute(folder) && folder.length <= 50 && /^[\w./-]+$/.test(folder)) return folder.replace(/\/+$/, '');
   throw new AppError(

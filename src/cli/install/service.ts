@@ -28,8 +28,8 @@ export interface Service {
 export function serviceHere(env: Env, platform: NodeJS.Platform = process.platform): Service {
   const home = dataFolder(env);
   const person = env.HOME || homedir();
-  const usual = join(person, '.gantry');
-  const name = serviceName(home, usual);
+  const defaultHome = join(person, '.gantry');
+  const name = serviceName(home, defaultHome);
   const root = packageRoot();
   const program: Program = {
     command: [process.execPath, join(root, 'scripts', 'gantry.mjs'), 'start', '--service', home],

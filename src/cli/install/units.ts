@@ -22,8 +22,8 @@ export interface Unit {
 }
 
 /** One a data folder: the usual one has the plain name. */
-export function serviceName(home: string, usual: string): string {
-  return home === usual ? 'gantry' : `gantry-${createHash('sha256').update(home).digest('hex').slice(0, 8)}`;
+export function serviceName(home: string, defaultHome: string): string {
+  return home === defaultHome ? 'gantry' : `gantry-${createHash('sha256').update(home).digest('hex').slice(0, 8)}`;
 }
 
 const forPeople = [exitCode.refused, exitCode.not_found, exitCode.needs_person, exitCode.usage];

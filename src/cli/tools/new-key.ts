@@ -30,7 +30,7 @@ interface NewKey {
   readonly secret: string;
 }
 
-const longestLifeDays = 3650;
+const maxLifeDays = 3650;
 const placeholder = '<a new API key>';
 
 /** Throws `refused` for a bot, and `transport` when nothing runs. */
@@ -49,7 +49,7 @@ export async function findHome(context: Context): Promise<Home> {
 /** `--days` and `--dry-run` are read here. */
 export async function makeKey(context: Context, input: Input, home: Home, wanted: WantedKey): Promise<NewKey> {
   const { name, scope, resource } = wanted;
-  const days = integer(input, 'days', 1, longestLifeDays);
+  const days = integer(input, 'days', 1, maxLifeDays);
   if (flag(input, 'dryRun')) return { id: null, name, secret: placeholder };
   const { token } = await context.connect();
   const ifGone = `Start it with: ${context.names.start}`;

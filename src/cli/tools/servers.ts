@@ -20,7 +20,7 @@ import { count, inCell, oneLine, spoken } from '../words.ts';
 import { connectTools, type ToolsClient } from './client.ts';
 
 const actions = ['ls', 'attach', 'detach', 'reconnect', 'enable', 'disable'] as const;
-const longestTimeoutS = 600;
+const maxTimeoutS = 600;
 /** How long a person waits to hear how an attached server is, and how often it is asked. Milliseconds. */
 const patienceMs = 10_000;
 const askEveryMs = 200;
@@ -138,7 +138,7 @@ async function find(context: Context, client: ToolsClient, named: string): Promi
 
 /** Checked here already, so that what is wrong is said with the words of the command. */
 async function wanted(context: Context, input: Input): Promise<AttachServer> {
-  const timeout = integer(input, 'timeout', 1, longestTimeoutS);
+  const timeout = integer(input, 'timeout', 1, maxTimeoutS);
   const body = {
     name: textOf(input, 'name'),
     transport: await transportOf(context, input),

@@ -1,21 +1,28 @@
-/** `gantry open`: a new one-time address from the Gantry that runs here. */
+/** `gantry open`: a new one-time address from the Gantry that runs here, of its first page or of what is named. */
 import { createClient } from '../../client/client.ts';
+import { AppError } from '../../contracts/common/errors.ts';
 import { identityRoutes } from '../../contracts/identity/routes.ts';
-import { type Action, optionalFlag } from '../command.ts';
+import { type Action, type Context, optionalFlag, optionalText } from '../command.ts';
 import { webAddress } from '../running.ts';
 import { openBrowser } from '../start/browser.ts';
 import { hereAndNow, overSsh, sshLine } from '../start/surroundings.ts';
+
+/** Pages of the rail, by the names that stand there. */
+export const pages: readonly string[] =
+  'floor work inbox tools connectors computers phone ledger queue settings docs'.split(' ');
 
 export const open: Action = async (context, input) => {
   const baseUrl = webAddress(context.env, context.names);
   // The engine proved itself, and the address stands in a private file that only its process writes while it holds the lock.
   const { token } = await context.connect();
+  const thing = optionalText(input, 'thing');
+  const next = thing === undefined ? undefined : await pageOf(context, thing);
   const identity = createClient(identityRoutes, {
     baseUrl,
     token,
     ifGone: `Start it with: ${context.names.start}`,
   });
-  const code = await identity.createOpenCode({ body: {} });
+  const code = await identity.createOpenCode({ body: next === undefined ? {} : { next } });
   const place = hereAndNow(context.env);
   let opened = false;
   if (optionalFlag(input, 'open') !== false && context.terminal.stdout.isTTY === true) {
@@ -31,3 +38,32 @@ export const open: Action = async (context, input) => {
   );
   return undefined;
 };
+
+/** The page that shows a thing; a page's own name wins over a team's. `not_found` when nothing is called so. */
+async function pageOf(context: Context, thing: string): Promise<string> {
+  const word = thing.toLowerCase();
+  if (word === 'home') return '/';
+  if (pages.includes(word)) return `/${word}`;
+  const { factory } = await context.connect();
+  const { agents } = await factory.listAgents();
+  const bot = agents.filter((one) => one.id === thing || one.address === thing || one.slug === thing);
+  if (bot.length === 1) return `/floor?${new URLSearchParams({ bot: bot[0]!.id })}`;
+  if (bot.length === 0 && agents.some((one) => one.team === thing)) {
+    return `/floor?${new URLSearchParams({ filter: thing })}`;
+  }
+  if (bot.length > 1) {
+    const addresses = bot.map((one) => one.address).join(', ');
+    throw new AppError('usage', `Several bots are called ${thing}: ${addresses}.`, 'Give the full address.');
+  }
+  try {
+    const { dagId } = await factory.getFlow({ params: { dagId: thing } });
+    return `/work?${new URLSearchParams({ dag: dagId, view: 'graph' })}`;
+  } catch (error) {
+    if (!(error instanceof AppError && (error.code === 'not_found' || error.code === 'usage'))) throw error;
+  }
+  throw new AppError(
+    'not_found',
+    `No bot, team, run or page is called ${JSON.stringify(thing)}.`,
+    `Pages: ${pages.join(', ')}. Bots and teams: ${context.names.gantry} agents ls`,
+  );
+}

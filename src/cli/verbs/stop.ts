@@ -9,6 +9,8 @@ import { liveBots, stopLiveBots } from '../live-bots.ts';
 import { findRunning, notRunning, type Running } from '../running.ts';
 import { count } from '../words.ts';
 
+/** A start reads the bots of the last one and brings a database up to date, ms. */
+const startLimit = 60_000;
 /** Servers end within 5 s; this leaves room for a slow computer, ms. */
 const limit = 10_000;
 
@@ -27,8 +29,8 @@ export const stop: Action = async (context, input) => {
     );
   }
   // A cloud of many has no engine, and so no bots.
-  const factory = running.listens === undefined ? (await context.connect()).factory : null;
-  const live = factory === null ? [] : await liveBots(factory);
+  const { factory, live } =
+    running.listens === undefined ? await whenReady(context, running) : { factory: null, live: [] };
   const addresses = live.map((bot) => bot.address);
   if (flag(input, 'dryRun')) {
     const plan = { process: running.pid, bots: all ? addresses : [] };
@@ -52,6 +54,21 @@ export const stop: Action = async (context, input) => {
   );
   return undefined;
 };
+
+/** The engine and its live bots. A Gantry that is still starting does not answer yet: it is waited for as long as it runs. */
+async function whenReady(context: Context, { pid }: Running) {
+  const end = performance.now() + startLimit;
+  for (;;) {
+    try {
+      const { factory } = await context.connect();
+      return { factory, live: await liveBots(factory) };
+    } catch (error) {
+      const starting = error instanceof AppError && error.code === 'transport';
+      if (!starting || performance.now() > end || findRunning(context.env)?.pid !== pid) throw error;
+      await sleep(100);
+    }
+  }
+}
 
 /** Bots whose Gantry was stopped or killed: it is started for a moment, because it knows them and records their end. */
 async function stopLeftBots(context: Context, input: Input): Promise<undefined> {

@@ -1,5 +1,5 @@
 /** `gantry agents diff|merge|keep|discard`: shows what a bot changed on its branch, and decides what happens to it. */
-import { mostPatch, type WorktreeEnding } from '../../contracts/factory/worktree-routes.ts';
+import { maxPatchLength, type WorktreeEnding } from '../../contracts/factory/worktree-routes.ts';
 import { flag } from '../command.ts';
 import { verb } from '../route-verb.ts';
 import { table } from '../table.ts';
@@ -21,7 +21,9 @@ export const diff = verb('agentDiff', {
       `${answer.branch}: ${count(answer.ahead, 'commit')} ahead of ${answer.into ?? 'its checkout'}, ${answer.behind} behind`,
       ...(answer.uncommitted === 0 ? [] : [`${count(answer.uncommitted, 'file')} not committed`]),
     ];
-    const rest = answer.cut ? [`The diff is longer than ${mostPatch} characters: see the rest in ${answer.path}.`] : [];
+    const rest = answer.cut
+      ? [`The diff is longer than ${maxPatchLength} characters: see the rest in ${answer.path}.`]
+      : [];
     const shown = flag(input, 'stat') ? [] : ['', answer.patch.trimEnd()];
     return [...facts, '', table(['change', 'lines', 'file'], rows, output.width), ...shown, ...rest].join('\n');
   },

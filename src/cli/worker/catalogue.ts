@@ -3,6 +3,7 @@ import type { Verb } from '../command.ts';
 
 export const worker: Verb = {
   name: 'worker',
+  stays: true,
   about: 'Run the commands of tasks in the work queue, in a sandbox where possible',
   more: 'The command of a task is its payload.command. GANTRY_URL and GANTRY_KEY_FILE are the same as --url and --key-file. The first\nCtrl-C lets it finish its tasks and take no new ones; the second ends it at once and says what it gave up. See docs/work-queue.md.',
   options: [

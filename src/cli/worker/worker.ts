@@ -9,14 +9,14 @@ import { removeAbandoned } from '../../programs/worker/scratch.ts';
 import { startWorker, type WorkerEvent } from '../../programs/worker/worker.ts';
 import { type Action, flag, integer, optionalFlag, optionalText, text } from '../command.ts';
 
-const mostAtOnce = 256;
+const maxConcurrent = 256;
 
 export const worker: Action = async (context, input) => {
   const { output, env } = context;
   const url = addressOf(optionalText(input, 'url') ?? env.GANTRY_URL);
   const key = keyIn(optionalText(input, 'keyFile') ?? env.GANTRY_KEY_FILE ?? text(input, 'keyFile'));
   const workerId = optionalText(input, 'name') ?? `${hostname()}-${randomBytes(3).toString('hex')}`;
-  const concurrency = integer(input, 'concurrency', 1, mostAtOnce) ?? 1;
+  const concurrency = integer(input, 'concurrency', 1, maxConcurrent) ?? 1;
   const untilEmpty = flag(input, 'drain');
   const sandbox = await findSandbox({
     wanted: optionalFlag(input, 'sandbox') !== false,

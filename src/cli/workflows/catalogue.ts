@@ -1,5 +1,5 @@
 /** The parts `workflows` and `workspace` of the command line, with the words of their help. */
-import type { Option, Part } from '../command.ts';
+import type { Option, Part, Verb } from '../command.ts';
 import { leases, plans, tickets, triggers } from '../work-engine/catalogue.ts';
 
 const node = '<run> <node>';
@@ -16,6 +16,31 @@ const runOptions: readonly Option[] = [
   { flags: '--team <team>', about: 'the team whose bots take the steps' },
   { flags: '--preset <preset>', about: 'a preset of the team' },
 ];
+
+export const doVerb: Verb = {
+  name: 'do',
+  args: '[prompt...]',
+  about: 'Start a run from a prompt, with a bot in a worktree of your repository',
+  more: 'gantry do "fix the flaky test" --repo . --agent claude\ngantry do "fix the flaky test" --agent claude --agent codex   side by side: merge one, discard the other\nThe prompt comes first. With --wait the exit code is that of `gantry workflows watch`.',
+  options: [
+    { flags: '--repo <folder>', about: 'the repository (default: the current folder)' },
+    {
+      flags: '--agent <program...>',
+      about: 'an agent program; repeat it for more bots (default: one that is signed in)',
+    },
+    { flags: '--model <model...>', about: 'a hosted bot with this model, such as anthropic/claude-sonnet-5-5' },
+    { flags: '--title <text>', about: 'title of the run (default: the first line of the prompt)' },
+    { flags: '--wait', about: 'wait until the run ends or needs you' },
+    { flags: '--for <seconds>', about: 'with --wait: stop waiting after this many seconds' },
+    { flags: '--list', about: 'list these runs, with their changes and outcomes' },
+    { flags: '--merge <run>', about: 'merge the work of its bot' },
+    { flags: '--keep <run>', about: 'keep the branch of its bot' },
+    { flags: '--discard <run>', about: 'stop its bot, and remove its worktree and branch' },
+    { flags: '--bot <name>', about: 'with --merge, --keep or --discard: which bot of the run' },
+  ],
+  mutation: true,
+  load: () => import('./do.ts').then((m) => m.doIt),
+};
 
 export const workflows: Part = {
   name: 'workflows',
@@ -96,6 +121,17 @@ export const workflows: Part = {
       more: 'Exit code: 0 done or degraded, 1 failed or cancelled, 5 needs you, 4 still running after --for seconds.',
       options: [{ flags: '--for <seconds>', about: 'stop after this many seconds' }],
       load: () => import('./runs.ts').then((m) => m.watch),
+    },
+    {
+      name: 'report',
+      args: '<run>',
+      about: 'Write a run as one HTML page to keep, print or send',
+      more: 'It has the intent, steps, proofs with images, costs, and who decided what and when. It needs no other file.\nWithout --out the file is named report-<run>.html, in the current folder; with --out - it is printed.',
+      options: [
+        { flags: '--out <file>', about: 'where to write it' },
+        { flags: '--force', about: 'replace an existing file' },
+      ],
+      load: () => import('./report.ts').then((m) => m.report),
     },
     {
       name: 'cancel',

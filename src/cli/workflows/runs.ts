@@ -45,7 +45,7 @@ function paramsOf(input: Input): Record<string, string> | undefined {
   );
 }
 
-const exitOf: Record<RunStatus, number> = {
+export const exitOf: Record<RunStatus, number> = {
   running: exitCode.timeout,
   needs_you: exitCode.needs_person,
   done: 0,
@@ -72,7 +72,7 @@ const restWords: Record<RunStatus, string> = {
   cancelled: 'The run is cancelled.',
 };
 
-function rests(context: Context, flow: Flow): string {
+export function rests(context: Context, flow: Flow): string {
   if (flow.status !== 'needs_you') return restWords[flow.status];
   const { gantry } = context.names;
   const atGate = flow.nodes.some((node) => node.needsYou && node.gate?.state === 'waiting');
@@ -81,7 +81,7 @@ function rests(context: Context, flow: Flow): string {
 }
 
 /** Prints moves as events tell of them; answers the run when it rests or the time is over. */
-async function follow(
+export async function follow(
   context: Context,
   factory: FactoryClient,
   dagId: string,

@@ -30,7 +30,7 @@ export interface Answers {
 }
 
 /** After the deadline plus this long, the computer's hold is long gone. */
-const keptAfterExpiryMs = 24 * 60 * 60_000;
+const retentionAfterExpiryMs = 24 * 60 * 60_000;
 
 export function createAnswers({
   openLanes,
@@ -69,7 +69,7 @@ export function createAnswers({
         resolvedBy: { user: row.resolvedUser!, surface: row.resolvedSurface! },
         at: iso(row.resolvedAt!),
       };
-      const deadline = row.expiresAt + keptAfterExpiryMs;
+      const deadline = row.expiresAt + retentionAfterExpiryMs;
       return lanes.append(tx, { lane: row.computerId, id: row.id, body, deadline, person: row.userId });
     },
     wake: (computerId) => lanes.wake(computerId),

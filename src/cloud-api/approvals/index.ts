@@ -15,7 +15,7 @@ export { approvalMigrations } from './migrations.ts';
 export type { Answerable, ApprovalService } from './service.ts';
 
 /** An approval is shown this long after its last moment to be answered; the ledger of its computer keeps the record. */
-const keptMs = 90 * 24 * 60 * 60_000;
+const retentionMs = 90 * 24 * 60 * 60_000;
 
 interface Approvals {
   readonly routes: readonly BoundRoute[];
@@ -70,7 +70,7 @@ export function createApprovals(deps: {
       })),
     ],
     wake: (computerId) => answers.wake(computerId),
-    forgetOld: (now) => store.forget(now - keptMs),
+    forgetOld: (now) => store.forget(now - retentionMs),
     start: () => answers.start(),
     close() {
       service.close();

@@ -72,7 +72,7 @@ const withdrawIt = `UPDATE approval SET state = 'resolved', resolved_at = ?, res
 const moveEnd = `UPDATE approval SET expires_at = ? WHERE id = ? AND state = 'pending'`;
 const newestFirst = 'ORDER BY requested_at DESC, id DESC';
 /** Caps a list that names no limit. */
-const most = 1000;
+const max = 1000;
 
 function* read(tx: SharedReader, id: string): Op<ApprovalRow | null> {
   return (yield* tx.get<ApprovalRow>(selectOne, id)) ?? null;
@@ -118,7 +118,7 @@ export function createApprovalStore(store: SharedStore): ApprovalStore {
       await removePortions(store, sql, before);
     },
     get: async (id) => (await store.get<ApprovalRow>(selectOne, id)) ?? null,
-    list: ({ userId, state, limit = most, now }) => {
+    list: ({ userId, state, limit = max, now }) => {
       if (state === undefined) {
         const sql = `SELECT ${columns} FROM approval WHERE user_id = ? ${newestFirst} LIMIT ?`;
         return store.all<ApprovalRow>(sql, userId, limit);

@@ -39,7 +39,7 @@ export interface ApproveDeps {
 const patienceMs = 5_000;
 const lookEveryMs = 50;
 /** Bytes of a run. */
-const longestRun = 16 * 1024 * 1024;
+const maxRunLength = 16 * 1024 * 1024;
 
 export function createApproveRoute({ computers, approvals, hosted, clock, timers }: ApproveDeps): BoundRoute {
   /** Reads it from its computer, as this caller. */
@@ -49,7 +49,7 @@ export function createApproveRoute({ computers, approvals, hosted, clock, timers
     const { computerId, answer } = at.seek
       ? await computers.askUntilKnown(question)
       : { computerId: at.computerId, answer: await computers.ask(question) };
-    const body = JSON.parse((await readAnswer(answer, longestRun)).toString()) as Run & {
+    const body = JSON.parse((await readAnswer(answer, maxRunLength)).toString()) as Run & {
       error?: unknown;
       message?: unknown;
     };

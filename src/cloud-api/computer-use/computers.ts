@@ -36,7 +36,7 @@ export interface CallersComputers {
 }
 
 /** Limit in bytes for an error body. */
-const longestRefusal = 64 * 1024;
+const maxRefusalLength = 64 * 1024;
 /** How a computer refuses an id that it does not have or, if it is older, a route that it does not know. */
 const unknownThere: ReadonlySet<string> = new Set(['run_not_found', 'session_not_found', 'not_found', 'not_built']);
 
@@ -97,7 +97,7 @@ export function createCallersComputers({ engines, computers, advice }: CallersCo
 
 /** The computer's own error, unchanged. */
 async function refusalOf(answer: IncomingMessage): Promise<AppError> {
-  const text = (await readAnswer(answer, longestRefusal)).toString();
+  const text = (await readAnswer(answer, maxRefusalLength)).toString();
   let said: { error?: unknown; message?: unknown } = {};
   try {
     said = JSON.parse(text) as typeof said;

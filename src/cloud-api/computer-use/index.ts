@@ -5,7 +5,7 @@
 import type { BoundRoute } from '../../kit/http/types.ts';
 import { type ApproveDeps, createApproveRoute } from './approve.ts';
 import { type CallersComputersDeps, createCallersComputers } from './computers.ts';
-import { createDeviceDoors } from './device-doors.ts';
+import { createDeviceRoutes } from './device-routes.ts';
 import type { HostedDevices } from './hosted-port.ts';
 import { createRunProxy } from './run-proxy.ts';
 
@@ -21,7 +21,7 @@ export function createComputerUse(
     routes: [
       ...createRunProxy(computers).routes,
       createApproveRoute({ ...deps, computers }),
-      ...createDeviceDoors(computers, deps.hosted).routes,
+      ...createDeviceRoutes(computers, deps.hosted).routes,
     ],
   };
 }

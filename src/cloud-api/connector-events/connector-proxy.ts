@@ -29,7 +29,7 @@ export interface ConnectorProxyDeps {
 
 /** Bytes of one page. */
 const largestPage = 8 * 1024 * 1024;
-const usualLimit = 50;
+const defaultLimit = 50;
 
 type Page = { readonly events: TrailEvent[]; readonly nextCursor: string | null };
 
@@ -58,7 +58,7 @@ export function createConnectorProxy({ store, engines, advice }: ConnectorProxyD
     // The computer has already refused an invalid limit or an unknown subscription.
     if (answer.statusCode !== 200) return deliver(answer, context);
     const theirs = JSON.parse((await readAnswer(answer, largestPage)).toString()) as Page;
-    const limit = Number(query.get('limit') ?? usualLimit);
+    const limit = Number(query.get('limit') ?? defaultLimit);
     const subscriptionId = plain.split('/').at(-2) ?? '';
     const name = { computerId, subscriptionId };
     const { left, times } = await store.read(function* (tx) {

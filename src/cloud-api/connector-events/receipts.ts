@@ -24,7 +24,7 @@ export interface LeftReceipt {
 }
 
 /** Limit of events per lookup. */
-const most = 200;
+const max = 200;
 
 /** Identifies one event of one subscription; also the id of its item in the lanes. */
 const receiptId = ({ computerId, subscriptionId }: SubscriptionName, eventId: string) =>
@@ -34,7 +34,7 @@ const left = `SELECT id, event_id AS "eventId", name, status, reason, received_a
   WHERE computer_id = ? AND subscription_id = ? AND status <> 'taken' AND kind = 'event'`;
 
 /** The part of a server's post that goes to the computer. */
-export type PostedParcel =
+export type PostedItem =
   | { readonly kind: 'event'; readonly event: RelayedEvent; readonly receivedAt: string }
   | { readonly kind: 'gap'; readonly cursor: string | null }
   | { readonly kind: 'terminated'; readonly error: unknown };
@@ -43,18 +43,18 @@ export type PostedParcel =
 export interface Posted {
   readonly id: string;
   readonly name: string | null;
-  readonly parcel: PostedParcel;
+  readonly content: PostedItem;
 }
 
-export function receiptOf(to: SubscriptionName, { id, name, parcel }: Posted, now: number) {
+export function receiptOf(to: SubscriptionName, { id, name, content }: Posted, now: number) {
   return {
     id: receiptId(to, id),
     computer_id: to.computerId,
     subscription_id: to.subscriptionId,
     event_id: id,
-    kind: parcel.kind,
+    kind: content.kind,
     name,
-    said: saidOf(parcel),
+    said: saidOf(content),
     status: 'waiting',
     received_at: now,
     seen_at: now,
@@ -62,8 +62,8 @@ export function receiptOf(to: SubscriptionName, { id, name, parcel }: Posted, no
 }
 
 /** Hashes the event without `cursor` and `timestamp`, which may differ when the server sends it again. */
-function saidOf(parcel: PostedParcel): string {
-  const said = parcel.kind === 'event' ? [parcel.event.name, parcel.event.data] : parcel;
+function saidOf(content: PostedItem): string {
+  const said = content.kind === 'event' ? [content.event.name, content.event.data] : content;
   return hash('sha256', JSON.stringify(said), 'base64url');
 }
 
@@ -124,14 +124,14 @@ export function* receivedAt(
   name: SubscriptionName,
   eventIds: readonly string[],
 ): Op<ReadonlyMap<string, number>> {
-  const ids = eventIds.slice(0, most).map((eventId) => receiptId(name, eventId));
+  const ids = eventIds.slice(0, max).map((eventId) => receiptId(name, eventId));
   const found = new Map<string, number>();
   if (ids.length === 0) return found;
   // One placeholder per possible id, so that every page uses the same text in both engines.
-  const places = Array.from({ length: most }, () => '?').join(', ');
+  const places = Array.from({ length: max }, () => '?').join(', ');
   const rows = yield* tx.all<{ eventId: string; at: number }>(
     `SELECT event_id AS "eventId", received_at AS at FROM connector_receipt WHERE id IN (${places})`,
-    ...Array.from({ length: most }, (_, index) => ids[index] ?? null),
+    ...Array.from({ length: max }, (_, index) => ids[index] ?? null),
   );
   for (const { eventId, at } of rows) found.set(eventId, at);
   return found;

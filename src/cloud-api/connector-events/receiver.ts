@@ -26,10 +26,10 @@ type Received =
  */
 type Receive = (key: string, request: IncomingMessage) => Promise<Received>;
 
-const longestId = 500;
+const maxIdLength = 500;
 
 /** Reads a body once its signature is verified. */
-type Said = { readonly kind: 'verification'; readonly challenge: string } | ({ readonly kind: 'parcel' } & Posted);
+type Said = { readonly kind: 'verification'; readonly challenge: string } | ({ readonly kind: 'content' } & Posted);
 
 export function createReceiver({
   clock,
@@ -90,15 +90,15 @@ function gone(): AppError {
 
 /** `webhookId`: the signed one. */
 function read(bytes: Buffer, webhookId: string, receivedAt: string): Said {
-  if (webhookId.length > longestId) throw invalid(`webhook-id has more than ${longestId} characters`);
+  if (webhookId.length > maxIdLength) throw invalid(`webhook-id has more than ${maxIdLength} characters`);
   const body = parse(bytes);
   if ('type' in body) return readControl(body, webhookId);
   const { eventId, name, timestamp, data, cursor } = body;
   if (eventId !== webhookId) throw invalid('eventId is not the webhook-id that was signed');
   if (typeof name !== 'string' || typeof timestamp !== 'string') throw invalid('name and timestamp must be texts');
   const event: RelayedEvent = { eventId, name, timestamp, data: data ?? null };
-  const parcel = { kind: 'event', event: { ...event, ...cursorOf(cursor) }, receivedAt } as const;
-  return { kind: 'parcel', id: webhookId, name, parcel };
+  const content = { kind: 'event', event: { ...event, ...cursorOf(cursor) }, receivedAt } as const;
+  return { kind: 'content', id: webhookId, name, content };
 }
 
 function readControl(body: Readonly<Record<string, unknown>>, id: string): Said {
@@ -107,10 +107,10 @@ function readControl(body: Readonly<Record<string, unknown>>, id: string): Said 
     return { kind: 'verification', challenge: body.challenge };
   }
   if (body.type === 'gap') {
-    return { kind: 'parcel', id, name: null, parcel: { kind: 'gap', cursor: cursorOf(body.cursor).cursor ?? null } };
+    return { kind: 'content', id, name: null, content: { kind: 'gap', cursor: cursorOf(body.cursor).cursor ?? null } };
   }
   if (body.type === 'terminated') {
-    return { kind: 'parcel', id, name: null, parcel: { kind: 'terminated', error: body.error ?? null } };
+    return { kind: 'content', id, name: null, content: { kind: 'terminated', error: body.error ?? null } };
   }
   throw invalid('its type is not verification, gap or terminated');
 }

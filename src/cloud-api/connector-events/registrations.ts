@@ -67,12 +67,12 @@ interface Secret {
 }
 
 /** Interface E: "the old one verifies for 1 hour". */
-const supersededKeptMs = 60 * 60_000;
+const supersededRetentionMs = 60 * 60_000;
 /** A computer that cannot reach its server may register a new secret each minute; each one costs a signature comparison for every post. */
-const mostSecrets = 64;
-const mostRegistrations = 1000;
+const maxSecrets = 64;
+const maxRegistrations = 1000;
 /** Limit of the cache. */
-const mostKnown = 10_000;
+const maxKnown = 10_000;
 const keyBytes = 32;
 
 const select = 'SELECT computer_id, subscription_id, user_id, key, secrets FROM connector_registration';
@@ -178,8 +178,8 @@ export function createRegistrations({
         return null;
       }
       const registration = toRegistration(row, keyHash);
-      if (known.size >= mostKnown) known.clear();
-      known.set(keyHash, { registration, until: now + supersededKeptMs });
+      if (known.size >= maxKnown) known.clear();
+      known.set(keyHash, { registration, until: now + supersededRetentionMs });
       return registration;
     },
     existing: ({ keyHash }, ended) => ({ sql: ended === 'ended' ? stillThere : stillLive, values: [keyHash] }),
@@ -232,14 +232,14 @@ function superseded(secrets: readonly Secret[], secret: string, now: number): re
   if (newest?.secret === secret) return secrets;
   const live = secrets
     .filter((one) => one.secret !== secret && (one.until === null || one.until > now))
-    .map((one) => ({ secret: one.secret, until: one.until ?? now + supersededKeptMs }));
-  return [{ secret, until: null }, ...live].slice(0, mostSecrets);
+    .map((one) => ({ secret: one.secret, until: one.until ?? now + supersededRetentionMs }));
+  return [{ secret, until: null }, ...live].slice(0, maxSecrets);
 }
 
 function* checkRoom(tx: SharedReader, computerId: string): Op<void> {
   const sql = 'SELECT count(*) AS n FROM connector_registration WHERE computer_id = ?';
   const { n } = (yield* tx.get<{ n: number }>(sql, computerId)) as { n: number };
-  if (n < mostRegistrations) return;
+  if (n < maxRegistrations) return;
   throw new AppError('refused', `This computer already has ${n} subscriptions.`, 'End some of them first.', {
     status: 409,
     wireCode: 'too_many_subscriptions',

@@ -12,7 +12,7 @@ import {
   known,
   lost,
   type Posted,
-  type PostedParcel,
+  type PostedItem,
   receiptOf,
   type SubscriptionName,
   taken,
@@ -22,13 +22,13 @@ import type { Notice, Registration, Registrations } from './registrations.ts';
 /** Waits after the 1st, 2nd … attempt; the last one repeats. */
 export const relayBackoffMs = [5_000, 15_000, 30_000, 60_000, 120_000, 300_000];
 /** Counted from receipt. */
-const keptMs = 24 * 60 * 60_000;
+const retentionMs = 24 * 60 * 60_000;
 /** The lane of an absent computer sleeps until the link wakes it; it checks this often in case it missed that. */
 const asleepMs = 5 * 60_000;
 const asleep: SharedLaneOutcome = { to: 'hold', reason: 'the computer is not linked', forMs: asleepMs };
 /** Keeps servers that may post from filling the disk. */
-const mostWaiting = 10_000;
-const longestReason = 300;
+const maxWaiting = 10_000;
+const maxReasonLength = 300;
 
 export interface RelayDeps {
   readonly store: SharedStore;
@@ -51,7 +51,7 @@ type OpenRelayLanes = (how: {
 }) => SharedLanes;
 
 /** The content of a lane's item. `notice`: events were dropped; the registration has their number. */
-type Parcel = PostedParcel | { readonly kind: 'notice' };
+type Relayed = PostedItem | { readonly kind: 'notice' };
 
 export interface Relay {
   /** Resolves once the event's receipt and the row that delivers it are durable. */
@@ -78,7 +78,7 @@ function nameIn(lane: string): SubscriptionName {
 const noticeOf = (lane: string): LaneAppend => ({
   lane,
   id: `expired ${lane}`,
-  body: { kind: 'notice' } satisfies Parcel,
+  body: { kind: 'notice' } satisfies Relayed,
 });
 
 export function createRelay(deps: RelayDeps): Relay {
@@ -90,9 +90,9 @@ export function createRelay(deps: RelayDeps): Relay {
     const name = nameIn(item.lane);
     const isLinked = async () => (await link.state(name.computerId)).linked;
     if (!(await isLinked())) return asleep;
-    const parcel = item.body as Parcel;
-    const notice = parcel.kind === 'notice' ? await store.write((tx) => registrations.notice(tx, name)) : null;
-    const body = deliveryOf(parcel, name.subscriptionId, notice);
+    const content = item.body as Relayed;
+    const notice = content.kind === 'notice' ? await store.write((tx) => registrations.notice(tx, name)) : null;
+    const body = deliveryOf(content, name.subscriptionId, notice);
     if (body === null) return { to: 'done' };
     const { method, path } = deliverEvent;
     const answered = await deps.call(name.computerId, { method, path, body, signal }).catch(async (thrown: unknown) => {
@@ -130,17 +130,17 @@ export function createRelay(deps: RelayDeps): Relay {
     take(to, posted) {
       const now = clock.now();
       const receipt = receiptOf(to, posted, now);
-      const ends = posted.parcel.kind === 'terminated';
+      const ends = posted.content.kind === 'terminated';
       return receipts.take({
         receipt,
-        item: { lane: laneOf(to), body: posted.parcel, deadline: now + keptMs, person: to.userId },
+        item: { lane: laneOf(to), body: posted.content, deadline: now + retentionMs, person: to.userId },
         // A server that missed the response to its ending sends the ending again.
         wanted: registrations.existing(to, ends ? 'ended' : undefined),
         known: (tx) => known(tx, receipt),
         also: ends ? (tx) => registrations.end(tx, to) : undefined,
       });
     },
-    isFull: (name) => lanes.depth(laneOf(name)) >= mostWaiting,
+    isFull: (name) => lanes.depth(laneOf(name)) >= maxWaiting,
     *drop(tx, name) {
       yield* lanes.clear(tx, laneOf(name));
       yield* dropWaiting(tx, name);
@@ -155,10 +155,10 @@ export function createRelay(deps: RelayDeps): Relay {
 }
 
 /** Null: nothing is left to report. */
-function deliveryOf(parcel: Parcel, subscriptionKey: string, notice: Notice | null): EventDelivery | null {
-  if (parcel.kind === 'event') return { subscriptionKey, event: parcel.event, receivedAt: parcel.receivedAt };
-  if (parcel.kind === 'gap') return { subscriptionKey, type: 'gap', cursor: parcel.cursor };
-  if (parcel.kind === 'terminated') return { subscriptionKey, type: 'terminated', error: parcel.error };
+function deliveryOf(content: Relayed, subscriptionKey: string, notice: Notice | null): EventDelivery | null {
+  if (content.kind === 'event') return { subscriptionKey, event: content.event, receivedAt: content.receivedAt };
+  if (content.kind === 'gap') return { subscriptionKey, type: 'gap', cursor: content.cursor };
+  if (content.kind === 'terminated') return { subscriptionKey, type: 'terminated', error: content.error };
   return notice === null ? null : { subscriptionKey, type: 'expired', count: notice.count, notice: notice.id };
 }
 
@@ -167,5 +167,5 @@ function reasonOf(status: number, answer: unknown): string {
   if (status === 410) return 'The subscription has ended on the computer.';
   const said = answer as { error?: unknown; message?: unknown } | null;
   const words = [said?.error, said?.message].filter((word) => typeof word === 'string').join(': ');
-  return words === '' ? `The computer answered ${status}.` : words.slice(0, longestReason);
+  return words === '' ? `The computer answered ${status}.` : words.slice(0, maxReasonLength);
 }

@@ -37,7 +37,7 @@ interface AppRow {
 const keyPrefix = 'key:';
 const tokenPrefix = 'oidc:';
 /** Apps known to be stored, in this process. */
-const mostKnown = 10_000;
+const maxKnown = 10_000;
 
 /** The app behind a credential; null for a person who acts in person. */
 export function clientIdOf({ kind, keyId, client }: Principal): string | null {
@@ -86,7 +86,7 @@ export function createApps({
         },
         { isolation: 'statement' },
       );
-      if (known.size >= mostKnown) known.delete(known.keys().next().value!);
+      if (known.size >= maxKnown) known.delete(known.keys().next().value!);
       known.set(place, scopes);
     },
     async list(userId) {

@@ -34,7 +34,7 @@ export interface AskedComputer {
 export type AskComputer = (request: McpRequest) => AskedComputer;
 
 /** Limit in bytes of one answer: a model reads it, and the cloud holds it in memory. */
-const longestAnswer = 4 * 1024 * 1024;
+const maxAnswerLength = 4 * 1024 * 1024;
 
 export function createAskComputer({ engines, link, advice }: AskComputerDeps): AskComputer {
   async function ask(request: McpRequest, path: string, body?: unknown, key?: string): Promise<unknown> {
@@ -54,7 +54,7 @@ export function createAskComputer({ engines, link, advice }: AskComputerDeps): A
         ...(sent ? { body: Buffer.from(JSON.stringify(body)) } : {}),
       });
       status = answer.statusCode ?? 502;
-      text = await readAnswer(answer, longestAnswer);
+      text = await readAnswer(answer, maxAnswerLength);
     } catch (thrown) {
       throw await unreached(thrown instanceof Unanswered ? cutOff(thrown, sent) : thrown, computerId);
     }

@@ -18,9 +18,9 @@ import type { AskedComputer } from './ask-computer.ts';
 import { pages, runFilter, runTools } from './run-tools.ts';
 import { type EdgeTool, edgeTool } from './tools.ts';
 
-const longestText = 100_000;
-const longestTitle = 80;
-const mostThreads = 200;
+const maxTextLength = 100_000;
+const maxTitleLength = 80;
+const maxThreads = 200;
 
 const thread = Id.meta({ description: '`threadId` of an earlier message.' });
 
@@ -32,7 +32,7 @@ export const botTools: readonly EdgeTool[] = [
       'Sends the bot a message and says whether it arrived. Without a thread it opens one; look for replies under its `threadId`. If you are the app of a vendor’s bot, it answers in a thread as the bot: `threadId` is the one of the ticket.',
     acts: true,
     input: z.strictObject({
-      text: z.string().min(1).max(longestText),
+      text: z.string().min(1).max(maxTextLength),
       threadId: thread.optional(),
       queue: z.boolean().optional().meta({
         description:
@@ -112,7 +112,7 @@ export async function botOf(computer: AskedComputer, { place }: McpRequest): Pro
 async function findThread(computer: AskedComputer, bot: Agent, id: string): Promise<Thread> {
   let cursor: string | undefined;
   do {
-    const page = await computer.get(listThreads, { query: { bot: bot.id, limit: mostThreads, cursor } });
+    const page = await computer.get(listThreads, { query: { bot: bot.id, limit: maxThreads, cursor } });
     const found = page.threads.find((one) => one.id === id);
     if (found !== undefined && found.botId === bot.id && found.channel === null) return found;
     cursor = page.nextCursor ?? undefined;
@@ -125,7 +125,7 @@ async function findThread(computer: AskedComputer, bot: Agent, id: string): Prom
 }
 
 async function openThread(computer: AskedComputer, bot: Agent, text: string, key: string | undefined): Promise<string> {
-  const title = text.trim().split('\n', 1)[0]?.slice(0, longestTitle) || 'From an app';
+  const title = text.trim().split('\n', 1)[0]?.slice(0, maxTitleLength) || 'From an app';
   const opened = await computer.post(createThread, { title, bot: bot.id }, key);
   if ('id' in opened) return opened.id;
   throw new AppError('transport', 'The computer planned a thread in place of opening one.', 'Try again.');

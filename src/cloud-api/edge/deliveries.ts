@@ -31,7 +31,7 @@ export interface Deliveries {
 }
 
 /** An event unchanged, or a control message with an id of its own. */
-type Letter = { readonly epoch: string } & (
+type Outgoing = { readonly epoch: string } & (
   | { readonly event: DeliveredEvent }
   | { readonly messageId: string; readonly control: ControlMessage }
 );
@@ -41,10 +41,10 @@ type Outcome = 'delivered' | 'refused' | 'lost';
 
 const minute = 60_000;
 const waits = [1000, 10_000, minute, 5 * minute, 15 * minute];
-const mostAttempts = waits.length + 1;
+const maxAttempts = waits.length + 1;
 /** Limits what queues up behind a failing address, so that it fills no disk and delivers nothing outdated. */
-const mostWaiting = 1000;
-const keptMs = 24 * 60 * minute;
+const maxWaiting = 1000;
+const retentionMs = 24 * 60 * minute;
 /** At shutdown, an address that is answering gets this long: cut off, the message would be sent again after the next start or by another replica. */
 const lastMs = 1000;
 /** An address that hangs holds each place for ten seconds. */
@@ -78,10 +78,10 @@ export function createDeliveries(deps: {
   });
 
   async function send(item: LaneItem, signal: AbortSignal): Promise<SharedLaneOutcome> {
-    const letter = item.body as Letter;
+    const outgoing = item.body as Outgoing;
     const row = await subscriptions.get(item.lane);
-    if (row === null || row.epoch !== letter.epoch) return { to: 'dead', reason: 'the subscription is gone' };
-    const ending = isEnding(letter);
+    if (row === null || row.epoch !== outgoing.epoch) return { to: 'dead', reason: 'the subscription is gone' };
+    const ending = isEnding(outgoing);
     if (!ending && !isLive(row, clock.now())) {
       return { to: 'dead', reason: 'the subscription has ended' };
     }
@@ -92,61 +92,67 @@ export function createDeliveries(deps: {
     const posted = await poster.post({
       url: row.url,
       subscriptionId: row.id,
-      messageId: 'event' in letter ? letter.event.eventId : letter.messageId,
+      messageId: 'event' in outgoing ? outgoing.event.eventId : outgoing.messageId,
       keys: subscriptions.keysOf(row),
-      body: 'event' in letter ? letter.event : letter.control,
+      body: 'event' in outgoing ? outgoing.event : outgoing.control,
       signal: cut.signal,
     });
     cut.forget();
     if (posted.answered && posted.status >= 200 && posted.status < 300) {
-      return { to: 'done', commit: (tx) => deliver(tx, row, letter) };
+      return { to: 'done', commit: (tx) => deliver(tx, row, outgoing) };
     }
     // Cut off by our shutdown: delivery continues after the next start.
     if (signal.aborted && !posted.answered) return { to: 'retry', reason: 'cut off', at: clock.now() };
     const fault = posted.answered ? faultOfStatus(posted.status) : posted.fault;
-    const isFinal = posted.answered && isFinalAnswer(posted.status, letter);
+    const isFinal = posted.answered && isFinalAnswer(posted.status, outgoing);
     const failures = row.failures + 1;
-    if (!isFinal && failures < mostAttempts) {
+    if (!isFinal && failures < maxAttempts) {
       await store.write((tx) => subscriptions.failed(tx, row, fault), { isolation: 'statement' });
       return { to: 'retry', reason: fault, at: clock.now() + backoff.after(failures) };
     }
-    return { to: 'dead', reason: fault, commit: (tx) => giveUp(tx, row, letter, fault, isFinal) };
+    return { to: 'dead', reason: fault, commit: (tx) => giveUp(tx, row, outgoing, fault, isFinal) };
   }
 
   async function isAllowed({ user_id: userId, client_id: clientId, server }: SubscriptionRow): Promise<boolean> {
     return await mayStill({ userId, clientId, scope: server === 'agents' ? 'agents:read' : 'bots:act' });
   }
 
-  function* settle(tx: SharedTx, row: SubscriptionRow, letter: Letter, how: Outcome): Op<void> {
-    if (isEnding(letter)) yield* subscriptions.remove(tx, row);
-    else if ('control' in letter) yield* subscriptions.toldOfLoss(tx, row, how === 'lost' ? 'owed' : 'none');
+  function* settle(tx: SharedTx, row: SubscriptionRow, outgoing: Outgoing, how: Outcome): Op<void> {
+    if (isEnding(outgoing)) yield* subscriptions.remove(tx, row);
+    else if ('control' in outgoing) yield* subscriptions.toldOfLoss(tx, row, how === 'lost' ? 'owed' : 'none');
     else if (how === 'delivered') yield* subscriptions.delivered(tx, row);
   }
 
-  function* deliver(tx: SharedTx, row: SubscriptionRow, letter: Letter): Op<void> {
-    yield* settle(tx, row, letter, 'delivered');
+  function* deliver(tx: SharedTx, row: SubscriptionRow, outgoing: Outgoing): Op<void> {
+    yield* settle(tx, row, outgoing, 'delivered');
     if (row.failures > 0) yield* subscriptions.nextIsFirst(tx, row);
   }
 
-  function* giveUp(tx: SharedTx, row: SubscriptionRow, letter: Letter, fault: PostFault, isFinal: boolean): Op<void> {
-    yield* settle(tx, row, letter, isFinal ? 'refused' : 'lost');
+  function* giveUp(
+    tx: SharedTx,
+    row: SubscriptionRow,
+    outgoing: Outgoing,
+    fault: PostFault,
+    isFinal: boolean,
+  ): Op<void> {
+    yield* settle(tx, row, outgoing, isFinal ? 'refused' : 'lost');
     yield* subscriptions.failed(tx, row, fault);
     yield* subscriptions.nextIsFirst(tx, row);
-    if (!('event' in letter)) return;
+    if (!('event' in outgoing)) return;
     yield* subscriptions.givenUp(tx, row);
     // A message that the address rejected is not a loss to it.
-    if (!isFinal) yield* tellOfLoss(tx, row, letter.event.eventId);
+    if (!isFinal) yield* tellOfLoss(tx, row, outgoing.event.eventId);
   }
 
   function* lose(tx: SharedTx, item: LaneItem): Op<void> {
-    const letter = item.body as Letter;
+    const outgoing = item.body as Outgoing;
     const row = yield* subscriptions.find(tx, item.lane);
-    if (row === null || row.epoch !== letter.epoch) return;
-    yield* settle(tx, row, letter, 'lost');
+    if (row === null || row.epoch !== outgoing.epoch) return;
+    yield* settle(tx, row, outgoing, 'lost');
     if (row.failures > 0) yield* subscriptions.nextIsFirst(tx, row);
-    if (!('event' in letter)) return;
+    if (!('event' in outgoing)) return;
     yield* subscriptions.givenUp(tx, row);
-    yield* tellOfLoss(tx, row, letter.event.eventId);
+    yield* tellOfLoss(tx, row, outgoing.event.eventId);
   }
 
   /** One `gap` at a time: losses before the app has received it are covered by the same one. */
@@ -156,8 +162,8 @@ export function createDeliveries(deps: {
 
   function* append(tx: SharedTx, row: Owed, control: ControlMessage): Op<void> {
     const messageId = ids.next(`msg_${control.type}`);
-    const body: Letter = { epoch: row.epoch, messageId, control };
-    const deadline = clock.now() + keptMs;
+    const body: Outgoing = { epoch: row.epoch, messageId, control };
+    const deadline = clock.now() + retentionMs;
     yield* lanes.append(tx, { lane: row.id, id: messageId, body, deadline, person: row.user_id });
   }
 
@@ -177,14 +183,14 @@ export function createDeliveries(deps: {
 
   return {
     *queue(tx, row, event) {
-      if (lanes.depth(row.id) >= mostWaiting) {
+      if (lanes.depth(row.id) >= maxWaiting) {
         yield* subscriptions.givenUp(tx, row);
         yield* tellOfLoss(tx, row, event.eventId);
         return;
       }
       if (row.gap === 'owed') yield* tellOfLoss(tx, row, event.eventId);
-      const body: Letter = { epoch: row.epoch, event };
-      const deadline = clock.now() + keptMs;
+      const body: Outgoing = { epoch: row.epoch, event };
+      const deadline = clock.now() + retentionMs;
       const id = `${row.epoch}:${event.eventId}`;
       yield* lanes.append(tx, { lane: row.id, id, body, deadline, person: row.user_id });
     },
@@ -213,13 +219,13 @@ function soonAfter(signal: AbortSignal): { readonly signal: AbortSignal; forget(
   };
 }
 
-function isEnding(letter: Letter): boolean {
-  return 'control' in letter && letter.control.type === 'terminated';
+function isEnding(outgoing: Outgoing): boolean {
+  return 'control' in outgoing && outgoing.control.type === 'terminated';
 }
 
 /** An app that does not know `gap` rejects it; that must not hold up what follows. */
-function isFinalAnswer(status: number, letter: Letter): boolean {
+function isFinalAnswer(status: number, outgoing: Outgoing): boolean {
   if (finalStatuses.has(status)) return true;
-  const isGap = 'control' in letter && letter.control.type === 'gap';
+  const isGap = 'control' in outgoing && outgoing.control.type === 'gap';
   return isGap && status < 500 && !passing.has(status);
 }

@@ -125,7 +125,9 @@ export function createEdge(
       bind(readCatalog, () => ({
         body: {
           events: offeredEvents.map(({ name, title, description, servers, payloadSchema }) => ({
-            ...{ event: name, title, description },
+            event: name,
+            title,
+            description,
             servers: [...servers],
             payloadSchema: { ...payloadSchema },
           })),

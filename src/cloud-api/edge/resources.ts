@@ -19,7 +19,7 @@ import type { BotOf } from './run-tools.ts';
 
 const mimeType = 'application/json';
 /** Limit for each kind in a list. */
-const mostListed = 50;
+const maxListed = 50;
 
 const runTemplate: ListedTemplate = {
   uriTemplate: `${resourcePlaces.runs}{runId}`,
@@ -50,7 +50,7 @@ export function createEdgeResources(ask: AskComputer, botOf: BotOf, { boards }: 
       const computer = ask(request);
       const bot = (await botOf(computer, request)) ?? undefined;
       const [{ runs }, { campaigns }] = await Promise.all([
-        computer.get(listAgentRuns, { query: { bot, limit: mostListed } }),
+        computer.get(listAgentRuns, { query: { bot, limit: maxListed } }),
         boards ? computer.get(listCampaigns) : { campaigns: [] },
       ]);
       const items = [

@@ -5,11 +5,11 @@
 import type { z } from 'zod';
 import { rpcCodes } from '../../contracts/tool-server/mcp.ts';
 import {
+  defaultTtlMs,
   eventCodes,
-  longestTtlMs,
+  maxTtlMs,
   SubscribeParams,
   type SubscribeResult,
-  usualTtlMs,
 } from '../../contracts/tool-server/mcp-events.ts';
 import { type Clock, iso } from '../../kit/clock/clock.ts';
 import type { Egress } from '../../kit/egress/egress.ts';
@@ -18,7 +18,7 @@ import { webhookKey } from '../../kit/signing/webhook.ts';
 import type { SharedStore } from '../../kit/store/shared-store.ts';
 import { argumentsProblem, type EdgeServer, listedEvents, offers } from './offered-events.ts';
 import {
-  mostOfApp,
+  maxPerApp,
   type SubscriptionKey,
   type SubscriptionRow,
   type Subscriptions,
@@ -35,7 +35,7 @@ interface Subscribing {
 
 /** A shorter life would have apps refresh all the time. */
 const shortestTtlMs = 5 * 60_000;
-const longestUrl = 2000;
+const maxUrlLength = 2000;
 type Params = z.infer<typeof SubscribeParams>;
 
 export function createSubscribing(deps: {
@@ -51,7 +51,7 @@ export function createSubscribing(deps: {
 
   /** The form that a delivery address must have, whatever is behind it. */
   function urlProblem(url: string): string | null {
-    if (url.length > longestUrl) return `delivery.url is longer than ${longestUrl} characters`;
+    if (url.length > maxUrlLength) return `delivery.url is longer than ${maxUrlLength} characters`;
     if (!URL.canParse(url)) return 'delivery.url is not an address';
     const { username, password } = new URL(url);
     if (username !== '' || password !== '') return 'delivery.url carries a credential';
@@ -79,7 +79,7 @@ export function createSubscribing(deps: {
   }
 
   async function keep(key: SubscriptionKey, secret: string, ttlMs: number | null | undefined): Promise<RpcAnswer> {
-    if ((await store.read((tx) => subscriptions.others(tx, key))) >= mostOfApp) return tooMany;
+    if ((await store.read((tx) => subscriptions.others(tx, key))) >= maxPerApp) return tooMany;
     const { userId, clientId, url } = key;
     const id = subscriptionId(key);
     const fault = await verification.verify({ userId, clientId, url, subscriptionId: id, key: webhookKey(secret)! });
@@ -90,7 +90,10 @@ export function createSubscribing(deps: {
     // The queue of an earlier life would hold up this one.
     if (kept.before === null) deps.dropped(id);
     const result: SubscribeResult = {
-      ...{ id, refreshBefore: iso(expiresAt), cursor: null, truncated: false },
+      id,
+      refreshBefore: iso(expiresAt),
+      cursor: null,
+      truncated: false,
       ...(kept.before === null ? {} : { deliveryStatus: statusOf(kept.before) }),
     };
     return { result };
@@ -132,8 +135,8 @@ export function createSubscribing(deps: {
 
 /** Absent: a day; null: the longest there is. */
 function ttlOf(given: number | null | undefined): number {
-  if (given === undefined) return usualTtlMs;
-  return given === null ? longestTtlMs : Math.trunc(Math.min(Math.max(given, shortestTtlMs), longestTtlMs));
+  if (given === undefined) return defaultTtlMs;
+  return given === null ? maxTtlMs : Math.trunc(Math.min(Math.max(given, shortestTtlMs), maxTtlMs));
 }
 
 function statusOf({ last_delivery_at, last_error, failed_since }: SubscriptionRow) {
@@ -146,9 +149,9 @@ function statusOf({ last_delivery_at, last_error, failed_since }: SubscriptionRo
 }
 
 const forbidden = error(eventCodes.forbidden, 'Only an app that a person has approved can subscribe');
-const tooMany = error(eventCodes.resourceExhausted, `An app may have ${mostOfApp} subscriptions`, {
+const tooMany = error(eventCodes.resourceExhausted, `An app may have ${maxPerApp} subscriptions`, {
   limit: 'subscriptions',
-  max: mostOfApp,
+  max: maxPerApp,
 });
 
 function notVerified(fault: VerificationFault): RpcAnswer {

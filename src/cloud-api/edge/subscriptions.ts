@@ -81,9 +81,9 @@ export interface Subscriptions {
   forget(now: number): Promise<void>;
 }
 
-export const mostOfApp = 100;
+export const maxPerApp = 100;
 const overlapMs = 60 * 60_000;
-const keptMs = 7 * 24 * 60 * 60_000;
+const retentionMs = 7 * 24 * 60 * 60_000;
 
 /** The same whatever the order of the arguments' keys. */
 export function subscriptionId({ userId, clientId, server, event, arguments: given, url }: SubscriptionKey): string {
@@ -173,7 +173,7 @@ export function createSubscriptions({
       const place = placeOf(id, key.userId);
       const row = yield* find(tx, id);
       if (row === null || !isLive(row, now)) {
-        if ((yield* others(tx, key)) >= mostOfApp) return 'too_many';
+        if ((yield* others(tx, key)) >= maxPerApp) return 'too_many';
         yield* begin(tx, key, id, sealer.seal(place, secret), expiresAt);
         return { before: null };
       }
@@ -227,7 +227,7 @@ export function createSubscriptions({
     async forget(now) {
       const sql = `DELETE FROM edge_subscription WHERE id IN
         (SELECT id FROM edge_subscription WHERE expires_at < ? LIMIT ${portion})`;
-      await removePortions(store, sql, now - keptMs);
+      await removePortions(store, sql, now - retentionMs);
     },
   };
 }

@@ -3,7 +3,7 @@
  * and address. Owns `edge_verified`; must not know subscriptions.
  */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { longestTtlMs } from '../../contracts/tool-server/mcp-events.ts';
+import { maxTtlMs } from '../../contracts/tool-server/mcp-events.ts';
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { Ids } from '../../kit/ids/ids.ts';
 import { portion, removePortions } from '../../kit/store/remove-portions.ts';
@@ -27,10 +27,10 @@ export interface Verification {
 }
 
 /** Limits per minute, for one destination and for one app, so that nobody uses us to probe addresses. An app may start with its whole limit. */
-const mostOfHost = 300;
-const mostOfApp = 120;
+const maxPerHost = 300;
+const maxPerApp = 120;
 const windowMs = 60_000;
-const knownMs = longestTtlMs;
+const knownMs = maxTtlMs;
 
 export function createVerification({
   store,
@@ -47,14 +47,14 @@ export function createVerification({
   let windowEnds = Number.NEGATIVE_INFINITY;
 
   /** Attempts within a minute, in this process. */
-  function tooOften(name: string, most: number): boolean {
+  function tooOften(name: string, max: number): boolean {
     if (clock.monotonic() >= windowEnds) {
       tries.clear();
       windowEnds = clock.monotonic() + windowMs;
     }
     const count = (tries.get(name) ?? 0) + 1;
     tries.set(name, count);
-    return count > most;
+    return count > max;
   }
 
   async function challenge({ url, subscriptionId, key }: Challenged): Promise<VerificationFault | null> {
@@ -74,7 +74,7 @@ export function createVerification({
       const sql =
         'SELECT 1 AS known FROM edge_verified WHERE user_id = ? AND client_id = ? AND url_hash = ? AND verified_at > ?';
       if ((await store.get(sql, ...place, clock.now() - knownMs)) !== undefined) return null;
-      if (tooOften(`app ${userId} ${clientId}`, mostOfApp) || tooOften(`host ${new URL(url).host}`, mostOfHost)) {
+      if (tooOften(`app ${userId} ${clientId}`, maxPerApp) || tooOften(`host ${new URL(url).host}`, maxPerHost)) {
         return 'too_often';
       }
       const fault = await challenge(challenged);

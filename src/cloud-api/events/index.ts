@@ -26,7 +26,7 @@ interface Events {
 }
 
 /** As long as approvals, which events refer to. */
-const keptMs = 90 * 24 * 60 * 60_000;
+const retentionMs = 90 * 24 * 60 * 60_000;
 
 export function createEvents(deps: BackboneDeps): Events {
   const backbone = createEventBackbone(deps);
@@ -47,7 +47,7 @@ export function createEvents(deps: BackboneDeps): Events {
         return { body: { accepted, refused: checked.flatMap((one) => ('refused' in one ? [one.refused] : [])) } };
       }),
     ],
-    forgetOld: (now) => backbone.forget(now - keptMs),
+    forgetOld: (now) => backbone.forget(now - retentionMs),
   };
 }
 

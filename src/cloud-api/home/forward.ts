@@ -21,7 +21,7 @@ export interface PairedWith {
   readonly computerId: string;
 }
 
-export interface HomeDoor {
+export interface HomeConnection {
   /** Null while this computer is not paired. */
   current(): PairedWith | null;
   /** Called when the home changes or the computer is unpaired. */
@@ -33,7 +33,7 @@ export interface HomeDoor {
 }
 
 export interface ForwardDeps {
-  readonly home: HomeDoor;
+  readonly home: HomeConnection;
   readonly timers: Timers;
 }
 

@@ -35,7 +35,7 @@ import { deliver } from '../link/deliver.ts';
 import { createLinkAgent, type Link } from '../link/link.ts';
 import { createForward, type ForwardDeps } from './forward.ts';
 
-export type { HomeDoor } from './forward.ts';
+export type { HomeConnection } from './forward.ts';
 
 export interface PairedRoutesDeps extends ForwardDeps {
   /** The routes that are served while this computer is not paired. */

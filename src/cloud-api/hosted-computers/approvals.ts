@@ -44,7 +44,7 @@ export interface HostedApprovals {
 
 const columns = `id, computer_id AS "computerId", member, toolset, risk, words, requested_at AS "requestedAt", state,
   resolved_by AS "resolvedBy", told_at AS "toldAt"`;
-const most = 200;
+const max = 200;
 
 export function createHostedApprovals({
   store,
@@ -65,7 +65,7 @@ export function createHostedApprovals({
     pending: (computerId) =>
       store.all<HostedApproval>(
         `SELECT ${columns} FROM hosted_approval WHERE computer_id = ? AND state = 'pending'
-          ORDER BY requested_at DESC, id DESC LIMIT ${most}`,
+          ORDER BY requested_at DESC, id DESC LIMIT ${max}`,
         computerId,
       ),
     *asked(tx, computerId, { id, member, toolset, risk }, words) {

@@ -157,7 +157,9 @@ export function createCalls(deps: {
     };
     const keyId = principal.keyId ?? null;
     const about = {
-      ...{ toolset: call.toolset, member: call.member, key_id: keyId },
+      toolset: call.toolset,
+      member: call.member,
+      key_id: keyId,
       ...(call.run_id === undefined ? {} : { run_id: call.run_id }),
       ...(call.turn_id === undefined ? {} : { turn_id: call.turn_id, call_index: call.call_index ?? null }),
     };

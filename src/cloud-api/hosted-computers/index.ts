@@ -39,7 +39,7 @@ export interface HostedComputers {
 }
 
 /** As long as approvals. */
-const keptMs = 90 * 24 * 3600_000;
+const retentionMs = 90 * 24 * 3600_000;
 
 export function createHostedComputers(deps: {
   readonly store: SharedStore;
@@ -70,11 +70,32 @@ export function createHostedComputers(deps: {
   // Its page in the web interface: approvals are below its screen.
   const approveUrl = (computerId: string) => `${deps.origin}/computers?hosted=${computerId}`;
   const calls = createCalls({
-    ...{ store, now, ids, computers, lifecycle, ways, meters, approvals, settings, caps, prices, approveUrl },
+    store,
+    now,
+    ids,
+    computers,
+    lifecycle,
+    ways,
+    meters,
+    approvals,
+    settings,
+    caps,
+    prices,
+    approveUrl,
   });
   const onFault = (fault: unknown) => log.warn('Events of a computer could not be read.', { fault: String(fault) });
   const watch = createWatch({
-    ...{ store, now, timers, computers, lifecycle, meters, settings, projects, driver, prices, log },
+    store,
+    now,
+    timers,
+    computers,
+    lifecycle,
+    meters,
+    settings,
+    projects,
+    driver,
+    prices,
+    log,
   });
   return {
     devices: createDevices({ store, timers, computers, projects, settings, calls, ways }),
@@ -85,7 +106,16 @@ export function createHostedComputers(deps: {
       },
     },
     routes: createHostedRoutes({
-      ...{ store, ids, computers, lifecycle, calls, approvals, settings, caps, ways, driver },
+      store,
+      ids,
+      computers,
+      lifecycle,
+      calls,
+      approvals,
+      settings,
+      caps,
+      ways,
+      driver,
       asked: createAskedProjects(projects, computers),
       events: createEventStream(store, computers, onFault),
     }),
@@ -93,7 +123,7 @@ export function createHostedComputers(deps: {
       await turns.begin();
       watch.start();
     },
-    forgetOld: (at) => computers.forget(at - keptMs),
+    forgetOld: (at) => computers.forget(at - retentionMs),
     async close() {
       await watch.close();
       ways.close();

@@ -6,13 +6,13 @@ import { connect, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import type { Timers } from '../../kit/clock/timers.ts';
 import {
+  defaultFolder,
   HostAnswerLine,
   type HostRequest,
   type HostValues,
   hostValues,
   socketIn,
   startsWithin,
-  usualFolder,
 } from '../../programs/computer-host/protocol.ts';
 import { DriverFault, type HostedDriver } from './driver.ts';
 
@@ -30,7 +30,7 @@ interface Connection {
 const answersWithin = 2 * startsWithin;
 
 export function createLocalDriver({
-  folder = usualFolder,
+  folder = defaultFolder,
   timers,
 }: {
   /** The folder of the helper's computers and its socket; default: the helper's own default. */

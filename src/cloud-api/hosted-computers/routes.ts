@@ -4,7 +4,7 @@
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import { adminGetPool, adminSetPool } from '../../contracts/hosted-computers/admin.ts';
-import { largestMetadata, longestName } from '../../contracts/hosted-computers/computer.ts';
+import { largestMetadata, maxNameLength } from '../../contracts/hosted-computers/computer.ts';
 import * as contract from '../../contracts/hosted-computers/routes.ts';
 import { iso } from '../../kit/clock/clock.ts';
 import { cursorOf, placeOf } from '../../kit/http/place.ts';
@@ -24,7 +24,7 @@ import type { HostedSettings } from './settings.ts';
 import type { ComputerStore } from './store.ts';
 import type { Ways } from './ways.ts';
 
-const usualLimit = 50;
+const defaultLimit = 50;
 
 export function createHostedRoutes(deps: {
   readonly store: SharedStore;
@@ -60,7 +60,7 @@ export function createHostedRoutes(deps: {
   };
 
   const behindFlag = [
-    bind(contract.listHostedComputers, async ({ request, query: { status, limit = usualLimit, cursor } }) => {
+    bind(contract.listHostedComputers, async ({ request, query: { status, limit = defaultLimit, cursor } }) => {
       const after = cursor === undefined ? null : placeOf(cursor);
       const rows = await computers.list({ projectId: asked.of(request).id, status, after, limit: limit + 1 });
       const shown = rows.slice(0, limit);
@@ -118,7 +118,7 @@ export function createHostedRoutes(deps: {
     }),
     bind(contract.listHostedEvents, async (context) => {
       const { row } = await named(context);
-      const { after = -1, limit = usualLimit } = context.query;
+      const { after = -1, limit = defaultLimit } = context.query;
       const found = await computers.events(row.id, after, limit + 1);
       const shown = found.slice(0, limit);
       const next_cursor = found.length > limit ? String(shown.at(-1)!.index) : null;
@@ -154,7 +154,11 @@ export function createHostedRoutes(deps: {
     bind(contract.listHostedApprovals, async (context) => {
       const { row } = await named(context);
       const shown = (await approvals.pending(row.id)).map(({ id, member, toolset, risk, words, requestedAt }) => ({
-        ...{ id, member, toolset, risk, words },
+        id,
+        member,
+        toolset,
+        risk,
+        words,
         requested_at: iso(requestedAt),
       }));
       return { body: { approvals: shown } };
@@ -195,9 +199,9 @@ function isInPerson({ kind, via }: Principal): boolean {
 /** Null: its id is its name. */
 function checkedName(given: string | undefined): string | null {
   const name = given?.trim() ?? '';
-  if (name.length > longestName) {
+  if (name.length > maxNameLength) {
     const fact = `The name has ${name.length} characters.`;
-    throw new AppError('usage', fact, `Use at most ${longestName}.`, { wireCode: 'invalid_name' });
+    throw new AppError('usage', fact, `Use at most ${maxNameLength}.`, { wireCode: 'invalid_name' });
   }
   return name === '' ? null : name;
 }

@@ -1,9 +1,9 @@
 /** A project's settings of its hosted computers, and the pool that all projects share. Must not know who may change them. */
 import {
   type ComputerSettings,
-  usualIdle,
-  usualKeyConcurrency,
-  usualPool,
+  defaultIdleSeconds,
+  defaultKeyConcurrency,
+  defaultPool,
 } from '../../contracts/hosted-computers/computer.ts';
 import type { Op, SharedReader, SharedStore } from '../../kit/store/shared-store.ts';
 
@@ -22,12 +22,12 @@ export interface HostedSettings {
   setPool(change: Partial<PoolSettings>): Promise<PoolSettings>;
 }
 
-const usual: ProjectSettings = {
+const defaults: ProjectSettings = {
   approval_mode: 'owner',
-  per_key_concurrency: usualKeyConcurrency,
+  per_key_concurrency: defaultKeyConcurrency,
   browser_toolset: true,
 };
-const usualPoolSettings: PoolSettings = { running: usualPool, idleSeconds: usualIdle };
+const defaultPoolSettings: PoolSettings = { running: defaultPool, idleSeconds: defaultIdleSeconds };
 /** The project exists. */
 const poolName = 'all';
 
@@ -35,16 +35,16 @@ export function createHostedSettings(store: SharedStore): HostedSettings {
   function* read(tx: SharedReader, projectId: string): Op<ProjectSettings> {
     const sql = `SELECT approval_mode, per_key_concurrency, browser_toolset FROM hosted_settings WHERE project_id = ?`;
     const row = yield* tx.get<Omit<ProjectSettings, 'browser_toolset'> & { browser_toolset: number }>(sql, projectId);
-    return row === undefined ? usual : { ...row, browser_toolset: row.browser_toolset === 1 };
+    return row === undefined ? defaults : { ...row, browser_toolset: row.browser_toolset === 1 };
   }
 
   function* readPool(tx: SharedReader): Op<PoolSettings> {
     const sql = 'SELECT running, idle_seconds AS "idleSeconds" FROM hosted_pool WHERE name = ?';
-    return (yield* tx.get<PoolSettings>(sql, poolName)) ?? usualPoolSettings;
+    return (yield* tx.get<PoolSettings>(sql, poolName)) ?? defaultPoolSettings;
   }
 
   return {
-    of: async (projectId) => (projectId === null ? usual : store.read((tx) => read(tx, projectId))),
+    of: async (projectId) => (projectId === null ? defaults : store.read((tx) => read(tx, projectId))),
     change: (projectId, change) =>
       store.write(function* (tx) {
         const next = { ...(yield* read(tx, projectId)), ...change };

@@ -69,7 +69,7 @@ const columns = `id, project_id AS "projectId", user_id AS "userId", key_id AS "
   next_event AS "nextEvent"`;
 const selectOne = `SELECT ${columns} FROM hosted_computer WHERE id = ?`;
 /** Only deleted ones; their cost stays in the usage of their person. */
-const forgetMost = 50;
+const forgetBatch = 50;
 
 export function createComputerStore({
   store,
@@ -179,7 +179,10 @@ export function createComputerStore({
         ...([sql, id, after, limit] as const),
       );
       return rows.map(({ index, type, at, data }) => ({
-        ...{ index, type, computer_id: id, at: iso(at) },
+        index,
+        type,
+        computer_id: id,
+        at: iso(at),
         data: JSON.parse(data) as Record<string, unknown>,
       }));
     },
@@ -187,7 +190,7 @@ export function createComputerStore({
       for (;;) {
         // Keeps one that its driver may still have: nobody else would remove it.
         const sql = `SELECT id FROM hosted_computer WHERE phase = 'deleted' AND removed_at IS NOT NULL AND ended_at < ?
-          LIMIT ${forgetMost}`;
+          LIMIT ${forgetBatch}`;
         const gone = await store.all<{ id: string }>(sql, before);
         for (const { id } of gone) {
           await store.write(function* (tx) {
@@ -197,7 +200,7 @@ export function createComputerStore({
             yield* tx.run('DELETE FROM hosted_computer WHERE id = ?', id);
           });
         }
-        if (gone.length < forgetMost) return;
+        if (gone.length < forgetBatch) return;
       }
     },
   };

@@ -29,8 +29,8 @@ const algorithms = [
 const toleranceS = 5;
 /** A verified token is trusted this long without another check. */
 const trustedMs = 60_000;
-const mostTrusted = 10_000;
-const mostOfClient = 500;
+const maxTrusted = 10_000;
+const maxPerClient = 500;
 /** Not open to tokens: administration has its own keys. */
 const grantable: readonly string[] = scopes.filter((scope) => scope !== 'admin');
 
@@ -97,7 +97,7 @@ export function createAccessTokens(deps: {
       trusted.delete(place);
       return verify(token, audience).then(
         ({ principal, endsAt }) => {
-          if (trusted.size >= mostTrusted) trusted.delete(trusted.keys().next().value!);
+          if (trusted.size >= maxTrusted) trusted.delete(trusted.keys().next().value!);
           trusted.set(place, { principal, until: Math.min(now + trustedMs, endsAt) });
           return principal;
         },
@@ -112,7 +112,7 @@ export function createAccessTokens(deps: {
 /** In visible ASCII and of bounded length, whatever the provider calls its clients (RFC 9068, 2.2). */
 function clientOf({ client_id: id, sub }: JWTPayload): string {
   const name = encodeURIComponent(typeof id === 'string' ? id : `sub:${sub}`);
-  return `oidc:${name.length > mostOfClient ? digestOf(name) : name}`;
+  return `oidc:${name.length > maxPerClient ? digestOf(name) : name}`;
 }
 
 function scopesOf({ scope }: JWTPayload): ReadonlySet<Scope> {

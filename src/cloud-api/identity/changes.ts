@@ -25,15 +25,15 @@ export interface Changes {
   /** Call it in the transaction of the change. */
   note(tx: SharedTx, change: Change): Asked<unknown>;
   /** How long a cached row may be used if the notice of its change is lost; null: for ever. */
-  readonly age: { readonly clock: Clock; readonly mostMs: number } | null;
+  readonly age: { readonly clock: Clock; readonly maxAgeMs: number } | null;
   /** Calls back for the changes of other processes. */
   start(listener: (change: Change) => void): void;
   close(): void;
 }
 
 const topic = 'identity';
-const keptMs = 30_000;
-const rowsKeptMs = 60 * 60_000;
+const retentionMs = 30_000;
+const rowsRetentionMs = 60 * 60_000;
 
 export function createChanges({
   store,
@@ -53,7 +53,7 @@ export function createChanges({
   function* note(tx: SharedTx, change: Change): Op<void> {
     const id = randomUUID();
     const now = clock.now();
-    yield* tx.run('DELETE FROM identity_change WHERE at < ?', now - rowsKeptMs);
+    yield* tx.run('DELETE FROM identity_change WHERE at < ?', now - rowsRetentionMs);
     yield* tx.run('INSERT INTO identity_change (id, at, what) VALUES (?, ?, ?)', id, now, JSON.stringify(change));
     tx.afterCommit(() => {
       own.add(id);
@@ -63,7 +63,7 @@ export function createChanges({
 
   return {
     note,
-    age: { clock, mostMs: keptMs },
+    age: { clock, maxAgeMs: retentionMs },
     start(listener) {
       stop = follow<{ id: string; at: number; what: string }>({
         wake: store.wake,

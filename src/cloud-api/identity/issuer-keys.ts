@@ -19,7 +19,7 @@ const timeoutMs = 5_000;
 const largestSet = 256 * 1024;
 
 const KeySet = z.looseObject({ keys: z.array(z.looseObject({ kty: z.string() })).max(100) });
-const KeptFile = z.object({ issuer: z.string(), fetchedAt: z.number(), jwks: KeySet });
+const StoredFile = z.object({ issuer: z.string(), fetchedAt: z.number(), jwks: KeySet });
 
 interface Known {
   readonly jwks: unknown;
@@ -38,13 +38,13 @@ export function createIssuerKeys(deps: {
   readonly log: { warn(message: string, fields?: Record<string, unknown>): void };
 }): JWTVerifyGetKey {
   const { issuer, clock, log, file } = deps;
-  let known: Known | null = readKept();
+  let known: Known | null = readFromDisk();
   let askAgainAt = 0;
   let asking: Promise<void> | null = null;
 
-  function readKept(): Known | null {
+  function readFromDisk(): Known | null {
     try {
-      const kept = KeptFile.parse(JSON.parse(readFileSync(file, 'utf8')));
+      const kept = StoredFile.parse(JSON.parse(readFileSync(file, 'utf8')));
       return kept.issuer === issuer ? toKnown(kept.jwks, kept.fetchedAt) : null;
     } catch {
       // Missing or damaged: the provider is asked.

@@ -9,7 +9,7 @@ import type { Scope } from '../../contracts/common/route.ts';
 import { iso } from '../../kit/clock/clock.ts';
 import { bearerOf } from '../../kit/http/principals.ts';
 import type { Authenticator, Principal } from '../../kit/http/types.ts';
-import { createKept } from '../../kit/store/kept.ts';
+import { createRowCache } from '../../kit/store/row-cache.ts';
 import type { SharedStore } from '../../kit/store/shared-store.ts';
 import type { Changes } from './changes.ts';
 import { isKeyText, keyPrefix, newKeyText, readKeyText } from './key-text.ts';
@@ -55,7 +55,7 @@ export interface Keys {
 const dayMs = 24 * 60 * 60_000;
 /** Use is recorded at most this often. */
 const touchMs = 60_000;
-const mostOfOneName = 2;
+const maxPerName = 2;
 const columns =
   'id, digest, user_id, name, prefix, scopes, resource, created_at, expires_at, last_used_at, revoked_at' as const;
 
@@ -75,7 +75,7 @@ export function createKeys(deps: {
   readonly random?: (bytes: number) => Buffer;
 }): Keys {
   const { store, clock, ids, log, onEnded, changes, random = randomBytes } = deps;
-  const live = createKept<Live>(async (digest) => {
+  const live = createRowCache<Live>(async (digest) => {
     const row = await store.get<KeyRow>(`SELECT ${columns} FROM api_key WHERE digest = ?`, digest);
     if (row === undefined) return null;
     const scopes = new Set(row.scopes.split(' ') as Scope[]);
@@ -146,7 +146,7 @@ export function createKeys(deps: {
         const sql = `SELECT count(*) AS live FROM api_key WHERE user_id = ? AND name = ? AND revoked_at IS NULL
           AND (expires_at IS NULL OR expires_at > ?)`;
         const alive = yield* tx.get<{ live: number }>(sql, userId, name, now);
-        if (alive!.live >= mostOfOneName) throw tooMany(name);
+        if (alive!.live >= maxPerName) throw tooMany(name);
         if (dryRun) return;
         const { id, digest, prefix, scopes: list, created_at, expires_at } = row;
         yield* tx.run(

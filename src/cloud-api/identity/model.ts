@@ -39,7 +39,7 @@ export function csrfOf(secret: string): string {
 }
 
 /** A browser sends all cookies of one name: a program on another port of this host can set one for its own path. */
-const mostOfOneName = 10;
+const maxPerName = 10;
 
 /** All of that name, in the order received. */
 export function readCookies(header: string | undefined, name: string): string[] {
@@ -47,7 +47,7 @@ export function readCookies(header: string | undefined, name: string): string[] 
     const at = part.indexOf('=');
     return at !== -1 && part.slice(0, at).trim() === name ? [part.slice(at + 1).trim()] : [];
   });
-  return found.slice(0, mostOfOneName);
+  return found.slice(0, maxPerName);
 }
 
 /** Always a path on this server: never another origin, never a scheme. */

@@ -8,7 +8,7 @@ import type { PrincipalKind } from '../../contracts/common/route.ts';
 import { bearerOf, everyScope, linkHeaders, surfaceName } from '../../kit/http/principals.ts';
 import type { Authenticator, Principal } from '../../kit/http/types.ts';
 import { newToken } from '../../kit/secrets/token-file.ts';
-import { createKept, type KeptOptions } from '../../kit/store/kept.ts';
+import { type CacheOptions, createRowCache } from '../../kit/store/row-cache.ts';
 import { csrfOf, digestOf, homePrefix, readCookies, sessionIdleMs, sessionLifeMs, sessionTouchMs } from './model.ts';
 import type { SessionStore, SignInRow } from './session-store.ts';
 
@@ -56,11 +56,11 @@ export async function createSessions(deps: {
   /** `replacedBy`: the other sign-in that the same browser now uses. */
   readonly onEnded: (sessionId: string, replacedBy?: string) => void;
   /** How long cached entries may be out of date. */
-  readonly age?: KeptOptions['age'];
+  readonly age?: CacheOptions['age'];
   readonly random?: (bytes: number) => Buffer;
 }): Promise<Sessions> {
   const { store, clock, ids, log, kind, cookieName, random } = deps;
-  const live = createKept<Live>(
+  const live = createRowCache<Live>(
     async (digest) => {
       const row = await store.find(digest);
       return row === null ? null : toLive(row);

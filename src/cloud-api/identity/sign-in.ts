@@ -19,7 +19,7 @@ const callbackPath = '/login/callback';
 const scope = 'openid profile email';
 /** How long somebody may take to sign in at the provider, in seconds. */
 const patienceS = 10 * 60;
-const longestName = 200;
+const maxNameLength = 200;
 
 export function createSignIn(deps: {
   readonly provider: Provider;
@@ -70,9 +70,9 @@ export function createSignIn(deps: {
             return {};
           });
     const known: Record<string, unknown> = { ...claims, ...more };
-    const text = (value: unknown) => (typeof value === 'string' && value !== '' ? value.slice(0, longestName) : null);
+    const text = (value: unknown) => (typeof value === 'string' && value !== '' ? value.slice(0, maxNameLength) : null);
     const email = text(known.email);
-    const name = text(known.name) ?? text(known.preferred_username) ?? email ?? claims.sub.slice(0, longestName);
+    const name = text(known.name) ?? text(known.preferred_username) ?? email ?? claims.sub.slice(0, maxNameLength);
     return { issuer: claims.iss, subject: claims.sub, email, name };
   }
 

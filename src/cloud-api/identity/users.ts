@@ -4,7 +4,7 @@
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Plan } from '../../contracts/identity/plan.ts';
-import { createKept } from '../../kit/store/kept.ts';
+import { createRowCache } from '../../kit/store/row-cache.ts';
 import type { SharedReader, SharedStore } from '../../kit/store/shared-store.ts';
 import type { Changes } from './changes.ts';
 
@@ -75,7 +75,7 @@ export function createUsers({
   readonly changes: Pick<Changes, 'note' | 'age'>;
 }): Users {
   const read = (tx: SharedReader, id: string) => tx.get<Row>(`${select} WHERE id = ?`, id);
-  const kept = createKept(async (id) => {
+  const kept = createRowCache(async (id) => {
     const row = await store.get<Row>(`${select} WHERE id = ?`, id);
     return row === undefined ? null : toUser(row);
   }, changes);

@@ -10,7 +10,7 @@ import { type Clock, iso } from '../../kit/clock/clock.ts';
 import { systemTimers, type Timers } from '../../kit/clock/timers.ts';
 import { type BoundRoute, bind, type OwnerLookups } from '../../kit/http/types.ts';
 import type { Ids } from '../../kit/ids/ids.ts';
-import { createKept } from '../../kit/store/kept.ts';
+import { createRowCache } from '../../kit/store/row-cache.ts';
 import type { SharedStore } from '../../kit/store/shared-store.ts';
 import { follow } from '../../kit/wake/follow.ts';
 import {
@@ -87,7 +87,7 @@ export interface Computers extends ComputerLookup {
 const sameClockMs = 2_000;
 const endedTopic = 'computers';
 /** With other replicas: how long until another default computer counts here. The link and the keys of a revoked one end independently. */
-const keptMs = 1000;
+const retentionMs = 1000;
 const over = 'Its pairing was ended.';
 const again = 'It was paired again.';
 
@@ -95,12 +95,12 @@ export function createComputers(deps: ComputersDeps): Computers {
   const { store, devices, link, clock, ids, log } = deps;
   const read = (id: string) => store.read((tx) => readComputer(tx, id));
   /** Cache for each person, the default first: every call to a computer reads it. */
-  const known = createKept<readonly ComputerRow[]>(
+  const known = createRowCache<readonly ComputerRow[]>(
     async (userId) => {
       const rows = await store.read((tx) => computersOf(tx, userId));
       return rows.length === 0 ? null : rows;
     },
-    { age: store.engine === 'sqlite' ? null : { clock, mostMs: keptMs } },
+    { age: store.engine === 'sqlite' ? null : { clock, maxAgeMs: retentionMs } },
   );
 
   const stopNoting = link.onChange((id) => {

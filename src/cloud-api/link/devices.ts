@@ -24,9 +24,9 @@ export interface Devices {
 }
 
 /** Limit of opened keys in memory. */
-const keptOpen = 1000;
+const maxOpened = 1000;
 /** Long enough for requests that were signed before the change to arrive. */
-const previousKeptMs = 60 * 60_000;
+const previousRetentionMs = 60 * 60_000;
 
 interface KeyRow {
   readonly user_id: string;
@@ -61,7 +61,7 @@ export function createDevices({
     const token = open(sealed, computerId);
     if (token === null) return [];
     const key = signingKey(token);
-    if (opened.size > keptOpen) opened.clear();
+    if (opened.size > maxOpened) opened.clear();
     opened.set(sealed, key);
     return [key];
   }
@@ -91,7 +91,9 @@ export function createDevices({
       const sql = `UPDATE computer SET previous_token = token, previous_until = ?, token = next_token, next_token = NULL
         WHERE id = ? AND next_token = ?`;
       const { next_token: next } = row;
-      await store.write((tx) => tx.run(sql, clock.now() + previousKeptMs, computerId, next), { isolation: 'rows' });
+      await store.write((tx) => tx.run(sql, clock.now() + previousRetentionMs, computerId, next), {
+        isolation: 'rows',
+      });
     },
     rotate: (computerId) =>
       store.write(function* (tx) {
@@ -103,7 +105,7 @@ export function createDevices({
       const row = yield* tx.get<KeyRow>(select, computerId);
       if (row === undefined || open(row.token, computerId) === token) return;
       const sql = `UPDATE computer SET previous_token = token, previous_until = ?, token = ?, next_token = NULL WHERE id = ?`;
-      yield* tx.run(sql, clock.now() + previousKeptMs, seal(computerId, token), computerId);
+      yield* tx.run(sql, clock.now() + previousRetentionMs, seal(computerId, token), computerId);
     },
   };
 }

@@ -11,7 +11,7 @@ import { type Clock, iso } from '../../kit/clock/clock.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
 import { render, toAppError } from '../../kit/http/faults.ts';
 import { endWith } from '../../kit/http/server.ts';
-import { type Carrier, type CarrierEnd, createCarrier, mostPipes } from '../../kit/link/carrier.ts';
+import { type Carrier, type CarrierEnd, createCarrier, maxPipes } from '../../kit/link/carrier.ts';
 import { signatureHeaders } from '../../kit/signing/signature.ts';
 import type { Link, LinkState } from './link.ts';
 
@@ -242,10 +242,10 @@ export function createDialIns(deps: {
         signal.addEventListener('abort', leave, { once: true });
       });
     },
-    open(computerId, door) {
+    open(computerId, side) {
       const current = entries.get(computerId)?.current;
       if (current == null || !current.carrier.ready) return Promise.reject(away(computerId, state(computerId).since));
-      const pipe = current.carrier.open(door);
+      const pipe = current.carrier.open(side);
       if (pipe !== null) return Promise.resolve(pipe);
       return Promise.reject(current.carrier.ready ? full(computerId) : away(computerId, state(computerId).since));
     },
@@ -314,7 +314,7 @@ export function away(computerId: string, since: number): AppError {
 function full(computerId: string): AppError {
   return new AppError(
     'refused',
-    `The computer ${computerId} has ${mostPipes} connections open, the most that a link allows.`,
+    `The computer ${computerId} has ${maxPipes} connections open, the most that a link allows.`,
     'Close a page or a stream, or wait a moment.',
     { status: 429, wireCode: 'rate_limited', retryAfter: 5 },
   );

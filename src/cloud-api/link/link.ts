@@ -8,7 +8,7 @@ import type { Duplex } from 'node:stream';
 import { drainingEvent, Pipe } from '../../kit/link/pipe.ts';
 
 /** `engine`: the engine's routes. `peer`: the routes that need a peer ticket. */
-export type LinkDoor = 'engine' | 'peer';
+export type LinkSide = 'engine' | 'peer';
 
 export interface LinkState {
   readonly linked: boolean;
@@ -18,7 +18,7 @@ export interface LinkState {
 
 export interface Link {
   /** A fresh connection to that computer. Rejects with `transport`, with the time since when, while it is away. */
-  open(computerId: string, door: LinkDoor): Promise<Duplex>;
+  open(computerId: string, side: LinkSide): Promise<Duplex>;
   /** The bearer that this computer accepts on its link, new with each connection; null while it is away. Synchronous if it is known. */
   credential(computerId: string): string | null | Promise<string | null>;
   state(computerId: string): LinkState | Promise<LinkState>;
@@ -29,28 +29,28 @@ export interface Link {
 }
 
 /** Idle connections are kept: a keystroke must not wait for a new connection. Those of a link that takes nothing new are closed. */
-export function createLinkAgent(link: Pick<Link, 'open'>, computerId: string, door: LinkDoor = 'engine'): Agent {
-  return new LinkAgent(link, computerId, door);
+export function createLinkAgent(link: Pick<Link, 'open'>, computerId: string, side: LinkSide = 'engine'): Agent {
+  return new LinkAgent(link, computerId, side);
 }
 
 class LinkAgent extends Agent {
   readonly #link: Pick<Link, 'open'>;
   readonly #computerId: string;
-  readonly #door: LinkDoor;
+  readonly #side: LinkSide;
   readonly #leaving = new WeakSet<Duplex>();
 
-  constructor(link: Pick<Link, 'open'>, computerId: string, door: LinkDoor) {
+  constructor(link: Pick<Link, 'open'>, computerId: string, side: LinkSide) {
     super({ keepAlive: true, maxFreeSockets: 32, scheduling: 'lifo' });
     this.#link = link;
     this.#computerId = computerId;
-    this.#door = door;
+    this.#side = side;
   }
 
   override createConnection(
     _options: ClientRequestArgs,
     connected?: (error: Error | null, stream: Duplex) => void,
   ): undefined {
-    this.#link.open(this.#computerId, this.#door).then(
+    this.#link.open(this.#computerId, this.#side).then(
       (stream) => {
         stream.once(drainingEvent, () => this.#letGo(stream));
         connected?.(null, stream);
@@ -69,7 +69,7 @@ class LinkAgent extends Agent {
 
   /** All its connections lead to one endpoint of one computer. */
   override getName(): string {
-    return this.#door;
+    return this.#side;
   }
 
   #letGo(stream: Duplex): void {

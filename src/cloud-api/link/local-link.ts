@@ -20,8 +20,8 @@ export function createLocalLink({
 }): Link {
   const isHere = (id: string) => id === computerId;
   return {
-    open(id, door) {
-      if (isHere(id) && door === 'engine') return openSocket(path);
+    open(id, side) {
+      if (isHere(id) && side === 'engine') return openSocket(path);
       const fact = isHere(id) ? 'This computer serves no peers here.' : `The computer ${id} is not linked here.`;
       return Promise.reject(new AppError('transport', fact, 'Pair it with a cloud, and ask there.'));
     },

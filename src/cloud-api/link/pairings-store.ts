@@ -20,10 +20,10 @@ export interface PairingRow {
 const columns = `device_hash AS "deviceHash", user_code AS "userCode", computer_id AS "computerId", name, version, address,
   requested_at AS "requestedAt", expires_at AS "expiresAt", state, user_id AS "userId"`;
 /** Ended pairings keep the reason for as long as their computer may still ask. */
-const keptMs = 60 * 60_000;
+const retentionMs = 60 * 60_000;
 
 export function forgetPairings(tx: SharedTx, now: number): Asked<unknown> {
-  return tx.run('DELETE FROM pairing WHERE expires_at < ?', now - keptMs);
+  return tx.run('DELETE FROM pairing WHERE expires_at < ?', now - retentionMs);
 }
 
 export function* openPairings(tx: SharedReader, now: number): Op<number> {

@@ -48,7 +48,7 @@ const intervalS = 2;
 /** Wrong codes of one person within {@link lifeMs}. */
 const tries = 5;
 /** Keeps strangers from filling the table. */
-const mostOpen = 1000;
+const maxOpen = 1000;
 
 export function pairingRoutes(deps: PairingsDeps): BoundRoute[] {
   const { store, clock, computers, origin, newCode = randomCode } = deps;
@@ -68,7 +68,7 @@ export function pairingRoutes(deps: PairingsDeps): BoundRoute[] {
     const about = { ...asked, deviceHash: digest(deviceCode), address: deps.addressOf(request), requestedAt: now };
     const code = await store.write(function* (tx) {
       yield* forgetPairings(tx, now);
-      if ((yield* openPairings(tx, now)) >= mostOpen) return null;
+      if ((yield* openPairings(tx, now)) >= maxOpen) return null;
       for (let left = 5; left > 0; left -= 1) {
         const userCode = newCode();
         if (yield* addPairing(tx, { ...about, userCode, expiresAt: now + lifeMs })) return userCode;

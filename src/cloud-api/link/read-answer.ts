@@ -3,15 +3,15 @@ import type { IncomingMessage } from 'node:http';
 import { AppError } from '../../contracts/common/errors.ts';
 import { Unanswered } from './ask.ts';
 
-/** Throws `refused` over `mostBytes`: a computer must not fill the memory of a cloud of many. Throws {@link Unanswered} if the answer is cut off. */
-export function readAnswer(answer: IncomingMessage, mostBytes: number): Promise<Buffer> {
+/** Throws `refused` over `maxBytes`: a computer must not fill the memory of a cloud of many. Throws {@link Unanswered} if the answer is cut off. */
+export function readAnswer(answer: IncomingMessage, maxBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
     answer.on('data', (chunk: Buffer) => {
       bytes += chunk.length;
-      if (bytes > mostBytes) {
-        const fact = `The computer answered more than ${mostBytes} bytes.`;
+      if (bytes > maxBytes) {
+        const fact = `The computer answered more than ${maxBytes} bytes.`;
         answer.destroy(new AppError('refused', fact, 'Ask for less at once.', { wireCode: 'too_large' }));
       } else chunks.push(chunk);
     });

@@ -8,7 +8,7 @@ import { request as startSecureRequest } from 'node:https';
 import type { Socket } from 'node:net';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
-import type { LinkDoor } from './link.ts';
+import type { LinkSide } from './link.ts';
 import { isProven, pipeHeaders, pipeMount, pipeProtocol, prove, type Question } from './replica-proof.ts';
 
 export interface PipeTarget {
@@ -30,7 +30,7 @@ const largestRefusal = 4096;
 
 export interface ReplicaPipes {
   /** Throws {@link NotThere}, {@link NotLinked}, or 429 if the link takes no more. */
-  open(target: PipeTarget, computerId: string, door: LinkDoor): Promise<Socket>;
+  open(target: PipeTarget, computerId: string, side: LinkSide): Promise<Socket>;
   /** Whether that replica answers, and proves itself. Never rejects. */
   isThere(target: PipeTarget): Promise<boolean>;
 }
@@ -98,8 +98,8 @@ export function createReplicaPipes({
   }
 
   return {
-    async open({ replica, address }, computerId, door) {
-      const socket = await ask(address, `${replica}/${computerId}/${door}`);
+    async open({ replica, address }, computerId, side) {
+      const socket = await ask(address, `${replica}/${computerId}/${side}`);
       if (socket === null) throw new NotThere('It opened nothing.');
       return socket;
     },

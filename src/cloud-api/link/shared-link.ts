@@ -79,11 +79,11 @@ export function createSharedLink({
     return reach;
   }
 
-  async function open(computerId: string, door: Parameters<Link['open']>[1]): Promise<Socket> {
+  async function open(computerId: string, side: Parameters<Link['open']>[1]): Promise<Socket> {
     const reach = await find(computerId);
     if (!reach.linked) throw away(computerId, reach.since);
     try {
-      const socket = await pipes.open(reach, computerId, door);
+      const socket = await pipes.open(reach, computerId, side);
       const passage = passageTo(computerId, reach.epoch);
       passage.sockets.add(socket);
       watch.add(reach, socket);
@@ -111,8 +111,8 @@ export function createSharedLink({
   };
 
   return {
-    open: (computerId, door) =>
-      dialIns.state(computerId).linked ? dialIns.open(computerId, door) : open(computerId, door),
+    open: (computerId, side) =>
+      dialIns.state(computerId).linked ? dialIns.open(computerId, side) : open(computerId, side),
     state,
     async credential(computerId) {
       const here = dialIns.credential(computerId);

@@ -6,7 +6,7 @@ import { shutOut } from '../../kit/http/admission.ts';
 import { type BoundRoute, bind } from '../../kit/http/types.ts';
 import type { PushActions } from './actions.ts';
 
-export interface ApprovalDoor {
+export interface ApprovalResolver {
   /** Throws `refused` 409 that names who answered, or 410 if it has expired. */
   resolve(
     id: string,
@@ -27,7 +27,7 @@ export function actionRoutes({
   admits,
 }: {
   readonly actions: PushActions;
-  readonly approvals: ApprovalDoor;
+  readonly approvals: ApprovalResolver;
   /** Whether this person may act at all; default: everybody. */
   readonly admits?: ((userId: string) => boolean | Promise<boolean>) | undefined;
 }): BoundRoute[] {

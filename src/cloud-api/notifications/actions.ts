@@ -22,7 +22,7 @@ export interface PushActions {
 }
 
 /** For a while, an expired approval still says that it expired. */
-const keptAfterExpiryMs = 24 * 60 * 60_000;
+const retentionAfterExpiryMs = 24 * 60 * 60_000;
 
 export function createPushActions({ store, clock }: { store: SharedStore; clock: Clock }): PushActions {
   const hashOf = (token: string) => hash('sha256', token, 'base64url');
@@ -30,7 +30,7 @@ export function createPushActions({ store, clock }: { store: SharedStore; clock:
     mint: ({ userId, approvalId, deviceId, expiresAt }) => {
       const token = newToken();
       return store.write(function* (tx) {
-        yield* tx.run('DELETE FROM push_action WHERE expires_at < ?', clock.now() - keptAfterExpiryMs);
+        yield* tx.run('DELETE FROM push_action WHERE expires_at < ?', clock.now() - retentionAfterExpiryMs);
         const sql = `INSERT INTO push_action (token_hash, user_id, approval_id, device_id, expires_at)
           VALUES (?, ?, ?, ?, ?)`;
         yield* tx.run(sql, hashOf(token), userId, approvalId, deviceId, expiresAt);

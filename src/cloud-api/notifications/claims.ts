@@ -1,5 +1,5 @@
 /**
- * The six steps of the sink for one batch of events, in one transaction: claim, age, preference, build, message limits,
+ * The steps of the sink for one batch of events, in one transaction: claim, age, preference, message limits, quiet hours, build,
  * send. Reads the backbone's rows; must not know timers.
  */
 import type { EventData, NotifiableEvent } from '../../contracts/events/registry.ts';
@@ -8,10 +8,11 @@ import type { Op, SharedTx } from '../../kit/store/shared-store.ts';
 import type { Answerable } from '../approvals/index.ts';
 import { buildNotification, messageTag } from './build.ts';
 import { addChanges, type Counted, counted } from './counts.ts';
-import type { Letters, OpenApproval } from './letters.ts';
 import { type EventName, type Outcomes, questions } from './outcomes.ts';
 import type { Pace } from './pace.ts';
 import type { PreferenceStore } from './preferences.ts';
+import type { OpenApproval, PushQueue } from './push-queue.ts';
+import type { QuietStore } from './quiet.ts';
 
 export interface Claims {
   /**
@@ -27,7 +28,7 @@ export interface Claims {
 
 const lookBackMs = 10 * 60_000;
 const oldestMs = 12 * 60 * 60_000;
-const keptForDeviceMs = 24 * 60 * 60_000;
+const deviceRetentionMs = 24 * 60 * 60_000;
 const batch = 100;
 /** A permission that the person answers in the harness: never pushed from here. */
 const neverPushedSource = 'gizzi-permission';
@@ -50,23 +51,24 @@ export function createClaims(deps: {
   readonly clock: Clock;
   readonly outcomes: Outcomes;
   readonly preferences: Pick<PreferenceStore, 'enabled'>;
+  readonly quiet: Pick<QuietStore, 'holdsBack'>;
   readonly pace: Pace;
-  readonly letters: Pick<Letters, 'queue'>;
+  readonly pushQueue: Pick<PushQueue, 'queue'>;
   readonly openApproval: OpenApproval;
   readonly pushConfigured: boolean;
 }): Claims {
-  const { clock, outcomes, preferences, pace, letters } = deps;
+  const { clock, outcomes, preferences, pace, pushQueue } = deps;
 
   function* handle(tx: SharedTx, event: Event): Op<void> {
     if (event.type === 'approval.resolved') yield* readQuestion(tx, event);
-    const kept = yield* keptBack(tx, event);
+    const kept = (yield* withheld(tx, event)) ?? ((yield* heldBack(tx, event)) ? 'skipped' : null);
     if (kept !== null) yield* outcomes.settle(tx, event.id, kept);
     else if (event.type === 'message.received') yield* sendMessage(tx, event);
     else yield* send(tx, event, yield* latestOf(tx, event));
   }
 
   /** The reason not to send it; null to send it. */
-  function* keptBack(tx: SharedTx, event: Event): Op<'off' | 'skipped' | null> {
+  function* withheld(tx: SharedTx, event: Event): Op<'off' | 'skipped' | null> {
     if (event.occurred_at < clock.now() - oldestMs) return 'skipped';
     if (!(yield* preferences.enabled(tx, event.user_id, event.type))) return 'off';
     if (event.type === 'approval.requested') {
@@ -76,6 +78,11 @@ export function createClaims(deps: {
     if (event.type !== 'message.received') return null;
     if (yield* pace.toldDirectly(tx, event.user_id)) return 'skipped';
     return (yield* pace.allows(tx, event.user_id, conversationOf(event))) ? null : 'skipped';
+  }
+
+  /** In quiet hours, or about a muted bot; the list shows it all the same. */
+  function* heldBack(tx: SharedTx, { user_id, type, data }: Event): Op<boolean> {
+    return yield* deps.quiet.holdsBack(tx, { userId: user_id, type, botId: data.botId ?? null });
   }
 
   function* sendMessage(tx: SharedTx, event: Event): Op<void> {
@@ -93,10 +100,10 @@ export function createClaims(deps: {
   function* send(tx: SharedTx, event: Event, answerable: Answerable): Op<boolean> {
     const latest = typeof answerable === 'string' ? Number.POSITIVE_INFINITY : answerable.until;
     const payload = buildNotification(event);
-    const until = Math.min(clock.now() + keptForDeviceMs, latest);
+    const until = Math.min(clock.now() + deviceRetentionMs, latest);
     const deadline = Math.min(event.occurred_at + oldestMs, latest);
-    const letter = { id: event.id, eventId: event.id, userId: event.user_id, payload, until, deadline };
-    const devices = deps.pushConfigured ? yield* letters.queue(tx, letter) : 0;
+    const push = { id: event.id, eventId: event.id, userId: event.user_id, payload, until, deadline };
+    const devices = deps.pushConfigured ? yield* pushQueue.queue(tx, push) : 0;
     if (devices === 0) yield* outcomes.settle(tx, event.id, 'unreachable');
     else yield* outcomes.sending(tx, event.id, devices);
     return devices > 0;

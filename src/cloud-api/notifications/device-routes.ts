@@ -17,7 +17,7 @@ import type { PushKeys } from './push-keys.ts';
 import type { Pusher, PushResult } from './pusher.ts';
 
 /** A test that arrives an hour later proves nothing. */
-const testKeptMs = 60_000;
+const testRetentionMs = 60_000;
 const testPayload: PushPayload = {
   type: 'test',
   title: 'Gantry can reach this device',
@@ -43,7 +43,10 @@ export function deviceRoutes(deps: {
     device: Device,
     push: Pusher,
   ): Promise<{ outcome: 'sent' | 'gone' | 'refused' | 'too_large' | 'unreachable'; detail: string | null }> {
-    const result: PushResult = await push.push(device, testPayload, { until: clock.now() + testKeptMs, urgent: true });
+    const result: PushResult = await push.push(device, testPayload, {
+      until: clock.now() + testRetentionMs,
+      urgent: true,
+    });
     const outcome = result.outcome === 'retry' ? 'unreachable' : result.outcome;
     await store.write((tx) =>
       outcome === 'gone' ? devices.remove(tx, device.id) : devices.note(tx, device.id, outcome),

@@ -38,7 +38,7 @@ export interface DeviceStore {
 }
 
 /** Nobody has more browsers; each push goes to all of them. */
-const mostDevices = 20;
+const maxDevices = 20;
 
 interface Row {
   readonly id: string;
@@ -66,8 +66,8 @@ export function createDeviceStore(deps: { store: SharedStore; clock: Clock; ids:
       store.write(function* (tx) {
         const known = yield* tx.get<Row>('SELECT * FROM push_device WHERE endpoint = ?', endpoint);
         const others = (yield* idsOf(tx, userId)).filter((id) => id !== known?.id);
-        if (others.length >= mostDevices) {
-          const fact = `You already have ${mostDevices} devices for push.`;
+        if (others.length >= maxDevices) {
+          const fact = `You already have ${maxDevices} devices for push.`;
           throw new AppError('refused', fact, 'Remove one first.', { status: 409, wireCode: 'too_many_devices' });
         }
         const id = known !== undefined && known.user_id === userId ? known.id : ids.next('pdev');

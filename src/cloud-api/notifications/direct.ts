@@ -7,9 +7,10 @@ import type { Clock } from '../../kit/clock/clock.ts';
 import type { Ids } from '../../kit/ids/ids.ts';
 import type { Op, SharedReader, SharedTx } from '../../kit/store/shared-store.ts';
 import { buildNotification, messageTag } from './build.ts';
-import type { Letters } from './letters.ts';
 import type { Pace } from './pace.ts';
 import type { PreferenceStore } from './preferences.ts';
+import type { PushQueue } from './push-queue.ts';
+import type { QuietStore } from './quiet.ts';
 
 export interface DirectMessage {
   readonly userId: string;
@@ -24,7 +25,7 @@ type DirectOutcome = 'pushed' | 'left' | 'off' | 'unreachable';
 /** In the transaction that records the relayed message, so that it is pushed once. */
 export type PushDirectly = (tx: SharedTx, message: DirectMessage) => Op<DirectOutcome>;
 
-const keptForDeviceMs = 24 * 60 * 60_000;
+const deviceRetentionMs = 24 * 60 * 60_000;
 const triedMs = 12 * 60 * 60_000;
 
 export function createDirectPush(deps: {
@@ -33,8 +34,9 @@ export function createDirectPush(deps: {
   readonly forwards: (tx: SharedReader, computerId: string) => Op<boolean>;
   readonly sinkWorks: () => boolean;
   readonly preferences: Pick<PreferenceStore, 'enabled'>;
+  readonly quiet: Pick<QuietStore, 'holdsBack'>;
   readonly pace: Pace;
-  readonly letters: Pick<Letters, 'queue'>;
+  readonly pushQueue: Pick<PushQueue, 'queue'>;
   readonly pushConfigured: boolean;
 }): PushDirectly {
   const { clock, pace } = deps;
@@ -42,12 +44,14 @@ export function createDirectPush(deps: {
     if (deps.sinkWorks() && (yield* deps.forwards(tx, computerId))) return 'left';
     if (!(yield* deps.preferences.enabled(tx, userId, 'message.received'))) return 'off';
     if (!deps.pushConfigured) return 'unreachable';
+    const held = { userId, type: 'message.received', botId: message.botId ?? null } as const;
+    if (yield* deps.quiet.holdsBack(tx, held)) return 'off';
     const payload = buildNotification({ type: 'message.received', data: message });
     const now = clock.now();
-    const times = { until: now + keptForDeviceMs, deadline: now + triedMs };
+    const times = { until: now + deviceRetentionMs, deadline: now + triedMs };
     const id = deps.ids.next('direct');
-    const letter = { id, eventId: null, userId, payload, ...times };
-    if ((yield* deps.letters.queue(tx, letter)) === 0) return 'unreachable';
+    const push = { id, eventId: null, userId, payload, ...times };
+    if ((yield* deps.pushQueue.queue(tx, push)) === 0) return 'unreachable';
     yield* pace.told(tx, userId, messageTag(message), true);
     return 'pushed';
   };

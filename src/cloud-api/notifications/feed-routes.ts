@@ -11,7 +11,7 @@ export type ComputerReach = (
   readonly { readonly id: string; readonly name: string; readonly state: 'linked' | 'away'; readonly since: string }[]
 >;
 
-const usualLimit = 50;
+const defaultLimit = 50;
 
 export function feedRoutes({
   feed,
@@ -27,7 +27,7 @@ export function feedRoutes({
   readonly sinkWorks: () => boolean;
 }): BoundRoute[] {
   return [
-    bind(listNotifications, async ({ principal, query: { unread = false, limit = usualLimit, cursor } }) => ({
+    bind(listNotifications, async ({ principal, query: { unread = false, limit = defaultLimit, cursor } }) => ({
       body: await feed.list({ userId: principal.userId, unread, limit, cursor }),
     })),
     bind(readNotifications, async ({ principal, body }) => ({

@@ -41,7 +41,7 @@ interface Row {
 }
 
 /** The list shows the beginning of a long message; the thread has all of it. */
-const longestBody = 500;
+const maxBodyLength = 500;
 /** Reads along an index of the person's own rows, newest first, so that it touches only the page. */
 const page = (
   only: '' | 'AND n.read_at IS NULL',
@@ -114,7 +114,7 @@ function wire(row: Row): Notification {
     id: row.id,
     event: row.type,
     title: built.title,
-    body: built.body.length > longestBody ? `${built.body.slice(0, longestBody - 1)}…` : built.body,
+    body: built.body.length > maxBodyLength ? `${built.body.slice(0, maxBodyLength - 1)}…` : built.body,
     url: built.url,
     at: iso(row.occurred_at),
     readAt: row.read_at === null ? null : iso(row.read_at),

@@ -13,7 +13,7 @@ import type { SharedLanes } from '../../kit/lane/lane.ts';
 import type { Log } from '../../kit/log/log.ts';
 import type { Sealer } from '../../kit/secrets/sealer.ts';
 import type { Op, SharedReader, SharedStore } from '../../kit/store/shared-store.ts';
-import { type ApprovalDoor, actionRoutes } from './action-routes.ts';
+import { type ApprovalResolver, actionRoutes } from './action-routes.ts';
 import { createPushActions } from './actions.ts';
 import { createClaims } from './claims.ts';
 import { deviceRoutes } from './device-routes.ts';
@@ -21,13 +21,14 @@ import { createDeviceStore } from './devices.ts';
 import { createDirectPush, type PushDirectly } from './direct.ts';
 import { createFeed } from './feed.ts';
 import { type ComputerReach, feedRoutes } from './feed-routes.ts';
-import { createLetters, type LaneWorker, type OpenApproval } from './letters.ts';
 import { createOutcomes } from './outcomes.ts';
 import { createPace } from './pace.ts';
 import { preferenceRoutes } from './preference-routes.ts';
 import { createPreferences } from './preferences.ts';
 import { createPushKeys, type VapidPair } from './push-keys.ts';
+import { createPushQueue, type LaneWorker, type OpenApproval } from './push-queue.ts';
 import { createPusher } from './pusher.ts';
+import { createQuiet, quietRoutesOf } from './quiet.ts';
 import { createSink } from './sink.ts';
 
 export { notificationMigrations } from './migrations.ts';
@@ -50,7 +51,7 @@ export interface NotificationsDeps {
     onEmit(listener: () => void): () => void;
     forwards(tx: SharedReader, computerId: string): Op<boolean>;
   };
-  readonly approvals: ApprovalDoor & { readonly open: OpenApproval };
+  readonly approvals: ApprovalResolver & { readonly open: OpenApproval };
   readonly computers: ComputerReach;
   /** Whether this person may act, and get notifications, at all; default: everybody. */
   readonly admits?: (userId: string) => boolean | Promise<boolean>;
@@ -70,7 +71,7 @@ export interface Notifications {
 }
 
 /** As long as the events that they announce. */
-const keptMs = 90 * 24 * 60 * 60_000;
+const retentionMs = 90 * 24 * 60 * 60_000;
 
 export async function createNotifications(deps: NotificationsDeps): Promise<Notifications> {
   const { store, clock, log, events } = deps;
@@ -79,15 +80,16 @@ export async function createNotifications(deps: NotificationsDeps): Promise<Noti
   const pushConfigured = keys !== null;
   const openApproval = deps.approvals.open;
   const preferences = createPreferences(store);
+  const quiet = createQuiet(deps);
   const devices = createDeviceStore(deps);
   const outcomes = createOutcomes(deps);
   const actions = createPushActions(deps);
   const pace = createPace(deps);
   const feed = createFeed(deps);
   const instance = store.engine === 'sqlite' ? randomBytes(6).toString('hex') : null;
-  const letters = createLetters({ ...deps, pusher, devices, outcomes, actions, openApproval, instance });
-  const claims = createClaims({ clock, outcomes, preferences, pace, letters, openApproval, pushConfigured });
-  const sink = createSink({ ...deps, claims });
+  const pushQueue = createPushQueue({ ...deps, pusher, devices, outcomes, actions, openApproval, instance });
+  const claims = createClaims({ clock, outcomes, preferences, quiet, pace, pushQueue, openApproval, pushConfigured });
+  const sink = createSink({ ...deps, claims, looked: () => quiet.tellEnded(pushQueue) });
   const offEmit = events.onEmit(() => sink.wake());
   const notConfigured = () =>
     new AppError('refused', 'No push keys are configured here.', 'Ask your administrator.', {
@@ -97,6 +99,7 @@ export async function createNotifications(deps: NotificationsDeps): Promise<Noti
   return {
     routes: [
       ...preferenceRoutes({ preferences, pushConfigured }),
+      ...quietRoutesOf(quiet),
       ...deviceRoutes({ devices, store, clock, pusher, keys, egress: deps.egress, notConfigured }),
       ...actionRoutes({ actions, approvals: deps.approvals, admits: deps.admits }),
       ...feedRoutes({ feed, devices, computers: deps.computers, pushConfigured, sinkWorks: () => sink.working() }),
@@ -109,21 +112,22 @@ export async function createNotifications(deps: NotificationsDeps): Promise<Noti
       forwards: events.forwards,
       sinkWorks: () => sink.working(),
       preferences,
+      quiet,
       pace,
-      letters,
+      pushQueue,
       pushConfigured,
     }),
     signInEnded: (sessionId, replacedBy) => devices.signInEnded(sessionId, replacedBy),
-    forgetOld: (now) => feed.forget(now - keptMs),
+    forgetOld: (now) => feed.forget(now - retentionMs),
     async start() {
-      await letters.start();
+      await pushQueue.start();
       await sink.start();
       if (!pushConfigured) log.warn('No push keys are configured: nothing is pushed.');
     },
     async close() {
       offEmit();
       await sink.close();
-      await letters.close();
+      await pushQueue.close();
     },
   };
 }

@@ -108,4 +108,27 @@ export const notificationMigrations: readonly Migration[] = [
         SELECT user_id, question, count(*), count(*) - count(read_at) FROM notification GROUP BY user_id, question;
     `,
   },
+  {
+    area: 'notifications',
+    number: 6,
+    name: 'quiet hours and muted bots',
+    // Minutes of the day by the clocks of the time zone; `held`: pushes held back since quiet hours began, for the digest.
+    sql: `
+      CREATE TABLE notification_quiet (
+        user_id TEXT PRIMARY KEY,
+        from_minute INTEGER,
+        to_minute INTEGER,
+        timezone TEXT NOT NULL,
+        questions INTEGER NOT NULL CHECK (questions IN (0, 1)),
+        digest INTEGER NOT NULL CHECK (digest IN (0, 1)),
+        held INTEGER NOT NULL
+      ) STRICT;
+      CREATE INDEX notification_quiet_held ON notification_quiet (user_id) WHERE held > 0;
+      CREATE TABLE notification_muted_bot (
+        user_id TEXT NOT NULL,
+        bot_id TEXT NOT NULL,
+        PRIMARY KEY (user_id, bot_id)
+      ) STRICT;
+    `,
+  },
 ];

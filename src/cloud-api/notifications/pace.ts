@@ -16,7 +16,7 @@ export interface Pace {
 const conversationMs = 20_000;
 const directMs = 2 * 60_000;
 const hourMs = 60 * 60_000;
-const mostAnHour = 40;
+const maxPerHour = 40;
 
 export function createPace({ clock }: { clock: Clock }): Pace {
   return {
@@ -25,7 +25,7 @@ export function createPace({ clock }: { clock: Clock }): Pace {
       const sql = 'SELECT 1 AS found FROM push_message WHERE user_id = ? AND conversation = ? AND at > ? LIMIT 1';
       if ((yield* tx.get(sql, userId, conversation, now - conversationMs)) !== undefined) return false;
       const count = 'SELECT count(*) AS n FROM push_message WHERE user_id = ? AND at > ?';
-      return ((yield* tx.get<{ n: number }>(count, userId, now - hourMs))?.n ?? 0) < mostAnHour;
+      return ((yield* tx.get<{ n: number }>(count, userId, now - hourMs))?.n ?? 0) < maxPerHour;
     },
     *toldDirectly(tx, userId) {
       const sql = 'SELECT 1 AS found FROM push_message WHERE user_id = ? AND direct = 1 AND at > ? LIMIT 1';

@@ -35,7 +35,7 @@ const place = `push_key|private_key|${name}`;
 const goodForMs = 12 * 60 * 60_000;
 const renewedBeforeMs = 60 * 60_000;
 /** Push services are few; a person who registers made-up ones must not fill the memory. */
-const mostKept = 200;
+const maxKept = 200;
 const privateBytes = 32;
 
 /** Null if the stored pair cannot be opened: a new pair would silently cut off every device. */
@@ -43,7 +43,7 @@ export async function createPushKeys(deps: PushKeysDeps): Promise<PushKeys | nul
   const { clock, subject, log } = deps;
   let pair: VapidPair;
   try {
-    pair = deps.given ?? (await keptPair(deps));
+    pair = deps.given ?? (await storedPair(deps));
   } catch (error) {
     log.error('The push keys cannot be used: nothing is pushed.', { error });
     return null;
@@ -61,14 +61,14 @@ export async function createPushKeys(deps: PushKeysDeps): Promise<PushKeys | nul
       const expiry = Math.floor(until / 1000);
       const { default: webpush } = await import('web-push');
       const made = webpush.getVapidHeaders(origin, subject, publicKey, privateKey, 'aes128gcm', expiry);
-      if (kept.size >= mostKept) kept.clear();
+      if (kept.size >= maxKept) kept.clear();
       kept.set(origin, { header: made.Authorization, until });
       return made.Authorization;
     },
   };
 }
 
-async function keptPair({ store, sealer, clock }: PushKeysDeps): Promise<VapidPair> {
+async function storedPair({ store, sealer, clock }: PushKeysDeps): Promise<VapidPair> {
   const made = newPair();
   const row = await store.write(function* (tx) {
     const sql = `INSERT INTO push_key (name, public_key, private_key, made_at) VALUES (?, ?, ?, ?)

@@ -31,7 +31,7 @@ export interface Pusher {
 
 /** Characters that a topic may have (RFC 8030, 5.4). */
 const topicLength = 32;
-const longestRetryAfterMs = 60 * 60_000;
+const maxRetryAfterMs = 60 * 60_000;
 
 export function createPusher({
   keys,
@@ -104,5 +104,5 @@ export function createPusher({
 function retryAt(header: string | string[] | undefined, now: number): number | null {
   if (typeof header !== 'string') return null;
   const at = /^\d+$/.test(header) ? now + Number(header) * 1000 : Date.parse(header);
-  return Number.isNaN(at) ? null : Math.min(Math.max(at, now), now + longestRetryAfterMs);
+  return Number.isNaN(at) ? null : Math.min(Math.max(at, now), now + maxRetryAfterMs);
 }

@@ -24,12 +24,15 @@ const notWorkingAfterMs = 5 * pollMs;
 export function createSink({
   store,
   claims,
+  looked,
   clock,
   timers,
   log,
 }: {
   readonly store: SharedStore;
   readonly claims: Claims;
+  /** After each look: what is due by the time alone. */
+  readonly looked: () => Promise<void>;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
@@ -71,6 +74,7 @@ export function createSink({
       after = await handleFrom(after);
       lastLook = clock.monotonic();
     }
+    if (!closed) await looked();
   }
 
   /** Skips an event that cannot be handled, and handles its batch again without it. */

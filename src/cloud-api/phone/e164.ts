@@ -14,7 +14,7 @@ interface ReadNumber {
 }
 
 /** The countries that bots may text and call unless a setting says otherwise. */
-export const usualCountries: readonly string[] = ['US', 'CA'];
+export const defaultCountries: readonly string[] = ['US', 'CA'];
 
 /** The types that ordinary people and businesses have; premium, shared cost, personal and company-wide numbers cost the caller. */
 const ordinary: ReadonlySet<string> = new Set(['FIXED_LINE', 'MOBILE', 'FIXED_LINE_OR_MOBILE', 'VOIP', 'TOLL_FREE']);
@@ -33,7 +33,10 @@ export function readE164(text: string): ReadNumber | null {
 }
 
 /** Why nothing may be sent there, in a sentence; null: it may. */
-export function refusedDestination(e164: string, allowedCountries: readonly string[] = usualCountries): string | null {
+export function refusedDestination(
+  e164: string,
+  allowedCountries: readonly string[] = defaultCountries,
+): string | null {
   const read = readE164(e164);
   if (read === null) return `${JSON.stringify(e164.slice(0, 40))} is not a number that can be reached.`;
   if (read.country === null)

@@ -9,7 +9,7 @@ import type { Migration } from '../../kit/store/store.ts';
 import { phoneCallMigrations } from './calls/migrations.ts';
 import { phoneCarrierMigrations } from './carrier/migrations.ts';
 import type { Carrier } from './carrier/port.ts';
-import type { DemoDoor } from './demo/index.ts';
+import type { DemoControl } from './demo/index.ts';
 import { phoneNumberMigrations } from './numbers/migrations.ts';
 import type { PhoneDeps, PhonePart } from './part.ts';
 import { phoneRegistrationMigrations } from './registration/migrations.ts';
@@ -45,7 +45,7 @@ export async function createPhone({
   /** Null: no carrier is configured. */
   readonly carrier: Carrier | null;
   /** Control of the simulated carrier; null: the carrier is real. */
-  readonly demo: DemoDoor | null;
+  readonly demo: DemoControl | null;
 }): Promise<Phone> {
   if (carrier === null) return together([{ routes: phoneRoutes.map(notConfigured) }]);
   // What is loaded stays in memory, and most installs have no carrier.

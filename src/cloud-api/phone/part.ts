@@ -18,13 +18,13 @@ import type { CarrierEventReader, NumberHooks } from './ports.ts';
 
 export interface CallLimits {
   /** Simultaneous calls of one person, in both directions. */
-  readonly mostAtOnce: number;
+  readonly maxConcurrent: number;
   /** Calls out of one number in 24 hours, including those that transfers make. */
   readonly perDay: number;
-  readonly longestCallMs: number;
+  readonly maxCallMs: number;
 }
 
-export const usualCallLimits: CallLimits = { mostAtOnce: 5, perDay: 100, longestCallMs: 4 * 60 * 60_000 };
+export const defaultCallLimits: CallLimits = { maxConcurrent: 5, perDay: 100, maxCallMs: 4 * 60 * 60_000 };
 
 /** How many texts a number may send; a sole proprietor's limits are lower. */
 export interface TextLimits {
@@ -34,13 +34,13 @@ export interface TextLimits {
 }
 
 export interface NumberLimits {
-  readonly usual: TextLimits;
+  readonly standard: TextLimits;
   readonly soleProprietor: TextLimits;
 }
 
 /** In any 24 hours. Settings can change these. */
 export const numberLimits: NumberLimits = {
-  usual: { perDay: 1000, perMinute: null },
+  standard: { perDay: 1000, perMinute: null },
   soleProprietor: { perDay: 200, perMinute: 15 },
 };
 
@@ -75,12 +75,12 @@ export type OpenPhoneLanes = (how: {
 }) => SharedLanes;
 
 /** The result of {@link Computers.find}. `hosted`: a hosted computer, which holds no bots of the person. */
-export interface FoundComputer {
+interface FoundComputer {
   readonly id: string;
   readonly kind: 'runtime' | 'hosted';
 }
 
-export interface PhoneComputers {
+interface PhoneComputers {
   /** By any of its ids; null: unknown, or another person's. */
   find(userId: string, id: string): Promise<FoundComputer | null>;
   /** The person who has a computer now; null: nobody. */

@@ -3,7 +3,7 @@ import type { Op, SharedReader } from '../../kit/store/shared-store.ts';
 import { createCalls } from './calls/index.ts';
 import { createPaidSteps } from './carrier/paid-steps.ts';
 import type { Carrier } from './carrier/port.ts';
-import { createDemo, type DemoDoor } from './demo/index.ts';
+import { createDemo, type DemoControl } from './demo/index.ts';
 import { createFees } from './fees.ts';
 import { createNumbers } from './numbers/index.ts';
 import { numberLimits, type PartDeps, type PhoneDeps, type PhonePart } from './part.ts';
@@ -20,12 +20,13 @@ export function createParts({
 }: PhoneDeps & {
   readonly carrier: Carrier;
   /** Control of the simulated carrier; null: the carrier is real. */
-  readonly demo: DemoDoor | null;
+  readonly demo: DemoControl | null;
 }): readonly PhonePart[] {
   const deps: PartDeps = { ...given, fees: createFees(recordUsage) };
   const steps = createPaidSteps(deps);
   const numbers = createNumbers({
-    ...{ ...deps, steps },
+    ...deps,
+    steps,
     hooks: () => parts.flatMap((part) => (part.hooks === undefined ? [] : [part.hooks])),
     consents: () => calls.consents,
     brandOf: (numberId) => deps.store.read((tx) => brandOf(tx, numberId)),
@@ -33,19 +34,26 @@ export function createParts({
   });
   const registration = createPhoneRegistration({ ...deps, numbers: numbers.numbers, paid: steps });
   const texts = createTexts({
-    ...{ ...deps, steps, numbers: numbers.numbers, invites: numbers.invites },
+    ...deps,
+    steps,
+    numbers: numbers.numbers,
+    invites: numbers.invites,
     consents: { basisFor: (tx, numberId, e164) => calls.consents.basisFor(tx, numberId, e164) },
     onStop: [(tx, numberId, e164) => calls.onStop(tx, numberId, e164)],
     replies: (number) => deps.store.read((tx) => registration.replies(tx, number)),
     *limits(tx, { id }) {
-      const { usual, soleProprietor } = deps.textLimits ?? numberLimits;
-      return (yield* registration.isSoleProprietor(tx, id)) ? soleProprietor : usual;
+      const { standard, soleProprietor } = deps.textLimits ?? numberLimits;
+      return (yield* registration.isSoleProprietor(tx, id)) ? soleProprietor : standard;
     },
   });
   const registrations = createRegistrationStore({ ...deps, now: () => deps.clock.now(), numbers: numbers.numbers });
   const calls = createCalls({
-    ...{ ...deps, steps, numbers: numbers.numbers, invites: numbers.invites },
-    ...{ optOuts: texts.optOuts, ownPhone: texts.ownPhone },
+    ...deps,
+    steps,
+    numbers: numbers.numbers,
+    invites: numbers.invites,
+    optOuts: texts.optOuts,
+    ownPhone: texts.ownPhone,
     ...(deps.callLimits === undefined ? {} : { limits: deps.callLimits }),
     brandOf,
   });
@@ -58,5 +66,5 @@ export function createParts({
   const parts: readonly PhonePart[] = [paid, numbers, registration, texts, calls];
   // Last: posts go only to parts that have started.
   const readers = parts.flatMap((part) => part.readers ?? []);
-  return [...parts, createWebhooks({ ...deps, numbers: numbers.numbers, readers }), createDemo({ door: demo })];
+  return [...parts, createWebhooks({ ...deps, numbers: numbers.numbers, readers }), createDemo({ control: demo })];
 }

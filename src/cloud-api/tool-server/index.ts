@@ -11,7 +11,7 @@ import { createMcpEndpoint } from '../../kit/mcp/endpoint.ts';
 import type { Engines } from '../link/engines.ts';
 import type { Link } from '../link/link.ts';
 import { createLastLists } from './last-lists.ts';
-import { createOAuthDoor } from './oauth-door.ts';
+import { createOAuthEndpoints } from './oauth-endpoints.ts';
 import { createPassingService } from './passing-service.ts';
 import { createToolProxy } from './tool-proxy.ts';
 
@@ -42,7 +42,7 @@ export function createToolServer(deps: {
       bindWithHead(mcpServer, endpoint),
       bindWithHead(internalMcpServer, forSomebody),
       ...createToolProxy(deps).routes,
-      ...createOAuthDoor(deps).routes,
+      ...createOAuthEndpoints(deps).routes,
     ],
   };
 }

@@ -4,9 +4,9 @@
  */
 
 /** Limit in bytes of all lists together; the least recently read are evicted first. */
-const mostBytes = 32 * 1024 * 1024;
+const maxBytes = 32 * 1024 * 1024;
 /** Limit of one list. A computer with a longer one is always asked itself. */
-const mostOfOne = 4 * 1024 * 1024;
+const maxPerOne = 4 * 1024 * 1024;
 
 export interface LastLists {
   /** `result` of the answer, serialised. */
@@ -28,10 +28,10 @@ export function createLastLists(): LastLists {
     keep(parts, result) {
       const place = JSON.stringify(parts);
       forget(place);
-      if (result.length * 2 > mostOfOne) return;
+      if (result.length * 2 > maxPerOne) return;
       kept.set(place, result);
       bytes += result.length * 2;
-      while (bytes > mostBytes) forget(kept.keys().next().value!);
+      while (bytes > maxBytes) forget(kept.keys().next().value!);
     },
     find(parts) {
       const place = JSON.stringify(parts);

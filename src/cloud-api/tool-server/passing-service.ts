@@ -13,7 +13,7 @@ import { readAnswer } from '../link/read-answer.ts';
 import type { LastLists } from './last-lists.ts';
 
 /** Longer answers are cut off: a computer must not fill the memory of a cloud of many. Bytes. */
-const longestAnswer = 64 * 1024 * 1024;
+const maxAnswerLength = 64 * 1024 * 1024;
 const theirs = /^(?:tools|prompts|resources|completion)\//;
 /** Methods without effects, which may be repeated. */
 const changesNothing = (method: string) => method !== 'tools/call';
@@ -48,7 +48,7 @@ export function createPassingService({
       reads: changesNothing(request.method),
     });
     const { statusCode: status = 502 } = answer;
-    const text = await readAnswer(answer, longestAnswer);
+    const text = await readAnswer(answer, maxAnswerLength);
     // The computer refused the link's own credential or its word, which the caller cannot mend.
     if (status === 401 || status === 403 || status === 421) throw unreadable(status);
     const place = status === 200 ? placeOf(request, computerId) : null;

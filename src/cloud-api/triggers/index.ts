@@ -16,7 +16,7 @@ import { tooManyWait } from '../../kit/receipts/refusals.ts';
 import type { SharedStore } from '../../kit/store/shared-store.ts';
 import { readPosted } from './posted.ts';
 
-interface TriggerDoor {
+interface TriggerEndpoint {
   readonly routes: readonly BoundRoute[];
   /** The computer answers again: sends its waiting posts at once. */
   wake(computerId: string): void;
@@ -25,11 +25,11 @@ interface TriggerDoor {
 }
 
 /** Keeps people who guess computers' ids from filling the disk. */
-const mostWaiting = 1000;
+const maxWaiting = 1000;
 /** A computer that stays away longer misses the rest, as with events of connectors. */
-const keptMs = 24 * 60 * 60_000;
+const retentionMs = 24 * 60 * 60_000;
 
-export function createTriggerDoor(deps: {
+export function createTriggerEndpoint(deps: {
   readonly store: SharedStore;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -42,7 +42,7 @@ export function createTriggerDoor(deps: {
     computerId: string,
     request: { readonly method: string; readonly path: string; readonly body: unknown; readonly signal: AbortSignal },
   ) => Promise<{ readonly status: number }>;
-}): TriggerDoor {
+}): TriggerEndpoint {
   const { store, clock, ids } = deps;
   const lanes = deps.openLanes(async (item, signal) => {
     const { method, path } = deliverTrigger;
@@ -65,8 +65,8 @@ export function createTriggerDoor(deps: {
       });
     }
     const bytes = await readRaw(request, largestTriggerBody);
-    if (lanes.depth(computerId) >= mostWaiting) {
-      throw tooManyWait(`${mostWaiting} events are waiting for this computer.`);
+    if (lanes.depth(computerId) >= maxWaiting) {
+      throw tooManyWait(`${maxWaiting} events are waiting for this computer.`);
     }
     const { mark, data, challenge } = readPosted(request.headers, bytes);
     if (challenge !== null) return { status: 200, body: { challenge } };
@@ -74,7 +74,7 @@ export function createTriggerDoor(deps: {
     const body: TriggerEvent = { key, eventId, receivedAt: iso(clock.now()), data };
     // A repeated post that still waits is in the lane already; the computer knows those it received.
     await store.write((tx) =>
-      lanes.append(tx, { lane: computerId, id: eventId, body, deadline: clock.now() + keptMs, person }),
+      lanes.append(tx, { lane: computerId, id: eventId, body, deadline: clock.now() + retentionMs, person }),
     );
     return { status: 202, body: { status: 'accepted', eventId } };
   }

@@ -83,7 +83,13 @@ export function createUsage({
     routes: [
       bind(reportUsage, async ({ principal: { userId, computerId = null as string | null }, body }) => {
         const lines = body.lines.map(({ id, at, botId, runId, model, cents }) => ({
-          ...{ id, botId, runId, computerId, kind: 'model' as const, name: model, at: Date.parse(at) },
+          id,
+          botId,
+          runId,
+          computerId,
+          kind: 'model' as const,
+          name: model,
+          at: Date.parse(at),
           thousandths: 1000,
           microUsd: Math.round(cents * 10_000),
         }));

@@ -18,7 +18,7 @@ export interface NewLine {
   readonly microUsd: number;
 }
 
-const usualBudget: Budget = { budgetCents: null, alertPercent: 80 };
+const defaultBudget: Budget = { budgetCents: null, alertPercent: 80 };
 const microPerCent = 10_000;
 const thousandthsOfOne = 1000;
 
@@ -58,7 +58,7 @@ export function* sumLines(tx: SharedReader, userId: string, month: string): Op<U
 export function* readBudget(tx: SharedReader, userId: string): Op<Budget> {
   const sql =
     'SELECT budget_cents AS "budgetCents", alert_percent AS "alertPercent" FROM usage_budget WHERE user_id = ?';
-  return (yield* tx.get<Budget>(sql, userId)) ?? usualBudget;
+  return (yield* tx.get<Budget>(sql, userId)) ?? defaultBudget;
 }
 
 export function* writeBudget(tx: SharedTx, userId: string, { budgetCents, alertPercent }: Budget): Op<void> {

@@ -40,7 +40,7 @@ const steps = [
   { older: 2 * 86_400, step: 86_400 },
 ] as const;
 const coarsenEveryMs = 60_000;
-const mostRemembered = 10_000;
+const maxRemembered = 10_000;
 
 /** Equal moves of one second share a row. */
 const grouped = (from: string) => `SELECT count(*) AS times, user_id, was, was_since / 1000 AS was_since, became,
@@ -95,7 +95,7 @@ export function createCounts(store: SharedStore, now: () => number): Counts {
   async function coarsen(userId: string): Promise<void> {
     const at = now();
     if ((coarsened.get(userId) ?? 0) > at - coarsenEveryMs) return;
-    if (coarsened.size >= mostRemembered) coarsened.clear();
+    if (coarsened.size >= maxRemembered) coarsened.clear();
     coarsened.set(userId, at);
     for (const { older, step } of steps) {
       await store.write(function* (tx) {

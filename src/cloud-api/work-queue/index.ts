@@ -10,7 +10,7 @@ import { createChanges } from './changes.ts';
 import { createLinks } from './links.ts';
 import { createQueue, type Queue } from './queue.ts';
 import { createWorkReads } from './reads.ts';
-import { forgetEnded, keptMs } from './retention.ts';
+import { forgetEnded, retentionMs } from './retention.ts';
 import { workOwners, workRoutes } from './routes.ts';
 import { changedTopic, createWorkStore } from './store.ts';
 import type { StoreClock } from './store-clock.ts';
@@ -86,7 +86,7 @@ export function createWorkQueue(deps: {
       await queue.sweep();
       later();
     },
-    forgetOld: (at) => forgetEnded(store, at - keptMs),
+    forgetOld: (at) => forgetEnded(store, at - retentionMs),
     close() {
       closed = true;
       cancel();

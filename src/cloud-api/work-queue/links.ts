@@ -39,14 +39,14 @@ export function createLinks(store: SharedStore, table: 'work_session' | 'work_de
     list(userId, after, limit) {
       const place = after === null ? '' : 'AND (created_at, id) < (?, ?)';
       const values = after === null ? [] : [after.at, after.id];
-      const all = <T>(what: string, most: number) => {
+      const all = <T>(what: string, max: number) => {
         const sql = `SELECT ${what} FROM ${table} WHERE user_id = ? ${place} ORDER BY created_at DESC, id DESC LIMIT ?`;
-        return store.all<T>(sql, userId, ...values, most);
+        return store.all<T>(sql, userId, ...values, max);
       };
       return pageOf<LinkRow>(
         limit,
-        (most) => all('octet_length(metadata) AS bytes', most),
-        (most) => all(columns, most),
+        (max) => all('octet_length(metadata) AS bytes', max),
+        (max) => all(columns, max),
       );
     },
   };

@@ -32,7 +32,7 @@ export function statusIn(statuses: readonly TaskStatus[]): string {
   return `status IN (${statuses.map((status) => `'${status}'`).join(', ')})`;
 }
 
-export const usualAttempts = 5;
+export const defaultAttempts = 5;
 /** The error of a task whose last attempt ended without a report. */
 export const expiredError = {
   code: 'lease_expired',

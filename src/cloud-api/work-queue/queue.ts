@@ -42,7 +42,7 @@ export interface Queue {
 /** A worker counts as polling for 30 seconds; it is recorded this often. */
 const seenEveryMs = 10_000;
 const forgetPollersMs = 24 * 60 * 60_000;
-const mostRemembered = 10_000;
+const maxRemembered = 10_000;
 
 const drainTopic = (userId: string, workerId: string) => `work.drain:${userId}:${workerId}`;
 
@@ -76,7 +76,7 @@ export function createQueue({
     const at = now();
     const last = seen.get(who);
     if (last !== undefined && last.draining === draining && last.at > at - seenEveryMs) return;
-    if (seen.size >= mostRemembered) seen.clear();
+    if (seen.size >= maxRemembered) seen.clear();
     seen.set(who, { at, draining });
     store.seen(userId, workerId, draining).catch((error) => onFault('Who polls could not be written down.', error));
   }

@@ -1,5 +1,5 @@
 /** Reads of the queue: lists, figures, changes since a time. The cost depends only on the result. Must not know HTTP. */
-import { mostOfPage } from '../../contracts/common/values.ts';
+import { maxPageSize } from '../../contracts/common/values.ts';
 import { ageEnds, type TaskStatus } from '../../contracts/work-queue/task.ts';
 import { cursorOf, type Page, type Place, pageOf } from '../../kit/http/place.ts';
 import type { SharedStore } from '../../kit/store/shared-store.ts';
@@ -61,17 +61,17 @@ export interface WorkReads {
 
 const held = statusIn(['leased', 'running']);
 /** How many rows are checked against a second filter before a page ends early. */
-const mostLooked = 2_000;
+const maxScanned = 2_000;
 const few = 1_000;
-const mostWorkers = 200;
+const maxWorkers = 200;
 /** Limit of a person's leases counted by worker: those that end last. */
-const mostHeld = 10_000;
+const maxHeld = 10_000;
 /** The fields of variable size; the rest of a task is small. */
 const sizeColumns = `id, created_at, octet_length(payload) + octet_length(env) + COALESCE(octet_length(result), 0)
   + COALESCE(octet_length(error), 0) AS bytes`;
 /** The limit is written into the text: without a value PostgreSQL assumes a tenth of the table, and sorts all of it. */
-const endOfLook = `LIMIT 1 OFFSET ${mostLooked - 1}`;
-const newest = `LIMIT ${mostOfPage + 1}`;
+const endOfLook = `LIMIT 1 OFFSET ${maxScanned - 1}`;
+const newest = `LIMIT ${maxPageSize + 1}`;
 
 type Ended = Pick<TaskRow, 'created_at' | 'id'>;
 /** Where a list begins, or ends. */
@@ -137,11 +137,11 @@ export function createWorkReads(store: SharedStore): WorkReads {
       let sizes: (Ended & { readonly bytes: number })[] = [];
       const page = await pageOf<TaskRow>(
         limit,
-        async (most) => {
+        async (max) => {
           sizes = await ask(sizeColumns, within, rest, newest);
-          return sizes.slice(0, most);
+          return sizes.slice(0, max);
         },
-        (most) => ask(tasks.columns, [...within, { sign: '>=', place: sizes[most - 1] as Ended }], rest, newest),
+        (max) => ask(tasks.columns, [...within, { sign: '>=', place: sizes[max - 1] as Ended }], rest, newest),
       );
       return page.nextCursor === null && end !== undefined ? { ...page, nextCursor: cursorOf(end) } : page;
     },
@@ -180,7 +180,7 @@ export function createWorkReads(store: SharedStore): WorkReads {
       store.read(function* (tx) {
         const holders = yield* tx.all<{ worker_id: string; n: number }>(
           `SELECT worker_id, count(*) AS n FROM (SELECT lease_worker_id AS worker_id FROM work_task WHERE user_id = ? AND ${held}
-            ORDER BY lease_until DESC LIMIT ${mostHeld}) AS held GROUP BY worker_id ORDER BY n DESC, worker_id LIMIT ${mostWorkers}`,
+            ORDER BY lease_until DESC LIMIT ${maxHeld}) AS held GROUP BY worker_id ORDER BY n DESC, worker_id LIMIT ${maxWorkers}`,
           userId,
         );
         const seen = yield* tx.all<{ worker_id: string; seen_at: number; draining: number }>(
@@ -197,7 +197,7 @@ export function createWorkReads(store: SharedStore): WorkReads {
         return [
           ...holders.map((row) => worker(row.worker_id, row.n)),
           ...idle.map((row) => worker(row.worker_id, 0)),
-        ].slice(0, mostWorkers);
+        ].slice(0, maxWorkers);
       }),
     changed: (userId, { at, id }, limit) =>
       store.all<ChangedTask>(

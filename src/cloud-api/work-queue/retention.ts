@@ -7,7 +7,7 @@ import { portion, removePortions } from '../../kit/store/remove-portions.ts';
 import type { SharedStore } from '../../kit/store/shared-store.ts';
 import { moves } from './model.ts';
 
-export const keptMs = 30 * 24 * 3600 * 1000;
+export const retentionMs = 30 * 24 * 3600 * 1000;
 
 const nextOwner = 'SELECT user_id FROM work_task WHERE user_id > ? ORDER BY user_id LIMIT 1';
 /**

@@ -21,7 +21,7 @@ interface WorkRoutesDeps {
   readonly now: () => number;
 }
 
-const usualLimit = 50;
+const defaultLimit = 50;
 /** A worker that asked for a task within this time counts as polling. */
 const pollingMs = 30_000;
 /** A worker that did not ask for this long, and holds nothing, is gone. */
@@ -40,7 +40,7 @@ function queueRoutes({ queue, reads, changes, now }: WorkRoutesDeps): BoundRoute
       return { body: { task: wireTask(row), id: row.id } };
     }),
     bind(contract.listTasks, async ({ principal: { userId }, query }) => {
-      const { limit = usualLimit, cursor, status } = query;
+      const { limit = defaultLimit, cursor, status } = query;
       const { shown, nextCursor } = await reads.list({
         userId,
         status,
@@ -145,7 +145,7 @@ function linkRoutes({ sessions, deployments, ids, now }: WorkRoutesDeps): BoundR
     created_at: now(),
   });
   const idOf = (prefix: string, seed: string | null) => (seed === null ? ids.next(prefix) : `${prefix}_${seed}`);
-  const page = (links: Links, userId: string, limit = usualLimit, cursor: string | undefined = undefined) =>
+  const page = (links: Links, userId: string, limit = defaultLimit, cursor: string | undefined = undefined) =>
     links.list(userId, cursor === undefined ? null : placeOf(cursor), limit);
   // The dispatcher has checked that it is the caller's.
   const found = async (links: Links, userId: string, id: string) => (await links.find(userId, id)) as LinkRow;

@@ -2,7 +2,7 @@
 import { type Lease, type NewTask, Task, type TaskError, type TaskStatus } from '../../contracts/work-queue/task.ts';
 import { iso } from '../../kit/clock/clock.ts';
 import { flag, integer, json, nullable, type RowOf, table, text, time, word } from '../../kit/store/table.ts';
-import { isEnded, usualAttempts } from './model.ts';
+import { defaultAttempts, isEnded } from './model.ts';
 
 export const tasks = table('work_task', {
   id: text,
@@ -49,7 +49,7 @@ export function newTask(userId: string, id: string, at: number, task: NewTask): 
     waits: waits ? 1 : 0,
     not_before: due,
     attempts: 0,
-    max_attempts: task.max_attempts ?? usualAttempts,
+    max_attempts: task.max_attempts ?? defaultAttempts,
     fence: 0,
     stop_requested: 0,
     lease_id: null,

@@ -63,7 +63,7 @@ interface Quiet {
   lowered: number;
   asking: boolean;
 }
-const mostQuiets = 10_000;
+const maxQuiets = 10_000;
 
 /** When the first of a person's tasks is due, and when the first lease ends. */
 interface There {
@@ -90,16 +90,16 @@ const ready = candidate(`${mine} AND status = 'queued' AND waits = 0`);
  * Finds ended leases by their end and due tasks by their time, each up to this many; the oldest among them goes first. No single index can answer
  * both who may go and who is first.
  */
-const timedMost = 1_000;
+const timedBatch = 1_000;
 const isDue = `${mine} AND status = 'queued' AND waits = 1 AND queued_at <= ?`;
-const dueIds = `SELECT id FROM work_task WHERE ${isDue} ORDER BY queued_at LIMIT ${timedMost}`;
+const dueIds = `SELECT id FROM work_task WHERE ${isDue} ORDER BY queued_at LIMIT ${timedBatch}`;
 const due = candidate(`id IN (${dueIds})`);
 /** Checked again on the locked row, since somebody may have taken or renewed it in between; this condition uses no index. */
 const locked = (ids: string, still: string) =>
   candidate(`id = ANY (ARRAY(${ids})) AND CASE WHEN ${still} THEN TRUE ELSE FALSE END`);
 const dueLocked = locked(dueIds, isDue);
 const isLapsed = `${mine} AND ${statusIn(held)} AND lease_until <= ? AND attempts < max_attempts AND stop_requested = 0`;
-const lapsedIds = `SELECT id FROM work_task WHERE ${isLapsed} ORDER BY lease_until LIMIT ${timedMost}`;
+const lapsedIds = `SELECT id FROM work_task WHERE ${isLapsed} ORDER BY lease_until LIMIT ${timedBatch}`;
 const lapsed = candidate(`id IN (${lapsedIds})`);
 const lapsedLocked = locked(lapsedIds, isLapsed);
 const taken = `UPDATE work_task SET status = '${moves.lease.to}', attempts = attempts + 1, fence = fence + 1, lease_id = ?,
@@ -205,7 +205,7 @@ export function createWorkStore({
   function quietOf(userId: string): Quiet {
     const known = quiets.get(userId);
     if (known !== undefined) return known;
-    if (quiets.size >= mostQuiets) quiets.clear();
+    if (quiets.size >= maxQuiets) quiets.clear();
     const made: Quiet = { until: 0, lowered: Number.POSITIVE_INFINITY, asking: false };
     quiets.set(userId, made);
     return made;

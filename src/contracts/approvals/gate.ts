@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
 
 /** How long a call that needs a person waits for the answer; asking again keeps waiting. Seconds. */
-export const longestGateWait = 50;
+export const maxGateWaitSeconds = 50;
 
 const Word = z.string().min(1).max(200);
 
@@ -34,10 +34,10 @@ export const checkGate = defineRoute({
       .number()
       .int()
       .min(0)
-      .max(longestGateWait)
+      .max(maxGateWaitSeconds)
       .optional()
       .meta({
-        description: `How long to wait for a person; default ${longestGateWait}. Ask again to keep waiting.`,
+        description: `How long to wait for a person; default ${maxGateWaitSeconds}. Ask again to keep waiting.`,
       }),
     dryRun: z.boolean().optional().meta({ description: 'Returns only what the policy says; nobody is asked.' }),
   }),

@@ -2,11 +2,11 @@
 
 /** The first name that is close to `given`; undefined where none is. */
 export function nearestOf(given: string, names: readonly string[]): string | undefined {
-  const most = Math.max(1, Math.floor(given.length / 3));
+  const max = Math.max(1, Math.floor(given.length / 3));
   return names.find(
     (name) =>
       lettersOf(name) === lettersOf(given) ||
-      (Math.abs(name.length - given.length) <= most && distance(name, given) <= most),
+      (Math.abs(name.length - given.length) <= max && distance(name, given) <= max),
   );
 }
 

@@ -8,9 +8,9 @@ export const Time = z.iso.datetime({ precision: 3 });
 export const Id = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._:~@-]{0,199}$/, 'an id of letters, digits and . _ : ~ @ -');
 
 /** `?limit=` (1–200, default 50) and `?cursor=` (opaque, from `nextCursor`). */
-export const mostOfPage = 200;
+export const maxPageSize = 200;
 export const Paging = {
-  limit: z.coerce.number().int().min(1).max(mostOfPage).optional(),
+  limit: z.coerce.number().int().min(1).max(maxPageSize).optional(),
   cursor: z.string().max(500).optional(),
 };
 

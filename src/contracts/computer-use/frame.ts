@@ -7,7 +7,7 @@
 import type { Screen } from './toolset.ts';
 
 /** Pixels. Beyond either, models scale the picture themselves and answer in an unknown space. */
-export const longestFrameEdge = 1280;
+export const maxFrameEdge = 1280;
 export const largestFrame = 1_150_000;
 
 export interface Size {
@@ -26,7 +26,7 @@ export interface Space {
 
 /** The largest picture size of this shape; `enlarge` also scales smaller ones up. */
 export function pictureSize({ width, height }: Size, enlarge = false): Size {
-  const fit = Math.min(longestFrameEdge / Math.max(width, height), Math.sqrt(largestFrame / (width * height)));
+  const fit = Math.min(maxFrameEdge / Math.max(width, height), Math.sqrt(largestFrame / (width * height)));
   const by = enlarge ? fit : Math.min(1, fit);
   return { width: Math.max(1, Math.floor(width * by + 1e-9)), height: Math.max(1, Math.floor(height * by + 1e-9)) };
 }

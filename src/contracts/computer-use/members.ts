@@ -23,15 +23,15 @@ export interface Member {
 }
 
 /** Characters of one `type`. */
-export const longestText = 20_000;
+export const maxTextLength = 20_000;
 /** Characters of a page as text or tree. */
-export const longestRead = 50_000;
+export const maxReadLength = 50_000;
 /** Seconds. */
-export const longestDesktopHold = 300;
-export const longestBrowserHold = 30;
-export const mostRepeats = 100;
-export const mostWheelClicks = 100;
-export const mostBrowserWheelClicks = 10;
+export const maxDesktopHoldSeconds = 300;
+export const maxBrowserHoldSeconds = 30;
+export const maxRepeats = 100;
+export const maxWheelClicks = 100;
+export const maxBrowserWheelClicks = 10;
 
 const Coordinate = z.tuple([z.number(), z.number()]);
 const Region = z.tuple([z.number(), z.number(), z.number(), z.number()]);
@@ -40,8 +40,8 @@ const Direction = z.enum(['up', 'down', 'left', 'right']);
 const optional = <Schema extends z.ZodType>(schema: Schema) =>
   schema.nullish().transform((value) => value ?? undefined);
 const Chord = z.string().min(1).max(200);
-const Repeat = z.number().int().min(1).max(mostRepeats);
-const Text = z.string().max(longestText);
+const Repeat = z.number().int().min(1).max(maxRepeats);
+const Text = z.string().max(maxTextLength);
 const object = z.strictObject;
 
 const click = {
@@ -76,7 +76,7 @@ export const computerMembers = {
   scroll: {
     input: object({
       scroll_direction: Direction,
-      scroll_amount: z.number().int().min(0).max(mostWheelClicks),
+      scroll_amount: z.number().int().min(0).max(maxWheelClicks),
       coordinate: optional(Coordinate),
       text: optional(Chord),
     }),
@@ -91,12 +91,12 @@ export const computerMembers = {
     about: 'Presses a key combination such as ctrl+s, with the key names of xdotool.',
   },
   hold_key: {
-    input: object({ text: Chord, duration: z.number().min(0).max(longestDesktopHold) }),
+    input: object({ text: Chord, duration: z.number().min(0).max(maxDesktopHoldSeconds) }),
     class: 'act',
     about: 'Holds a key combination for this many seconds.',
   },
   wait: {
-    input: object({ duration: z.number().min(0).max(longestDesktopHold) }),
+    input: object({ duration: z.number().min(0).max(maxDesktopHoldSeconds) }),
     class: 'observe',
     about: 'Waits for this many seconds.',
   },
@@ -111,7 +111,7 @@ const browserClick = {
   class: 'act',
   points: true,
 } as const;
-const Duration = z.number().min(0).max(longestBrowserHold);
+const Duration = z.number().min(0).max(maxBrowserHoldSeconds);
 
 export const browserMembers = {
   navigate: {
@@ -192,7 +192,7 @@ export const browserMembers = {
     input: object({
       target: At,
       scroll_direction: Direction,
-      scroll_amount: optional(z.number().int().min(1).max(mostBrowserWheelClicks)),
+      scroll_amount: optional(z.number().int().min(1).max(maxBrowserWheelClicks)),
       ...tab,
     }),
     class: 'act',

@@ -40,21 +40,21 @@ export const RunAction = z.strictObject({
   input: z.record(z.string(), z.unknown()).optional(),
 });
 export type RunAction = z.infer<typeof RunAction>;
-export const mostActions = 500;
-export const usualSteps = 20;
-export const mostSteps = 500;
+export const maxActions = 500;
+export const defaultSteps = 20;
+export const maxSteps = 500;
 /** In `direct`, a step is an action. Milliseconds. */
-export const usualTimeoutMs = 10 * 60_000;
-export const longestTimeoutMs = 24 * 3600_000;
+export const defaultTimeoutMs = 10 * 60_000;
+export const maxTimeoutMs = 24 * 3600_000;
 /** A cancelled run is ended by force after this. */
 export const cancelSeconds = 15;
 
 export const RunOptions = z.strictObject({
-  max_steps: z.number().int().min(1).max(mostSteps).optional(),
+  max_steps: z.number().int().min(1).max(maxSteps).optional(),
   approvals: z.enum(['never', 'on_risk', 'always']).optional().meta({
     description: 'on_risk: what the policy asks about; always: every acting step; never: what would ask is denied.',
   }),
-  timeout_ms: z.number().int().min(1000).max(longestTimeoutMs).optional().meta({
+  timeout_ms: z.number().int().min(1000).max(maxTimeoutMs).optional().meta({
     description: 'Time spent waiting for a person, or paused, does not count.',
   }),
   max_cost_usd: z.number().positive().max(10_000).optional(),
@@ -74,7 +74,7 @@ export const ExecuteRequest = z
     computer_id: Id.optional(),
     target_scope: TargetScope.optional(),
     task: Task.optional().meta({ description: 'For intent and assist.' }),
-    actions: z.array(RunAction).min(1).max(mostActions).optional().meta({ description: 'For direct.' }),
+    actions: z.array(RunAction).min(1).max(maxActions).optional().meta({ description: 'For direct.' }),
     options: RunOptions.optional(),
     context: z.string().max(20_000).optional().meta({ description: 'What a model should know besides the task.' }),
     metadata: Metadata.optional(),

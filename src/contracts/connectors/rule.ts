@@ -12,15 +12,20 @@ export const RuleMode = z.enum(ruleModes);
 export type RuleMode = z.infer<typeof RuleMode>;
 
 /** UTF-8 bytes. */
-const bytes = (most: number) => (text: string) => new TextEncoder().encode(text).length <= most;
-export const longestInstructions = 16_000;
-export const longestExpectedOutput = 4_000;
-export const mostRules = 50;
+const bytes = (max: number) => (text: string) => new TextEncoder().encode(text).length <= max;
+export const maxInstructionsLength = 16_000;
+export const maxExpectedOutputLength = 4_000;
+export const maxRules = 50;
 
 const fields = {
   botId: z.string().min(1).max(200),
-  instructions: z.string().min(1).refine(bytes(longestInstructions), `at most ${longestInstructions} bytes of UTF-8`),
-  expectedOutput: z.string().refine(bytes(longestExpectedOutput), `at most ${longestExpectedOutput} bytes of UTF-8`),
+  instructions: z
+    .string()
+    .min(1)
+    .refine(bytes(maxInstructionsLength), `at most ${maxInstructionsLength} bytes of UTF-8`),
+  expectedOutput: z
+    .string()
+    .refine(bytes(maxExpectedOutputLength), `at most ${maxExpectedOutputLength} bytes of UTF-8`),
   executionMode: RuleMode,
   paused: z.boolean(),
   batchSeconds: z.number().int().min(0).max(3600),

@@ -4,13 +4,13 @@
  */
 
 /** As the registry takes them. */
-const longest = 500;
-const longestName = 200;
+const maxLength = 500;
+const maxNameLength = 200;
 
 export function runWords(name: string, why: string): string {
   const [line = ''] = name.trim().split('\n');
-  const text = why === '' ? line : `${line.slice(0, longestName)}\n${why.replace(/\s+/g, ' ').trim()}`;
-  return text.length > longest ? `${text.slice(0, longest - 1)}…` : text;
+  const text = why === '' ? line : `${line.slice(0, maxNameLength)}\n${why.replace(/\s+/g, ' ').trim()}`;
+  return text.length > maxLength ? `${text.slice(0, maxLength - 1)}…` : text;
 }
 
 /** `why` is empty where it ended well, and where an older Gantry sent it. */

@@ -22,7 +22,7 @@ export type CampaignSummary = z.infer<typeof CampaignSummary>;
 const NodeRef = z.strictObject({ dagId: z.string(), nodeId: z.string(), title: z.string() });
 
 /** How many nodes `now` and `next` name at most; the waves have them all. */
-export const mostInSummary = 50;
+export const maxInSummary = 50;
 
 export const Board = z
   .strictObject({

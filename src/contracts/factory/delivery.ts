@@ -15,6 +15,10 @@ export const Delivery = z
   .strictObject({
     id: z.string(),
     to: z.string(),
+    from: z.string().optional().meta({ description: 'Who sent it: `owner`, or the address of a bot.' }),
+    firstWords: z.string().optional().meta({
+      description: 'How the message begins; absent for bots that neither sent nor got it, and in events.',
+    }),
     via: z.enum(deliveryVias),
     state: DeliveryState,
     evidence: z.enum(deliveryEvidences).nullable().meta({ description: 'The witness that verified it.' }),

@@ -18,7 +18,7 @@ export const uploadFiles = 200;
 export const uploadBytes = 4 * 1024 * 1024;
 
 const peer = `${base}/peer`;
-const doors = { area, errors, auth: ['peer'], scope: null, owner: 'collection' } as const;
+const common = { area, errors, auth: ['peer'], scope: null, owner: 'collection' } as const;
 /** A name in a path is looked up only in the caller's own workspaces; the owner of the computer has no say in it. */
 const teamParam = {
   params: z.strictObject({ name: TeamName }),
@@ -77,7 +77,7 @@ export const PeerUpResult = z
 export type PeerUpResult = z.infer<typeof PeerUpResult>;
 
 export const peerHello = defineRoute({
-  ...doors,
+  ...common,
   op: 'peerHello',
   summary: 'Reads which computer answers, and for which user',
   method: 'GET',
@@ -86,7 +86,7 @@ export const peerHello = defineRoute({
 });
 
 export const peerTeamUp = defineRoute({
-  ...doors,
+  ...common,
   ...teamParam,
   op: 'peerTeamUp',
   summary: 'Uploads a team folder and starts the named bots in the caller’s workspace here',
@@ -99,7 +99,7 @@ export const peerTeamUp = defineRoute({
 });
 
 export const peerTeamDown = defineRoute({
-  ...doors,
+  ...common,
   ...teamParam,
   op: 'peerTeamDown',
   summary: 'Stops the bots of a team in the caller’s workspace here',
@@ -136,7 +136,7 @@ export type PeerSendResult = z.infer<typeof PeerSendResult>;
 export const PeerSendFailure = z.object({ state: z.enum(['unconfirmed', 'best_effort', 'failed']) });
 
 export const peerSend = defineRoute({
-  ...doors,
+  ...common,
   op: 'peerSend',
   summary: 'Sends a message to a bot of the caller here; unconfirmed answers 504, failed 502',
   method: 'POST',
@@ -146,7 +146,7 @@ export const peerSend = defineRoute({
 });
 
 export const peerStop = defineRoute({
-  ...doors,
+  ...common,
   op: 'peerStop',
   summary: 'Stops one bot of the caller here',
   method: 'POST',
@@ -160,7 +160,7 @@ const lines = z.coerce.number().int().min(1).max(2000).optional();
 export const PeerCapture = z.object({ to: z.string(), session: z.string(), lines: z.number().int(), text: z.string() });
 
 export const peerCapture = defineRoute({
-  ...doors,
+  ...common,
   op: 'peerCapture',
   summary: 'Reads the last lines of a bot’s pane as text',
   method: 'GET',
@@ -188,7 +188,7 @@ export type PeerAgent = z.infer<typeof PeerAgent>;
 export const PeerAgents = z.object({ agents: z.array(PeerAgent) });
 
 export const peerAgents = defineRoute({
-  ...doors,
+  ...common,
   op: 'peerAgents',
   summary: 'Lists the caller’s bots here',
   method: 'GET',
@@ -202,7 +202,7 @@ const Gone = z.object({ reason: z.string() });
 export const ticketExpired = 'ticket_expired';
 
 export const peerEvents = defineRoute({
-  ...doors,
+  ...common,
   op: 'peerEvents',
   summary: 'Streams agents events: the caller’s bots here, at once and whenever one changes',
   method: 'GET',
@@ -213,7 +213,7 @@ export const peerEvents = defineRoute({
 });
 
 export const peerScreen = defineRoute({
-  ...doors,
+  ...common,
   op: 'peerScreen',
   summary: 'Reads the current screen of a bot here',
   method: 'GET',
@@ -223,7 +223,7 @@ export const peerScreen = defineRoute({
 });
 
 export const peerStream = defineRoute({
-  ...doors,
+  ...common,
   op: 'peerStream',
   summary:
     'Streams screen events of a bot here, the first at once, then one for each change; then one gone event and the end',
@@ -236,7 +236,7 @@ export const peerStream = defineRoute({
 });
 
 export const peerInput = defineRoute({
-  ...doors,
+  ...common,
   op: 'peerInput',
   summary: 'Sends keystrokes to the pane of a bot here: text first, then keys',
   method: 'POST',
@@ -247,7 +247,7 @@ export const peerInput = defineRoute({
 });
 
 export const peerSize = defineRoute({
-  ...doors,
+  ...common,
   op: 'peerSize',
   summary: 'Sets the size of a bot’s pane here',
   method: 'POST',
@@ -257,7 +257,7 @@ export const peerSize = defineRoute({
 });
 
 export const peerScrollback = defineRoute({
-  ...doors,
+  ...common,
   op: 'peerScrollback',
   summary: 'Reads lines above the screen of a bot here',
   method: 'GET',
@@ -269,7 +269,7 @@ export const peerScrollback = defineRoute({
 });
 
 export const peerTranscript = defineRoute({
-  ...doors,
+  ...common,
   op: 'peerTranscript',
   summary: 'Reads what a bot’s panes here printed, as plain text in pieces',
   method: 'GET',

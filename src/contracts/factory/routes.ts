@@ -16,7 +16,9 @@ import {
   health,
   listAgents,
 } from './agents-routes.ts';
+import { fileRoutes } from './file-routes.ts';
 import { listGuests, stopGuests } from './guest-routes.ts';
+import { addAgentImage } from './image-routes.ts';
 import { modelRoutes } from './model-routes.ts';
 import {
   createThread,
@@ -27,6 +29,8 @@ import {
   listThreads,
   sendMessage,
 } from './orchestration-routes.ts';
+import { addPolicyRule } from './policy-routes.ts';
+import { quickRunRoutes } from './quick-run-routes.ts';
 import { scheduleRoutes } from './schedules-routes.ts';
 import { searchRoutes } from './search-routes.ts';
 import { spendingRoutes } from './spending-routes.ts';
@@ -41,9 +45,13 @@ import { worktreeRoutes } from './worktree-routes.ts';
 export * from '../approvals/gate.ts';
 export * from './adopt-routes.ts';
 export * from './agents-routes.ts';
+export * from './file-routes.ts';
 export * from './guest-routes.ts';
+export * from './image-routes.ts';
 export * from './model-routes.ts';
 export * from './orchestration-routes.ts';
+export * from './policy-routes.ts';
+export * from './quick-run-routes.ts';
 export * from './schedules-routes.ts';
 export * from './search-routes.ts';
 export * from './spending-routes.ts';
@@ -86,12 +94,16 @@ export const factoryRoutes = [
   addDemo,
   ...trustRoutes,
   ...workflowRoutes,
+  ...quickRunRoutes,
   ...worktreeRoutes,
+  ...fileRoutes,
   ...whyRoutes,
   ...searchRoutes,
   ...modelRoutes,
   ...spendingRoutes,
   ...scheduleRoutes,
   checkGate,
+  addPolicyRule,
+  addAgentImage,
   ...workEngineRoutes,
 ] as const;

@@ -19,7 +19,7 @@ export const Found = z
 export type Found = z.infer<typeof Found>;
 
 /** The most results of each kind. */
-export const mostFound = 20;
+export const maxFound = 20;
 
 export const search = defineRoute({
   op: 'search',
@@ -37,9 +37,9 @@ export const search = defineRoute({
       .number()
       .int()
       .min(1)
-      .max(mostFound)
+      .max(maxFound)
       .optional()
-      .meta({ description: `Results of each kind; default 6, at most ${mostFound}.` }),
+      .meta({ description: `Results of each kind; default 6, at most ${maxFound}.` }),
   }),
   answers: {
     200: z.strictObject({

@@ -62,6 +62,25 @@ export const Spending = z
   .meta({ id: 'Spending' });
 export type Spending = z.infer<typeof Spending>;
 
+/** How usage of days is told apart. */
+export const usageGroups = ['day', 'bot', 'model'] as const;
+export const UsageDays = z
+  .strictObject({
+    from: z.iso.date().meta({ description: 'First day, UTC.' }),
+    to: z.iso.date().meta({ description: 'Last day, UTC: today.' }),
+    by: z.enum(usageGroups),
+    rows: z.array(
+      Used.extend({
+        day: z.iso.date(),
+        name: z.string().nullable().meta({
+          description: 'Address of the bot (its id once it is gone), or name of the model; null with by=day.',
+        }),
+      }),
+    ),
+  })
+  .meta({ id: 'UsageDays' });
+export type UsageDays = z.infer<typeof UsageDays>;
+
 const own = { owner: { none: 'of the one workspace' }, auth: people } as const;
 const dryRun = z.boolean().optional();
 
@@ -76,6 +95,22 @@ export const getSpending = defineRoute({
   scope: 'agents:read',
   ...own,
   answers: { 200: Spending },
+});
+
+export const getUsageDays = defineRoute({
+  op: 'getUsageDays',
+  area,
+  errors,
+  summary: 'Reads what bots used on each day (UTC), in total, by bot or by model; days without usage have no row',
+  method: 'GET',
+  path: `${base}/usage/days`,
+  scope: 'agents:read',
+  ...own,
+  query: z.strictObject({
+    by: z.enum(usageGroups).optional().meta({ description: 'Default: day.' }),
+    days: z.coerce.number().int().min(1).max(92).optional().meta({ description: 'How many, with today. Default: 30.' }),
+  }),
+  answers: { 200: UsageDays },
 });
 
 export const setSpendLimit = defineRoute({
@@ -137,4 +172,4 @@ export const letBotGoOn = defineRoute({
   },
 });
 
-export const spendingRoutes = [getSpending, setSpendLimit, setWaitOut, letBotGoOn] as const;
+export const spendingRoutes = [getSpending, getUsageDays, setSpendLimit, setWaitOut, letBotGoOn] as const;

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { bindingModes, bindingTypes, harnesses, lanes } from './agent.ts';
 
 /** Entries of `.gantry/teams` that are read: each team would be watched, parsed and kept. */
-export const mostTeams = 200;
+export const maxTeams = 200;
 
 export const TeamName = z.string().regex(/^[a-z0-9_-]{1,64}$/, 'lowercase letters, digits, "_" and "-", at most 64');
 /** What a hosted bot may do without asking: only look; ask before each act; change files, and ask before other acts. */

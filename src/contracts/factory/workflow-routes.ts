@@ -105,6 +105,21 @@ export const getFlow = defineRoute({
   answers: { 200: Flow },
 });
 
+export const getRunReport = defineRoute({
+  op: 'getRunReport',
+  area,
+  errors,
+  summary: 'Reads a run as one HTML page to keep or send: intent, steps, proofs, costs and decisions; without scripts',
+  method: 'GET',
+  auth: people,
+  scope: 'agents:read',
+  path: `${base}/dags/:dagId/report`,
+  ...dagParam,
+  kind: 'raw',
+  media: ['text/html'],
+  answers: { 200: z.string() },
+});
+
 export const cancelRun = defineRoute({
   op: 'cancelRun',
   area,
@@ -339,6 +354,7 @@ export const workflowRoutes = [
   saveTemplate,
   startRun,
   getFlow,
+  getRunReport,
   cancelRun,
   listCampaigns,
   createCampaign,

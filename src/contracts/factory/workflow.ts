@@ -29,7 +29,7 @@ const minutes = z.number().positive().max(525_600);
 export const defaultMaxRounds = 3;
 /** A template is written by hand or saved from a run; bytes. */
 export const largestTemplate = 4 * 1024 * 1024;
-export const mostSteps = 5000;
+export const maxSteps = 5000;
 
 /** The file format on disk, snake_case. */
 export const TemplateFile = z
@@ -87,7 +87,7 @@ export const TemplateFile = z
         }),
       )
       .min(1)
-      .max(mostSteps),
+      .max(maxSteps),
     max_rounds: z.number().int().min(1).max(100).optional(),
     closure: z
       .strictObject({ success: text.optional(), degraded: text.optional(), failed: text.optional() })

@@ -10,7 +10,7 @@ const agentParam = {
 } as const;
 
 /** More text than this is cut at the end of a line; characters. */
-export const mostPatch = 1_000_000;
+export const maxPatchLength = 1_000_000;
 
 export const ChangedFile = z.strictObject({
   path: z.string(),

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { defineRoute, type Route } from '../common/route.ts';
-import { longestIdle } from './computer.ts';
+import { maxIdleSeconds } from './computer.ts';
 
 const shared = {
   area: 'hosted-computers',
@@ -16,7 +16,7 @@ const shared = {
 } as const;
 
 const Running = z.number().int().min(0).max(10_000);
-const Idle = z.number().int().min(10).max(longestIdle).meta({ description: 'Idle time in seconds.' });
+const Idle = z.number().int().min(10).max(maxIdleSeconds).meta({ description: 'Idle time in seconds.' });
 
 export const Pool = z
   .strictObject({

@@ -14,16 +14,16 @@ export const hostedStatuses = [
 export const HostedStatus = z.enum(hostedStatuses);
 export type HostedStatus = z.infer<typeof HostedStatus>;
 
-export const longestName = 120;
+export const maxNameLength = 120;
 /** Bytes of it as JSON. */
 export const largestMetadata = 8 * 1024;
 /** Default size of the whole developer pool; `gantry admin pool` changes it. */
-export const usualPool = 20;
-export const usualKeyConcurrency = 2;
-export const mostKeyConcurrency = 10;
+export const defaultPool = 20;
+export const defaultKeyConcurrency = 2;
+export const maxKeyConcurrency = 10;
 /** Seconds without a call after which a computer sleeps; `gantry admin pool` changes it. */
-export const usualIdle = 300;
-export const longestIdle = 24 * 3600;
+export const defaultIdleSeconds = 300;
+export const maxIdleSeconds = 24 * 3600;
 /** Which of a person's projects a call is about; absent: the oldest. */
 export const projectHeader = 'x-gantry-project';
 
@@ -69,7 +69,7 @@ export type ComputerSettings = z.infer<typeof ComputerSettings>;
 
 export const ChangeComputerSettings = z.strictObject({
   approval_mode: z.enum(['owner', 'api_key']).optional(),
-  per_key_concurrency: z.number().int().min(1).max(mostKeyConcurrency).optional(),
+  per_key_concurrency: z.number().int().min(1).max(maxKeyConcurrency).optional(),
   browser_toolset: z.boolean().optional(),
 });
 

@@ -4,6 +4,7 @@ import { defineRoute } from '../common/route.ts';
 import { Paging, QueryFlag, Time } from '../common/values.ts';
 import { preferenceRoutes } from './preferences.ts';
 import { pushRoutes } from './push.ts';
+import { quietRoutes } from './quiet.ts';
 
 const person = {
   area: 'notifications',
@@ -103,5 +104,6 @@ export const notificationRoutes = [
   readNotifications,
   getReach,
   ...preferenceRoutes,
+  ...quietRoutes,
   ...pushRoutes,
 ] as const;

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
 import { Id, Paging, Time } from '../common/values.ts';
-import { ConsentBasis, E164, mostTransferTargets, numberOwner, phoneRoute, Sender } from './values.ts';
+import { ConsentBasis, E164, maxTransferTargets, numberOwner, phoneRoute, Sender } from './values.ts';
 
 const numbers = '/api/v1/phone/numbers/:id';
 const ofNumber = { ...phoneRoute, owner: numberOwner, params: z.strictObject({ id: Id }) } as const;
@@ -193,7 +193,7 @@ export const putBotConfig = defineRoute({
   body: z.strictObject({
     transferTargets: z
       .array(TransferTarget)
-      .max(10 * mostTransferTargets)
+      .max(10 * maxTransferTargets)
       .optional(),
   }),
 });

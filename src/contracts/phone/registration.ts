@@ -52,7 +52,7 @@ export const useCases = [
   'SOLE_PROPRIETOR',
 ] as const;
 
-const text = (most: number) => z.string().max(most);
+const text = (max: number) => z.string().max(max);
 
 /**
  * Every field may be absent here: all problems of the form are reported at once, by field, before any fee (400 `bad_request`, `problems`). A masked

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
 import { Id, Paging, Time } from '../common/values.ts';
-import { E164, longestText, numberOwner, phoneRoute, Sender } from './values.ts';
+import { E164, maxTextLength, numberOwner, phoneRoute, Sender } from './values.ts';
 
 const numbers = '/api/v1/phone/numbers/:id';
 const ofNumber = { ...phoneRoute, owner: numberOwner, method: 'GET', params: z.strictObject({ id: Id }) } as const;
@@ -55,7 +55,7 @@ export const sendText = defineRoute({
   auth: ['owner', 'user', 'key', 'device'],
   owner: { none: 'the body names the number; a foreign one is 404 number_not_found' },
   idempotent: true,
-  body: z.strictObject({ numberId: Id, to: z.string().min(1).max(40), text: z.string().max(64 * longestText) }),
+  body: z.strictObject({ numberId: Id, to: z.string().min(1).max(40), text: z.string().max(64 * maxTextLength) }),
   answers: { 200: z.strictObject({ ok: z.literal(true), messageId: Id, parts: z.number().int() }) },
 });
 

@@ -67,9 +67,9 @@ export const ConsentBasis = z.enum(consentBases);
 export type ConsentBasis = z.infer<typeof ConsentBasis>;
 
 /** Characters of one text; it may have ten parts at most. */
-export const longestText = 1600;
-export const mostParts = 10;
-export const mostTransferTargets = 20;
+export const maxTextLength = 1600;
+export const maxParts = 10;
+export const maxTransferTargets = 20;
 
 /** Routes of the phone take a session, or a key with the scope `compute`. */
 export const phoneRoute = {

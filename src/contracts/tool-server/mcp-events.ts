@@ -37,8 +37,8 @@ export const webhookHeaders = {
 
 const day = 24 * 60 * 60_000;
 /** Default lifetime of a subscription, milliseconds. */
-export const usualTtlMs = day;
-export const longestTtlMs = 7 * day;
+export const defaultTtlMs = day;
+export const maxTtlMs = 7 * day;
 
 export const SubscribeParams = z.looseObject({
   name: z.string(),

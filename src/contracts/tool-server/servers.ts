@@ -52,7 +52,7 @@ export const serverStates = ['connected', 'connecting', 'error', 'disabled', 'ne
 export type ServerState = (typeof serverStates)[number];
 
 /** Default deadline of one call to an attached server, milliseconds. */
-export const usualCallTimeoutMs = 60_000;
+export const defaultCallTimeoutMs = 60_000;
 const Timeout = z.number().int().min(1000).max(600_000);
 
 export const AttachedServer = z

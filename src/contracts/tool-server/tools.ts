@@ -43,7 +43,7 @@ export type ToolResult = z.infer<typeof ToolResult>;
 export const doesNotTake = ' does not take this: ';
 
 /** How long a call that needs a person waits for the answer before it returns `approval_required`. Seconds. */
-export const longestApprovalWait = 50;
+export const maxApprovalWaitSeconds = 50;
 /** For how long after the answer the same call of the same client runs, once. Minutes. */
 export const approvalGoodFor = 10;
 /** The largest call over MCP or REST, bytes: larger documents come by path or url. */

@@ -9,7 +9,7 @@ import { workLinkRoutes } from './links.ts';
 import {
   Lease,
   Line,
-  longestWaitSeconds,
+  maxWaitSeconds,
   NewTask,
   QueueAge,
   QueueWorker,
@@ -71,12 +71,7 @@ export const leaseTask = defineRoute({
   owner: 'collection',
   query: z.strictObject({
     worker_id: WorkerId,
-    wait: z.coerce
-      .number()
-      .min(0)
-      .max(longestWaitSeconds)
-      .optional()
-      .meta({ description: 'Seconds to wait for a task.' }),
+    wait: z.coerce.number().min(0).max(maxWaitSeconds).optional().meta({ description: 'Seconds to wait for a task.' }),
     draining: QueryFlag,
   }),
   answers: { 200: z.strictObject({ task: Task.nullable(), lease: Lease.nullable() }) },

@@ -9,7 +9,7 @@ export type TaskStatus = z.infer<typeof TaskStatus>;
 /** A worker that is silent for this long loses its task. */
 export const leaseSeconds = 60;
 /** A lease call is held open for this long at most. */
-export const longestWaitSeconds = 30;
+export const maxWaitSeconds = 30;
 
 /** One line of text: nothing in it that a terminal or a database would take for something else. */
 export const Line = z.string().regex(/^[^\p{Cc}\p{Cs}]*$/u, 'text without control characters');
@@ -18,13 +18,13 @@ const Name = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, 'a name such as 
 export const Payload = z.record(z.string(), z.unknown());
 const Env = z.record(Name, z.string().max(32_768));
 
-export const longestCode = 64;
-export const longestMessage = 16_384;
+export const maxCodeLength = 64;
+export const maxMessageLength = 16_384;
 
 export const TaskError = z
   .strictObject({
-    code: z.string().regex(new RegExp(`^[a-z][a-z0-9_]{0,${longestCode - 1}}$`), 'a word such as out_of_memory'),
-    message: z.string().max(longestMessage),
+    code: z.string().regex(new RegExp(`^[a-z][a-z0-9_]{0,${maxCodeLength - 1}}$`), 'a word such as out_of_memory'),
+    message: z.string().max(maxMessageLength),
   })
   .meta({ id: 'TaskError' });
 export type TaskError = z.infer<typeof TaskError>;
@@ -104,13 +104,13 @@ export const QueueWorker = z
 export type QueueWorker = z.infer<typeof QueueWorker>;
 
 /** A command may take a week. */
-export const longestSeconds = 7 * 24 * 3600;
+export const maxSeconds = 7 * 24 * 3600;
 
 /** The payload that `gantry worker` reads; other workers may use any. */
 export const CommandPayload = z.object({
   command: z
     .union([z.string().min(1), z.array(z.string()).min(1)])
     .meta({ description: 'A shell command line, or a program with its arguments.' }),
-  timeout_seconds: z.number().positive().max(longestSeconds).optional(),
+  timeout_seconds: z.number().positive().max(maxSeconds).optional(),
   stdin: z.string().optional(),
 });

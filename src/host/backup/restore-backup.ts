@@ -37,6 +37,8 @@ interface RestoreOptions {
   readonly dryRun: boolean;
   readonly clock: Clock;
   readonly machine?: string;
+  /** Bytes of the archive that were read, of all. */
+  readonly onProgress?: (done: number, total: number) => void;
 }
 
 export interface Restored {
@@ -86,7 +88,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<Restored> 
 
 async function restore(options: RestoreOptions, staging: string): Promise<Omit<Restored, 'undone'>> {
   const { places, file, clock } = options;
-  const { manifest, damaged: unpacked } = await unpack(file, staging);
+  const { manifest, damaged: unpacked } = await unpack(file, staging, options.onProgress);
   const damaged = [...unpacked, ...inspect(staging, unpacked, file)];
   if (damaged.length > 0 && !options.salvage) throw isDamaged(file, damaged);
   // A database with a hole is worse than none; a folder of single files is not.

@@ -4,7 +4,16 @@
  */
 import { createHash, type Hash } from 'node:crypto';
 import { once } from 'node:events';
-import { closeSync, createReadStream, mkdirSync, openSync, readSync, statfsSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  createReadStream,
+  mkdirSync,
+  openSync,
+  readSync,
+  statfsSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createGunzip } from 'node:zlib';
 import { Parser, type ReadEntry } from 'tar';
@@ -35,15 +44,21 @@ interface Open {
 }
 
 /** Throws for what is no backup; what is wrong with single parts is in `damaged`. `into` exists and is empty. */
-export async function unpack(archive: string, into: string): Promise<Unpacked> {
+export async function unpack(
+  archive: string,
+  into: string,
+  onProgress: (done: number, total: number) => void = () => {},
+): Promise<Unpacked> {
   checkHead(archive);
+  const total = statSync(archive).size;
   const reading = createReading(archive, into);
   const parser = new Parser({
     onReadEntry: (entry) => reading.entry(entry),
     onwarn: (_code, message) => reading.fault(String(message)),
     maxMetaEntrySize: 64 * 1024,
   });
-  const source = createReadStream(archive).pipe(createGunzip());
+  const packed = createReadStream(archive);
+  const source = packed.pipe(createGunzip());
   const cut = new Promise<never>((_, reject) => {
     for (const stream of [source, parser]) (stream as NodeJS.EventEmitter).on('error', reject);
   });
@@ -52,6 +67,7 @@ export async function unpack(archive: string, into: string): Promise<Unpacked> {
     const feed = async () => {
       for await (const chunk of source as AsyncIterable<Buffer>) {
         reading.grew(chunk.length);
+        onProgress(packed.bytesRead, total);
         if (reading.isOver()) return;
         if (!parser.write(chunk)) await once(parser, 'drain');
       }

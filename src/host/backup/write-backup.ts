@@ -44,8 +44,10 @@ export async function writeBackup(options: {
   readonly withSecrets: boolean;
   readonly clock: Clock;
   readonly machine?: string;
+  /** Bytes packed, of all, and the part packed now. */
+  readonly onProgress?: (done: number, total: number, what: string) => void;
 }): Promise<WrittenBackup> {
-  const { places, file, withSecrets, clock } = options;
+  const { places, file, withSecrets, clock, onProgress = () => {} } = options;
   if (existsSync(file)) throw new AppError('refused', `${file} already exists.`, 'Choose another name.');
   removeLeftOvers(places.home, clock.now());
   const staging = join(places.home, `${stagingPrefix}${process.pid}-${clock.now()}`);
@@ -70,8 +72,14 @@ export async function writeBackup(options: {
     rmSync(part, { force: true });
     // Names as they are: one with "@" in front would else be read as an archive to add.
     const names = [manifestName, ...files.map(({ path }) => path)].map((name) => `./${name}`);
+    const total = files.reduce((sum, { size }) => sum + size, 0);
+    let packed = 0;
+    const onWriteEntry = (entry: { path: string; size?: number }) => {
+      onProgress(packed, total, basename(entry.path));
+      packed += entry.size ?? 0;
+    };
     const archive = create(
-      { cwd: staging, gzip: { level: 3 }, portable: true, noDirRecurse: true, strict: true },
+      { cwd: staging, gzip: { level: 3 }, portable: true, noDirRecurse: true, strict: true, onWriteEntry },
       names,
     );
     await pipeline(archive, createWriteStream(part, { mode: 0o600, flags: 'wx' }));

@@ -17,7 +17,7 @@ import { vendorPlacement } from '../../runtime-server/messaging/vendor/placement
 import { createTickets } from '../../runtime-server/tickets/tickets.ts';
 import { createHolds } from '../../runtime-server/usage/holds.ts';
 import { createVault } from '../../runtime-server/vault/vault.ts';
-import { usageOf } from './connector-doors.ts';
+import { usageOf } from './connector-port.ts';
 import type { FactoryDeps } from './deps.ts';
 
 const placements: Placements = { terminal: terminalPlacement, hosted: hostedPlacement, vendor: vendorPlacement };

@@ -4,14 +4,14 @@
  */
 import { toolBotOf } from '../../runtime-server/agents/tool-bot.ts';
 import { nameOf } from '../../runtime-server/events/bot-events.ts';
-import { createChannelDoors } from '../../runtime-server/messaging/channel-doors.ts';
+import { createChannelPort } from '../../runtime-server/messaging/channel-port.ts';
 import { createLibrary } from '../../runtime-server/reading/library.ts';
 import { createBots } from './bots.ts';
-import { createConnectorDoors } from './connector-doors.ts';
+import { createConnectorPort } from './connector-port.ts';
 import type { FactoryDeps } from './deps.ts';
-import { openDoors } from './doors.ts';
 import type { Factory } from './factory.ts';
 import { createMessaging } from './messaging.ts';
+import { openRoutes } from './routes.ts';
 import { createTeams } from './teams.ts';
 import { createWork } from './work.ts';
 
@@ -21,20 +21,21 @@ export function createFactory(deps: FactoryDeps): Factory {
   const messaging = createMessaging(deps, bots);
   const work = createWork(deps, bots, messaging);
   const teams = createTeams(deps, bots, messaging, work);
-  const doors = openDoors(deps, { bots, messaging, work, teams });
+  const mounted = openRoutes(deps, { bots, messaging, work, teams });
 
   const { registry, vault, restarts, needs } = bots;
   const { workflows, hosted, metering, schedules } = work;
   const { remote, peers } = teams;
   const livePanes = () => panes.list().filter((pane) => pane.alive);
   return {
-    ...doors,
+    ...mounted,
     peerRoutes: peers.routes,
     async start() {
       await hosted.recover();
       await needs.start();
       await registry.start();
       await remote.start();
+      await work.quickTeams.load();
       await teams.teams.start();
       await peers.start();
       await metering.load();
@@ -45,7 +46,7 @@ export function createFactory(deps: FactoryDeps): Factory {
       await hosted.tellInterrupted();
       restarts.begin();
     },
-    connectors: createConnectorDoors({
+    connectors: createConnectorPort({
       ...deps,
       registry,
       homes: bots.homes,
@@ -56,7 +57,7 @@ export function createFactory(deps: FactoryDeps): Factory {
       tell: messaging.tellBot,
       held: bots.holds.held,
     }),
-    channels: createChannelDoors({ ...deps, ...messaging, registry, events: bots.events }),
+    channels: createChannelPort({ ...deps, ...messaging, registry, events: bots.events }),
     library: createLibrary({ ...deps, workflows, agentRuns: bots.agentRuns.reader }),
     toolBots: {
       isBot: (agentId) => registry.find(agentId) !== null,

@@ -8,7 +8,7 @@ import type { BoundRoute } from '../../kit/http/types.ts';
 import type { RunOptions, RunResult } from '../../kit/process/run-process.ts';
 import type { Sealer } from '../../kit/secrets/sealer.ts';
 import type { BotTokens } from '../../runtime-server/agents/bot-homes.ts';
-import type { ApprovalDesk } from '../../runtime-server/approvals/index.ts';
+import type { Approvals } from '../../runtime-server/approvals/index.ts';
 import type { Base } from '../../runtime-server/base/base.ts';
 import type { RuntimeEvents } from '../../runtime-server/events/outbox.ts';
 import type { Harnesses } from '../../runtime-server/harness/harness.ts';
@@ -62,7 +62,7 @@ export interface FactoryDeps extends Base {
   /** Takes what threads with an outside channel send; absent where no message comes from outside. */
   readonly channelOut?: ChannelOut;
   /** Where a person is asked: gates of runs, the gate “may I?”. */
-  readonly desk: ApprovalDesk;
+  readonly approvals: Approvals;
   readonly policy: Policy;
   /** Where commands that set a worktree up run. */
   readonly sandbox: Pick<ShellSandbox, 'place'>;

@@ -1,7 +1,7 @@
 /** What the factory offers to the code that composes a runtime. */
 import type { BoundRoute, OwnerLookups } from '../../kit/http/types.ts';
-import type { FactoryDoors } from '../../runtime-server/connectors/ports.ts';
-import type { ChannelDoors } from '../../runtime-server/phone/ports.ts';
+import type { FactoryPort } from '../../runtime-server/connectors/ports.ts';
+import type { ChannelPort } from '../../runtime-server/phone/ports.ts';
 import type { Library, ToolBot } from '../../runtime-server/tool-server/index.ts';
 
 interface ToolBots {
@@ -24,9 +24,9 @@ export interface Factory {
   /** Bots of this workspace as the tool server's callers; bots that another computer brought are not among them. */
   readonly toolBots: ToolBots;
   /** What connectors bring work to, and as what. */
-  readonly connectors: FactoryDoors;
+  readonly connectors: FactoryPort;
   /** What channels from outside bring messages to. */
-  readonly channels: ChannelDoors;
+  readonly channels: ChannelPort;
   /** What clients of the tool server may read. */
   readonly library: Library;
   /** Ends every live bot's process tree. */

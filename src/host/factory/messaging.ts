@@ -2,7 +2,7 @@
 import type { Delivery, SendRequest } from '../../contracts/factory/delivery.ts';
 import { createTokenEnds } from '../../runtime-server/agents/token-ends.ts';
 import { titleOf } from '../../runtime-server/events/bot-events.ts';
-import { asWords } from '../../runtime-server/messaging/channel-doors.ts';
+import { asWords } from '../../runtime-server/messaging/channel-port.ts';
 import { createDeliverer } from '../../runtime-server/messaging/deliverer.ts';
 import { laneOf } from '../../runtime-server/messaging/model.ts';
 import { createSendService } from '../../runtime-server/messaging/send.ts';

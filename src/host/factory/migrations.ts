@@ -3,6 +3,7 @@ import { factoryMigrations as agentMigrations } from '../../runtime-server/agent
 import { hostedMigrations } from '../../runtime-server/hosted-bots/index.ts';
 import { peerMigrations } from '../../runtime-server/peers/index.ts';
 import { remoteMigrations } from '../../runtime-server/peers/remote/index.ts';
+import { quickRunMigrations } from '../../runtime-server/quick-runs/index.ts';
 import { meteringMigrations } from '../../runtime-server/usage/index.ts';
 import { workEngineMigrations } from '../../runtime-server/work-engine/migrations.ts';
 import { workflowMigrations } from '../../runtime-server/workflows/migrations.ts';
@@ -17,4 +18,5 @@ export const factoryMigrations = [
   ...remoteMigrations,
   ...meteringMigrations,
   ...scheduleMigrations,
+  ...quickRunMigrations,
 ];

@@ -8,7 +8,9 @@ import { composeHosted } from '../../runtime-server/hosted-bots/compose.ts';
 import { followTeams } from '../../runtime-server/hosted-bots/placement.ts';
 import { toDelivery } from '../../runtime-server/messaging/model.ts';
 import { listDeliveries } from '../../runtime-server/messaging/store/deliveries.ts';
+import { createQuickTeams } from '../../runtime-server/quick-runs/index.ts';
 import { composeMetering } from '../../runtime-server/usage/compose.ts';
+import { costsOfRun } from '../../runtime-server/usage/costs.ts';
 import { hostedWork } from '../../runtime-server/workflows/hosted-work.ts';
 import { createWorkflows } from '../../runtime-server/workflows/index.ts';
 import { composeSchedules } from '../../runtime-server/workflows/schedules/compose.ts';
@@ -28,7 +30,11 @@ export type Work = ReturnType<typeof createWork>;
 export function createWork(deps: FactoryDeps, bots: Bots, messaging: Messaging) {
   const { registry, vault, agentRuns, holds, events } = bots;
   const { models } = deps.hosted;
-  const folder = createTeamFolder(deps);
+  const quickTeams = createQuickTeams({
+    ...deps,
+    isLive: (team) => registry.members(team).some((member) => member.live),
+  });
+  const folder = quickTeams.beside(createTeamFolder(deps));
   const worktrees = createWorktrees({ ...deps, findBot: (id) => worktreeBot(registry.find(id)) });
   const setup = composeSetup({ ...deps, registry, worktrees, secrets: vault.secrets });
   const heard = workEvents(events);
@@ -51,7 +57,8 @@ export function createWork(deps: FactoryDeps, bots: Bots, messaging: Messaging) 
     overBudget: (address) => holds.overBudget(registry.find(address)?.id ?? address),
     places: { ...worktrees, setUp: setup.ensure },
     place: setup.place,
-    desk: deps.desk,
+    approvals: deps.approvals,
+    costsOf: (dagId) => deps.store.read((tx) => costsOfRun(tx, deps.workspace, dagId)),
     async stopBot(address, node) {
       const member = registry.find(address);
       const bot = member === null ? null : registry.bot(member.id);
@@ -100,6 +107,7 @@ export function createWork(deps: FactoryDeps, bots: Bots, messaging: Messaging) 
   const offTaken = messaging.deliverer.onTaken(metering.taken);
   return {
     folder,
+    quickTeams,
     worktrees,
     setup,
     workflows,

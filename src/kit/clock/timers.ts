@@ -17,7 +17,7 @@ export const systemTimers: Timers = {
 };
 
 /** Timers of one owner, which are all cancelled together. */
-export interface OwnTimers extends Timers {
+interface OwnTimers extends Timers {
   /** Cancels the pending ones. */
   cancelAll(): void;
 }

@@ -63,12 +63,12 @@ export interface Egress {
   close(): Promise<void>;
 }
 
-const usualAdvice = 'Give a public https address, or allow it with GANTRY_EGRESS_ALLOW.';
+const defaultAdvice = 'Give a public https address, or allow it with GANTRY_EGRESS_ALLOW.';
 const defaultTimeoutMs = 10_000;
 const defaultLargest = 64 * 1024;
 
 export function createEgress(options: EgressOptions = {}): Egress {
-  const { allow = [], lookup = systemLookup as Lookup, plain = false, advice = usualAdvice } = options;
+  const { allow = [], lookup = systemLookup as Lookup, plain = false, advice = defaultAdvice } = options;
   const names = new Set(allow.map((entry) => entry.toLowerCase()));
   const ranges = allow.flatMap((entry) => parseRange(entry) ?? []);
   const refused = (fact: string) => new AppError('refused', fact, advice, { wireCode: 'address_refused' });

@@ -6,6 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { PrincipalKind, Route } from '../../contracts/common/route.ts';
 import type { Limits } from './limits.ts';
+import { surfaceOf } from './principals.ts';
 import type { Authenticator, Before, Principal } from './types.ts';
 
 export interface AdmissionOptions {
@@ -105,9 +106,13 @@ const credentials: Readonly<Record<PrincipalKind, string>> = {
   internal: 'The internal service token',
 };
 
+/** Who asks behind a link: a key or a bot has no more rights there than in front of it. */
+const behindLink: Readonly<Record<string, Principal['kind']>> = { 'link:key': 'key', 'link:bot': 'bot' };
+
 function checkKind({ route, kinds }: Gate, principal: Principal): void {
-  if (kinds.has(principal.kind)) return;
-  const fact = `${credentials[principal.kind]} is not enough to ${route.method} ${route.path}.`;
+  const asking = behindLink[principal.via] ?? principal.kind;
+  if (kinds.has(principal.kind) && kinds.has(asking)) return;
+  const fact = `${credentials[asking]} is not enough to ${route.method} ${route.path}.`;
   throw new AppError('refused', fact, 'Ask the owner to do it.', { wireCode: 'forbidden' });
 }
 
@@ -115,12 +120,12 @@ function checkKind({ route, kinds }: Gate, principal: Principal): void {
 function checkScope(route: Route, principal: Principal): void {
   if (route.scope === 'any') return;
   if (principal.kind === 'public') return;
-  const counted = principal.kind === 'key' || principal.via === 'oidc';
+  const counted = ['key', 'oidc'].includes(surfaceOf(principal));
   if (route.scope === null ? counted : !principal.scopes.has(route.scope)) {
     throw new AppError(
       'refused',
       route.scope === null
-        ? `No ${principal.kind === 'key' ? 'API key' : 'access token'} is enough for this.`
+        ? `No ${surfaceOf(principal) === 'key' ? 'API key' : 'access token'} is enough for this.`
         : `The credential lacks the scope ${route.scope}.`,
       route.scope === null ? 'Sign in to do it.' : 'Use a credential that has it.',
       { wireCode: 'insufficient_scope' },

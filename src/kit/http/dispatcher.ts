@@ -15,8 +15,8 @@ import { type AnswerCheck, createAnswerCheck } from './answer-check.ts';
 import { baseHeaders } from './base-headers.ts';
 import { RequestContext } from './context.ts';
 import { render, toAppError } from './faults.ts';
-import { createGuard, type Door } from './guard.ts';
-import { fingerprint, type Idempotency, type KeptAnswer } from './idempotency.ts';
+import { createGuard, type Listener } from './guard.ts';
+import { fingerprint, type Idempotency, type StoredAnswer } from './idempotency.ts';
 import { createLimits, type LimitDeps, type LimitSettings } from './limits.ts';
 import { routeProblems } from './mount.ts';
 import { parseParams, parseQuery, readBody, unknownOwned } from './request-parts.ts';
@@ -29,7 +29,7 @@ export interface HttpLog {
 }
 
 export interface DispatcherOptions extends AdmissionOptions, LimitDeps {
-  readonly door: Door;
+  readonly listener: Listener;
   readonly routes: readonly BoundRoute[];
   readonly owners: OwnerLookups;
   readonly ids: { next(prefix: string): string };
@@ -62,17 +62,17 @@ export interface Dispatcher {
 
 interface Mounted extends Gate {
   readonly bound: BoundRoute;
-  readonly usualStatus: number;
+  readonly defaultStatus: number;
   readonly check: AnswerCheck;
 }
 
 /** Limit of a timer: the wall clock may jump, and Node fires at once if the time is more than 24 days off. Milliseconds. */
-const longestWaitMs = 60_000;
+const maxWaitMs = 60_000;
 const idempotencyKey = /^[\x21-\x7e]{1,255}$/;
 
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { owners, log, ids } = options;
-  const guard = createGuard(options.door);
+  const guard = createGuard(options.listener);
   const limits = createLimits(options.limits, options);
   const admission = createAdmission({ ...options, limits });
   const streams = createSseStreams((error) => log.error('stream failed', { error: String(stackOf(error)) }));
@@ -121,7 +121,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
         before: bound.before,
         // Numeric keys always come in ascending order, so the original order is lost.
         check: createAnswerCheck(route, options),
-        usualStatus: route.answers?.[201] === undefined ? Number(Object.keys(route.answers ?? {})[0]) : 201,
+        defaultStatus: route.answers?.[201] === undefined ? Number(Object.keys(route.answers ?? {})[0]) : 201,
       };
       try {
         router.on(route.method, route.path, noop, mounted);
@@ -244,7 +244,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     const look = () => {
       const left = expiresAt - expiry.clock.now();
       if (left <= 0) cutOff(context);
-      else cancel = expiry.timers.after(Math.min(left, longestWaitMs), look);
+      else cancel = expiry.timers.after(Math.min(left, maxWaitMs), look);
     };
     look();
     return () => cancel();
@@ -278,10 +278,10 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   ): Promise<void> {
     const { route, bound } = mounted;
     let extra: Readonly<Record<string, string>> | undefined;
-    const run = async (seed: string | null = null): Promise<KeptAnswer> => {
+    const run = async (seed: string | null = null): Promise<StoredAnswer> => {
       context.seed = seed;
       const given = (await bound.handler(context as never)) as Answer<Route>;
-      const status = given.status ?? mounted.usualStatus;
+      const status = given.status ?? mounted.defaultStatus;
       extra = given.headers;
       mounted.check(status, given.body, requestId);
       return { status, text: given.body === undefined ? '' : JSON.stringify(given.body) };
@@ -297,8 +297,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     principal: Principal,
     context: RequestContext,
     key: string | string[],
-    run: (seed: string | null) => Promise<KeptAnswer>,
-  ): Promise<KeptAnswer> {
+    run: (seed: string | null) => Promise<StoredAnswer>,
+  ): Promise<StoredAnswer> {
     if (typeof key !== 'string' || !idempotencyKey.test(key)) {
       throw new AppError(
         'usage',

@@ -10,7 +10,7 @@ import { AppError } from '../../contracts/common/errors.ts';
  * every Origin. `public`: Host and Origin must be those of the public address, which a proxy in front passes on. Other sites may navigate only to
  * paths in `navigable`. `socket`: a Unix socket in a 0700 folder; no browser can be behind it, so any Origin is refused.
  */
-export type Door =
+export type Listener =
   | { readonly kind: 'tcp'; readonly origins: 'own' | 'none'; readonly navigable?: (path: string) => boolean }
   | {
       readonly kind: 'public';
@@ -38,16 +38,18 @@ function inspect(raw: readonly string[]): { hosts: number; authorizations: numbe
   return { hosts, authorizations };
 }
 
-export function createGuard(door: Door): Guard {
+export function createGuard(listener: Listener): Guard {
   // The port is the listener's own, read from each connection: with port 0 it is known only once listening.
   const allowed = new Map<number, { hosts: ReadonlySet<string>; origins: ReadonlySet<string> }>();
   const publicly =
-    door.kind === 'public'
+    listener.kind === 'public'
       ? {
           hosts: new Set(
-            [door.origin, ...(door.beside === undefined ? [] : [door.beside])].map((at) => new URL(at).host),
+            [listener.origin, ...(listener.beside === undefined ? [] : [listener.beside])].map(
+              (at) => new URL(at).host,
+            ),
           ),
-          origins: new Set([new URL(door.origin).origin]),
+          origins: new Set([new URL(listener.origin).origin]),
         }
       : null;
   const allowedOn = (port: number) => {
@@ -55,7 +57,7 @@ export function createGuard(door: Door): Guard {
     let sets = allowed.get(port);
     if (sets === undefined) {
       const hosts = loopbackNames.map((name) => `${name}:${port}`);
-      const own = door.kind === 'tcp' && door.origins === 'own';
+      const own = listener.kind === 'tcp' && listener.origins === 'own';
       sets = { hosts: new Set(hosts), origins: new Set(own ? hosts.map((host) => `http://${host}`) : []) };
       allowed.set(port, sets);
     }
@@ -70,7 +72,7 @@ export function createGuard(door: Door): Guard {
     }
     const { headers, method } = request;
     const origin = headers.origin;
-    if (door.kind === 'socket') {
+    if (listener.kind === 'socket') {
       if (origin !== undefined)
         return refusal(`A web page (${shorten(origin)})`, 'Use the address of the web interface.');
     } else {
@@ -81,7 +83,7 @@ export function createGuard(door: Door): Guard {
         return refusal(`A page of ${shorten(origin)}`, 'Only pages that Gantry itself serves may call it.');
       }
       const site = headers['sec-fetch-site'];
-      if (site !== undefined && !sameSite.has(String(site)) && !leadsTo(door.navigable, request)) {
+      if (site !== undefined && !sameSite.has(String(site)) && !leadsTo(listener.navigable, request)) {
         return refusal(
           `A request from another site (${shorten(String(site))})`,
           'Open the address in a new tab instead.',

@@ -38,9 +38,9 @@ CREATE INDEX idempotency_at ON idempotency (at);
   },
 ];
 
-const keptMs = 7 * 24 * 3600 * 1000;
+const retentionMs = 7 * 24 * 3600 * 1000;
 
-export interface KeptAnswer {
+export interface StoredAnswer {
   readonly status: number;
   /** The raw body; empty for none. */
   readonly text: string;
@@ -48,7 +48,7 @@ export interface KeptAnswer {
 
 export interface Idempotency {
   /** Runs `work` once for this caller, op and key, and returns the first answer ever after. Throws 409 `refused`. */
-  once(request: KeyedRequest, work: (seed: string | null) => Promise<KeptAnswer>): Promise<KeptAnswer>;
+  once(request: KeyedRequest, work: (seed: string | null) => Promise<StoredAnswer>): Promise<StoredAnswer>;
 }
 
 interface KeyedRequest {
@@ -60,7 +60,7 @@ interface KeyedRequest {
   readonly seed?: string;
 }
 
-interface KeptRow {
+interface StoredRow {
   at: number;
   seed: string | null;
   fingerprint: string;
@@ -82,26 +82,29 @@ export function createIdempotency(
   timers: Timers = systemTimers,
 ): Idempotency {
   // Requests under way here. After a crash this is empty, and a row without an answer was cut off.
-  const running = new Map<string, { fingerprint: string; answer: Promise<KeptAnswer> }>();
+  const running = new Map<string, { fingerprint: string; answer: Promise<StoredAnswer> }>();
   // Outcomes that are known here and could not be written yet: repeated requests are answered from memory.
   const unnoted = new Set<string>();
 
-  async function first(request: KeyedRequest, work: (seed: string | null) => Promise<KeptAnswer>): Promise<KeptAnswer> {
+  async function first(
+    request: KeyedRequest,
+    work: (seed: string | null) => Promise<StoredAnswer>,
+  ): Promise<StoredAnswer> {
     const { caller, op, key, fingerprint, seed = null } = request;
     const where = [caller, op, key] as const;
     const find =
       'SELECT at, seed, fingerprint, status, answer FROM idempotency WHERE caller = ? AND op = ? AND key = ?';
     const now = clock.now();
     const ours: Ours = [...where, now];
-    let kept: KeptRow | null | undefined;
+    let kept: StoredRow | null | undefined;
     try {
       kept = await store.write(
         function* (tx) {
-          yield* tx.run('DELETE FROM idempotency WHERE at < ?', now - keptMs);
+          yield* tx.run('DELETE FROM idempotency WHERE at < ?', now - retentionMs);
           const insert = `INSERT INTO idempotency (caller, op, key, fingerprint, at, seed) VALUES (?, ?, ?, ?, ?, ?)
             ON CONFLICT (caller, op, key) DO NOTHING`;
           const { changes } = yield* tx.run(insert, ...where, fingerprint, now, seed);
-          return changes === 1 ? null : yield* tx.get<KeptRow>(find, ...where);
+          return changes === 1 ? null : yield* tx.get<StoredRow>(find, ...where);
         },
         { isolation: 'rows' },
       );
@@ -119,7 +122,7 @@ export function createIdempotency(
     }
     for (let left = store.engine === 'sqlite' ? 0 : othersMs; left > 0 && row?.status === null; left -= lookMs) {
       await new Promise<void>((resolve) => void timers.after(lookMs, resolve));
-      row = await store.get<KeptRow>(find, ...where);
+      row = await store.get<StoredRow>(find, ...where);
     }
     // Gone: the first one failed, nothing was created, and the key is free again.
     if (row === undefined) return first(request, work);
@@ -127,8 +130,8 @@ export function createIdempotency(
     return { status: row.status, text: row.answer ?? '' };
   }
 
-  async function answerFirst(ours: Ours, work: () => Promise<KeptAnswer>): Promise<KeptAnswer> {
-    let answer: KeptAnswer;
+  async function answerFirst(ours: Ours, work: () => Promise<StoredAnswer>): Promise<StoredAnswer> {
+    let answer: StoredAnswer;
     try {
       answer = await work();
     } catch (error) {

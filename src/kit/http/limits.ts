@@ -41,8 +41,8 @@ export interface LimitDeps {
 
 export function createLimits(settings: LimitSettings = {}, deps: LimitDeps = {}): Limits {
   const { addressOf = createAddressOf(), failures } = deps;
-  const mostFailures = settings.failedCredentials ?? 20;
-  const credentials = new RateLimiterMemory({ points: mostFailures, duration: minute });
+  const maxFailures = settings.failedCredentials ?? 20;
+  const credentials = new RateLimiterMemory({ points: maxFailures, duration: minute });
   const pages = new RateLimiterMemory({ points: settings.publicPages ?? 60, duration: minute });
   const maxStreams = settings.eventStreams ?? 64;
   const streams = new Map<string, number>();
@@ -53,7 +53,7 @@ export function createLimits(settings: LimitSettings = {}, deps: LimitDeps = {})
     if (here !== null || failures === undefined) return here;
     try {
       const { hits, leftMs } = await failures.hit(`credential ${address}`);
-      return hits > mostFailures ? Math.max(1, leftMs) / 1000 : null;
+      return hits > maxFailures ? Math.max(1, leftMs) / 1000 : null;
     } catch {
       return null; // The database is away: this process's own count applies.
     }

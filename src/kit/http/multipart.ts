@@ -13,8 +13,8 @@ export interface FormPart {
 }
 
 /** Headers of one part, bytes. */
-const longestHeaders = 8 * 1024;
-const mostParts = 20;
+const maxHeadersLength = 8 * 1024;
+const maxParts = 20;
 
 export function boundaryOf(contentType: string | undefined): string {
   const match = /;\s*boundary=(?:"([^"]{1,70})"|([^\s;"]{1,70}))\s*(?:;|$)/i.exec(contentType ?? '');
@@ -33,8 +33,8 @@ export async function* readParts(source: AsyncIterable<Uint8Array>, boundary: st
   for (let count = 0; ; count += 1) {
     const ending = await reader.line(2);
     if (ending === '--') return;
-    if (ending !== '' || count >= mostParts)
-      throw bad(count >= mostParts ? 'The form has too many parts.' : 'The form is malformed.');
+    if (ending !== '' || count >= maxParts)
+      throw bad(count >= maxParts ? 'The form has too many parts.' : 'The form is malformed.');
     const headers = await readHeaders(reader);
     let read = false;
     const body = (async function* () {
@@ -57,10 +57,10 @@ async function readHeaders(reader: Reader): Promise<Omit<FormPart, 'body'>> {
   let disposition = '';
   let type: string | null = null;
   for (let size = 0; ; ) {
-    const line = await reader.line(longestHeaders);
+    const line = await reader.line(maxHeadersLength);
     if (line === '') break;
     size += line.length;
-    if (size > longestHeaders) throw bad('The headers of a part are too long.');
+    if (size > maxHeadersLength) throw bad('The headers of a part are too long.');
     const colon = line.indexOf(':');
     const header = line.slice(0, colon).trim().toLowerCase();
     if (header === 'content-disposition') disposition = line.slice(colon + 1).trim();

@@ -26,20 +26,20 @@ export interface Page<T> {
 }
 
 /** A page of large rows ends here, after at least one: reading more at once would hold up everybody else. */
-const mostBytes = 8_000_000;
+const maxBytes = 8_000_000;
 
 /** Reads the sizes first, of one row more than the page has, which shows whether there are more; then the rows that fit. */
 export async function pageOf<T extends { readonly created_at: number; readonly id: string }>(
   limit: number,
-  sizes: (most: number) => Promise<readonly { readonly bytes: number }[]>,
-  rows: (most: number) => Promise<readonly T[]>,
+  sizes: (max: number) => Promise<readonly { readonly bytes: number }[]>,
+  rows: (max: number) => Promise<readonly T[]>,
 ): Promise<Page<T>> {
   const there = await sizes(limit + 1);
   let bytes = there[0]?.bytes ?? 0;
   let fit = Math.min(1, there.length);
   while (fit < Math.min(limit, there.length)) {
     bytes += there[fit]?.bytes ?? 0;
-    if (bytes > mostBytes) break;
+    if (bytes > maxBytes) break;
     fit += 1;
   }
   const shown = fit === 0 ? [] : await rows(fit);

@@ -85,14 +85,14 @@ export async function listenOn(server: Server, { host, port }: Address, advice: 
 }
 
 /** The longest path that every platform binds whole; Node cuts longer ones silently. */
-const longestSocketPath = 103;
+const maxSocketPathLength = 103;
 
 /** Listens on a Unix socket. The caller holds the lock of the folder and has removed a stale file. */
 export async function listenOnSocket(server: Server, path: string): Promise<void> {
-  if (Buffer.byteLength(path) > longestSocketPath) {
+  if (Buffer.byteLength(path) > maxSocketPathLength) {
     throw new AppError(
       'usage',
-      `The socket path ${path} is longer than ${longestSocketPath} bytes.`,
+      `The socket path ${path} is longer than ${maxSocketPathLength} bytes.`,
       'Set GANTRY_HOME to a shorter folder.',
     );
   }

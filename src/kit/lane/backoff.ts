@@ -1,7 +1,19 @@
 /** How long a head waits after each failed attempt. Must not know what is sent. */
 
 const minute = 60_000;
-const usual = [1000, 2000, 5000, 10_000, 30_000, minute, 2 * minute, 5 * minute, 10 * minute, 15 * minute, 30 * minute];
+const defaultSchedule = [
+  1000,
+  2000,
+  5000,
+  10_000,
+  30_000,
+  minute,
+  2 * minute,
+  5 * minute,
+  10 * minute,
+  15 * minute,
+  30 * minute,
+];
 
 interface Backoff {
   /** Milliseconds, spread by ±20 %. */
@@ -11,7 +23,10 @@ interface Backoff {
 }
 
 /** `schedule`: waits before the 2nd, 3rd … attempt; the last one repeats. `random`: 0 ≤ x < 1. */
-export function createBackoff(schedule: readonly number[] = usual, random: () => number = Math.random): Backoff {
+export function createBackoff(
+  schedule: readonly number[] = defaultSchedule,
+  random: () => number = Math.random,
+): Backoff {
   const longest = Math.max(...schedule);
   return {
     longest,

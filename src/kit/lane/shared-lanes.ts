@@ -55,7 +55,7 @@ interface LaneState {
 }
 
 /** Limit of a timer, so that deadlines are noticed after the wall clock jumped. */
-const longestWaitMs = 30_000;
+const maxWaitMs = 30_000;
 /** How often to look for items that other processes left. */
 const lookMs = 1000;
 /** Only when the computers or services of eight persons hang does anybody else have to wait. */
@@ -84,8 +84,14 @@ export function createSharedLanes(options: SharedLanesOptions): SharedLanes {
     if (state === undefined) {
       state = {
         whose: person ?? lane,
-        ...{ depth: 0, appended: 0, busy: false, woken: false, due: 0, notBefore: 0 },
-        ...{ waiting: null, taking: null },
+        depth: 0,
+        appended: 0,
+        busy: false,
+        woken: false,
+        due: 0,
+        notBefore: 0,
+        waiting: null,
+        taking: null,
       };
       states.set(lane, state);
     }
@@ -115,7 +121,7 @@ export function createSharedLanes(options: SharedLanesOptions): SharedLanes {
       for (const [lane, state] of turns.order(due, parallel - running.size)) begin(lane, state);
     }
     if (next < Number.POSITIVE_INFINITY) {
-      cancelTimer = timers.after(Math.min(next - clock.monotonic(), longestWaitMs), pump);
+      cancelTimer = timers.after(Math.min(next - clock.monotonic(), maxWaitMs), pump);
     }
   }
 

@@ -14,7 +14,7 @@ interface Turns {
 }
 
 /** Beyond this many persons, last turns are forgotten, which costs a person their place once. */
-const mostRemembered = 10_000;
+const maxRemembered = 10_000;
 
 export function createTurns(share: number): Turns {
   const underWay = new Map<string, number>();
@@ -51,7 +51,7 @@ export function createTurns(share: number): Turns {
     begin(whose) {
       count += 1;
       underWay.set(whose, (underWay.get(whose) ?? 0) + 1);
-      if (lastTurn.size >= mostRemembered) lastTurn.clear();
+      if (lastTurn.size >= maxRemembered) lastTurn.clear();
       lastTurn.set(whose, count);
     },
     end(whose) {

@@ -20,12 +20,12 @@ import { drainingEvent, Pipe } from './pipe.ts';
 import { createSocketPair } from './socket-pair.ts';
 
 /** Pipes of one carrier at the same time, idle ones included. */
-export const mostPipes = 256;
+export const maxPipes = 256;
 /** The opening side counts exactly; on the other one, an abandoned pipe may still exist when the next one arrives. */
-const mostTaken = 8 * mostPipes;
+const maxTaken = 8 * maxPipes;
 const pingEveryMs = 15_000;
 /** After this many pings without a sign of life the other side counts as dead. */
-const mostMisses = 2;
+const maxMisses = 2;
 /** How long the streams of a replaced or closing carrier may take to finish. */
 const drainMs = 30_000;
 /** From the WebSocket to HTTP/2 on both sides. */
@@ -46,7 +46,7 @@ interface CarrierDeps {
   readonly socket: WebSocket;
   readonly timers: Timers;
   /** Accepts a pipe that the other side opens; false: there is no such endpoint. Absent on the opening side. */
-  readonly accept?: (door: string, pipe: Pipe) => boolean;
+  readonly accept?: (side: string, pipe: Pipe) => boolean;
   /** Both sides are ready. */
   readonly onUp: () => void;
   /** It accepts no new pipes; `replaced`: a newer carrier exists. */
@@ -61,7 +61,7 @@ export interface Carrier {
   /** Open pipes. */
   readonly pipes: number;
   /** null: it cannot take another one. */
-  open(door: string): Pipe | null;
+  open(side: string): Pipe | null;
   /** Accepts nothing new, lets streams finish for at most {@link drainMs}, then ends. */
   drain(kind: 'replaced' | 'closing', reason: string, graceMs?: number): void;
   /** At once. */
@@ -73,7 +73,7 @@ const windowOfPipe = 1 << 19;
 const windowOfCarrier = 1 << 24;
 const shared = {
   // Counts data that slow readers have not read; at the default of 10 MB they would keep others from opening a pipe.
-  maxSessionMemory: 2 * mostPipes,
+  maxSessionMemory: 2 * maxPipes,
   maxHeaderListPairs: 8,
   maxSettings: 16,
 };
@@ -117,10 +117,10 @@ export function createCarrier(deps: CarrierDeps): Carrier {
 
   function begin(inner: Socket): void {
     if (deps.accept === undefined) {
-      const options = { ...shared, settings, peerMaxConcurrentStreams: mostPipes, createConnection: () => inner };
+      const options = { ...shared, settings, peerMaxConcurrentStreams: maxPipes, createConnection: () => inner };
       session = connect('http://runtime', options);
     } else {
-      const options = { ...shared, ...resets, settings: { ...settings, maxConcurrentStreams: mostTaken } };
+      const options = { ...shared, ...resets, settings: { ...settings, maxConcurrentStreams: maxTaken } };
       session = performServerHandshake(inner, options);
       session.on('stream', take as never);
     }
@@ -143,15 +143,15 @@ export function createCarrier(deps: CarrierDeps): Carrier {
 
   function take(stream: ServerHttp2Stream, headers: Record<string, unknown>): void {
     stream.on('error', () => {});
-    const door =
+    const side =
       headers[constants.HTTP2_HEADER_METHOD] === 'CONNECT' ? headers[constants.HTTP2_HEADER_AUTHORITY] : null;
-    if (typeof door !== 'string' || ended) {
+    if (typeof side !== 'string' || ended) {
       refuse(stream);
       return;
     }
     stream.respond({ [constants.HTTP2_HEADER_STATUS]: 200 });
     const pipe = keep(stream);
-    if (!(deps.accept as NonNullable<CarrierDeps['accept']>)(door, pipe)) pipe.destroy();
+    if (!(deps.accept as NonNullable<CarrierDeps['accept']>)(side, pipe)) pipe.destroy();
   }
 
   function refuse(stream: ServerHttp2Stream): void {
@@ -169,8 +169,8 @@ export function createCarrier(deps: CarrierDeps): Carrier {
 
   function beat(): void {
     misses = heard ? 0 : misses + 1;
-    if (misses >= mostMisses) {
-      end('silent', `Nothing was heard for ${(pingEveryMs * (mostMisses + 1)) / 1000} s.`);
+    if (misses >= maxMisses) {
+      end('silent', `Nothing was heard for ${(pingEveryMs * (maxMisses + 1)) / 1000} s.`);
       return;
     }
     heard = false;
@@ -227,11 +227,11 @@ export function createCarrier(deps: CarrierDeps): Carrier {
     get pipes() {
       return pipes.size;
     },
-    open(door) {
-      if (!up || ended || draining !== null || pipes.size >= mostPipes) return null;
+    open(side) {
+      if (!up || ended || draining !== null || pipes.size >= maxPipes) return null;
       try {
         const stream = (session as ClientHttp2Session).request(
-          { [constants.HTTP2_HEADER_METHOD]: 'CONNECT', [constants.HTTP2_HEADER_AUTHORITY]: door },
+          { [constants.HTTP2_HEADER_METHOD]: 'CONNECT', [constants.HTTP2_HEADER_AUTHORITY]: side },
           { endStream: false },
         );
         return keep(stream);

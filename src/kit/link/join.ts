@@ -15,7 +15,7 @@ interface Join {
 }
 
 /** Queued bytes at which the socket is not read any further. */
-const mostWaiting = 512 * 1024;
+const maxWaiting = 512 * 1024;
 
 export function joinWebSocket(
   ws: WebSocket,
@@ -51,7 +51,7 @@ export function joinWebSocket(
   });
 
   function onSent(): void {
-    if (joined?.isPaused() && ws.bufferedAmount < mostWaiting / 2) joined.resume();
+    if (joined?.isPaused() && ws.bufferedAmount < maxWaiting / 2) joined.resume();
   }
 
   return {
@@ -61,7 +61,7 @@ export function joinWebSocket(
       socket.on('data', (chunk: Buffer) => {
         if (ws.readyState !== ws.OPEN) return;
         ws.send(chunk, binary, onSent);
-        if (ws.bufferedAmount >= mostWaiting) socket.pause();
+        if (ws.bufferedAmount >= maxWaiting) socket.pause();
       });
       for (const data of early ?? []) socket.write(data);
       early = null;

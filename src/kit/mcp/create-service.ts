@@ -5,7 +5,7 @@
 import { AppError } from '../../contracts/common/errors.ts';
 import { rpcCodes } from '../../contracts/tool-server/mcp.ts';
 import type { ToolResult } from '../../contracts/tool-server/tools.ts';
-import { createKept, createToolIndex, listResult, type ToolIndex } from './listings.ts';
+import { createCache, createToolIndex, listResult, type ToolIndex } from './listings.ts';
 import { isObject } from './message.ts';
 import { cached, callResult } from './results.ts';
 import type {
@@ -49,7 +49,7 @@ export function createMcpService(options: McpServiceOptions): McpService {
 }
 
 function toolMethods(tools: ToolProvider, info: ServerInfo): [string, Method][] {
-  const kept = createKept<ToolIndex>();
+  const kept = createCache<ToolIndex>();
   // Usually the same listing: found without building a key.
   let last: { readonly revision: string | number; readonly index: ToolIndex } | undefined;
   const indexOf = (listing: Awaited<ReturnType<ToolProvider['list']>>) => {
@@ -169,7 +169,7 @@ function lister<T extends object>(
   list: (request: McpRequest) => Promise<Listing<T>> | Listing<T>,
   info: ServerInfo,
 ): Method {
-  const kept = createKept<string>();
+  const kept = createCache<string>();
   return async (request) => {
     const refused = cursorProblem(request);
     if (refused !== null) return refused;

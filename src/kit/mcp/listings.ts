@@ -10,10 +10,10 @@ import { cached, listedTool } from './results.ts';
 import type { Era, JsonObject, ListedTool, Listing, ServerInfo } from './service.ts';
 
 /** Callers see few different lists; beyond this number they are serialised again. */
-const keptLists = 64;
+const maxLists = 64;
 
 /** Caches the lists of a revision; the least recently used goes first. */
-export function createKept<T>(): (key: string, make: () => T) => T {
+export function createCache<T>(): (key: string, make: () => T) => T {
   const kept = new Map<string, T>();
   return (key, make) => {
     const found = kept.get(key);
@@ -24,7 +24,7 @@ export function createKept<T>(): (key: string, make: () => T) => T {
     }
     const made = make();
     kept.set(key, made);
-    if (kept.size > keptLists) kept.delete(kept.keys().next().value as string);
+    if (kept.size > maxLists) kept.delete(kept.keys().next().value as string);
     return made;
   };
 }
@@ -54,7 +54,7 @@ export function createToolIndex({ items }: Listing<ListedTool>, info: ServerInfo
   const dotted = new Set(items.map(({ name }) => name));
   const safe = safeNames([...dotted]);
   const behind = new Map([...safe].map(([name, spelled]) => [spelled, name]));
-  const kept = createKept<string>();
+  const kept = createCache<string>();
   return {
     resolve: (written) => (dotted.has(written) ? written : behind.get(written)),
     json: (era, names) =>

@@ -4,7 +4,7 @@
  */
 import { hash } from 'node:crypto';
 
-export const longestSafeName = 64;
+export const maxSafeNameLength = 64;
 
 /** By the bytes of UTF-8, neither by locale nor by UTF-16, so that the order is the same everywhere. */
 export function byBytes(a: string, b: string): number {
@@ -27,11 +27,11 @@ export function safeNames(names: readonly string[]): Map<string, string> {
     const spelled = safeSpelling(name);
     sharing.set(spelled, (sharing.get(spelled) ?? 0) + 1);
   }
-  const taken = new Set(names.filter((name) => name === safeSpelling(name) && name.length <= longestSafeName));
+  const taken = new Set(names.filter((name) => name === safeSpelling(name) && name.length <= maxSafeNameLength));
   const safe = new Map<string, string>();
   for (const name of names.toSorted(byBytes)) {
     const spelled = safeSpelling(name);
-    const fits = spelled.length <= longestSafeName;
+    const fits = spelled.length <= maxSafeNameLength;
     if (fits && (name === spelled || sharing.get(spelled) === 1)) {
       taken.add(spelled);
       safe.set(name, spelled);
@@ -51,7 +51,7 @@ function withEnd(name: string, taken: ReadonlySet<string>): string {
   // Longer if a name was made to match this very suffix.
   for (let digits = 8; ; digits += 8) {
     const end = `_${digest.slice(0, digits)}`;
-    const made = safeSpelling(name).slice(0, longestSafeName - end.length) + end;
+    const made = safeSpelling(name).slice(0, maxSafeNameLength - end.length) + end;
     if (!taken.has(made) || digits >= 56) return made;
   }
 }

@@ -41,7 +41,7 @@ export interface Receipts {
 }
 
 /** After it was last posted. */
-const keptMs = 7 * 24 * 60 * 60_000;
+const retentionMs = 7 * 24 * 60 * 60_000;
 
 /** `table`: has the columns of its {@link Receipt}s, `id` as its key, and an index on `seen_at`. */
 export function createReceipts(
@@ -78,7 +78,7 @@ export function createReceipts(
       const waiting = lanes.waiting(`${table}.id`);
       const sql = `DELETE FROM ${table} WHERE seen_at < ? AND id IN (SELECT id FROM ${table}
         WHERE seen_at < ? AND NOT ${waiting.sql} ORDER BY seen_at LIMIT ${portion})`;
-      return removePortions(store, sql, now - keptMs, now - keptMs, ...waiting.values);
+      return removePortions(store, sql, now - retentionMs, now - retentionMs, ...waiting.values);
     },
   };
 }

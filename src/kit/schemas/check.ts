@@ -12,8 +12,8 @@ import { schemaProblem, valueProblem } from './limits.ts';
 import { fits, misfit, type SchemaVerdict, type ToThread, unusable } from './messages.ts';
 
 /** Limit of compiled schemas in the cache. */
-const mostKept = 100;
-const longestWords = 300;
+const maxKept = 100;
+const maxWordsLength = 300;
 
 const linear = Object.assign((pattern: string) => RE2JS.compile(RE2JS.translateRegExp(pattern)), {
   code: 'a linear engine',
@@ -52,7 +52,7 @@ export function createCheck(begin: () => void): (asked: ToThread) => SchemaVerdi
     const one = known ?? compile(text);
     kept.set(hash, one);
     const [oldest] = kept.keys();
-    if (kept.size > mostKept && oldest !== undefined) kept.delete(oldest);
+    if (kept.size > maxKept && oldest !== undefined) kept.delete(oldest);
     return one;
   }
 
@@ -98,7 +98,7 @@ function failure(error: unknown): string {
   if (error instanceof RangeError) return 'goes too deep';
   const { message, missingRef } = error as { message?: unknown; missingRef?: unknown };
   if (typeof missingRef === 'string') return `refers to ${JSON.stringify(missingRef.slice(0, 120))}, outside itself`;
-  return `is not a schema (${String(message).replace(/\s+/g, ' ').slice(0, longestWords)})`;
+  return `is not a schema (${String(message).replace(/\s+/g, ' ').slice(0, maxWordsLength)})`;
 }
 
 /** Names of members and the expectation; never the values sent. */
@@ -110,5 +110,5 @@ function wordsOf(error: ErrorObject | undefined): string {
   const words = extra !== undefined ? `must not have ${JSON.stringify(extra)}` : message.replace('NOT', 'not');
   const one =
     keyword === 'enum' || keyword === 'const' ? `${words}: ${JSON.stringify(Object.values(params)[0])}` : words;
-  return `${path} ${one}`.slice(0, longestWords).concat('.');
+  return `${path} ${one}`.slice(0, maxWordsLength).concat('.');
 }

@@ -10,8 +10,8 @@ import { programFile } from '../process/programs.ts';
 import {
   deepest,
   type FromThread,
-  longestSchema,
-  longestValue,
+  maxSchemaLength,
+  maxValueLength,
   misfit,
   type SchemaVerdict,
   type ToThread,
@@ -30,7 +30,7 @@ export interface SchemaChecker {
 /** Limit of one step in the thread's computing time, milliseconds: a busy computer is no reason to refuse a schema. */
 const deadlineMs = 1_500;
 /** Limit of one step on the clock, and of the start of a thread, which loads the validator. Milliseconds. */
-const longestMs = 30_000;
+const maxMs = 30_000;
 /** An idle thread is ended after this. Milliseconds. */
 const idleMs = 60_000;
 /** Between two checks, milliseconds. */
@@ -69,7 +69,7 @@ export function createSchemaChecker({ timers }: { readonly timers: Timers }): Sc
       /** The thread's computing time at which this step is ended, milliseconds; null: no step is under way. */
       let until: number | null = null;
       let cancel = () => {};
-      const tooLong = timers.after(longestMs, () => end({ fault: new Error(`nothing came of it in ${longestMs} ms`) }));
+      const tooLong = timers.after(maxMs, () => end({ fault: new Error(`nothing came of it in ${maxMs} ms`) }));
       /** Checks again when the remaining time can be over. */
       const watch = (mine: number, waitMs: number) => {
         until = mine;
@@ -122,11 +122,11 @@ export function createSchemaChecker({ timers }: { readonly timers: Timers }): Sc
     async check(schema, value) {
       const asked = { schema: written(schema), value: written(value) };
       if (asked.schema === null) return unusable(`The schema cannot be used: it is nested deeper than ${deepest}.`);
-      if (Buffer.byteLength(asked.schema) > longestSchema) {
-        return unusable(`The schema cannot be used: it has more than ${longestSchema} bytes.`);
+      if (Buffer.byteLength(asked.schema) > maxSchemaLength) {
+        return unusable(`The schema cannot be used: it has more than ${maxSchemaLength} bytes.`);
       }
       if (asked.value === null) return misfit(`It is nested deeper than ${deepest}.`);
-      if (Buffer.byteLength(asked.value) > longestValue) return misfit(`It has more than ${longestValue} bytes.`);
+      if (Buffer.byteLength(asked.value) > maxValueLength) return misfit(`It has more than ${maxValueLength} bytes.`);
       const { schema: text, value: given } = asked;
       const mine = turn.then(() => decide({ schema: text, value: given }));
       turn = mine.catch(() => {});

@@ -5,11 +5,11 @@
 import { deepest } from './messages.ts';
 
 /** Schemas within one: properties, branches, definitions. */
-const mostParts = 1000;
-const mostPatterns = 64;
-const longestPattern = 256;
+const maxParts = 1000;
+const maxPatterns = 64;
+const maxPatternLength = 256;
 /** Items of a list whose items must differ. */
-const mostUnique = 1000;
+const maxUnique = 1000;
 
 /** Members that hold schemas by name, and those that hold a list of schemas. */
 const maps = new Set(['$defs', 'definitions', 'dependencies', 'dependentSchemas', 'patternProperties', 'properties']);
@@ -30,12 +30,12 @@ export function schemaProblem(schema: Json): string | null {
   const open: unknown[] = [schema];
   const pattern = (text: string) => {
     patterns += 1;
-    return text.length > longestPattern;
+    return text.length > maxPatternLength;
   };
   for (const part of open) {
     if (!isObject(part)) continue;
     parts += 1;
-    if (parts > mostParts) return `has more than ${mostParts} properties and branches`;
+    if (parts > maxParts) return `has more than ${maxParts} properties and branches`;
     for (const [name, value] of Object.entries(part)) {
       if (name === '__proto__') return 'has a member "__proto__"';
       if (name === '$async') return 'asks to be checked later ($async)';
@@ -44,7 +44,7 @@ export function schemaProblem(schema: Json): string | null {
       if (name === 'patternProperties' && isObject(value)) {
         for (const text of Object.keys(value)) if (pattern(text)) return longPattern;
       }
-      if (patterns > mostPatterns) return `has more than ${mostPatterns} patterns`;
+      if (patterns > maxPatterns) return `has more than ${maxPatterns} patterns`;
       if (maps.has(name) && isObject(value)) {
         if (Object.hasOwn(value, '__proto__')) return 'has a member "__proto__"';
         open.push(...Object.values(value));
@@ -55,13 +55,13 @@ export function schemaProblem(schema: Json): string | null {
   return null;
 }
 
-const longPattern = `has a pattern of more than ${longestPattern} characters`;
+const longPattern = `has a pattern of more than ${maxPatternLength} characters`;
 
 /** Why a value is not checked, as a sentence; null: it may be. */
 export function valueProblem(schema: string, value: unknown): string | null {
   if (isDeeper(value, deepest)) return `It is nested deeper than ${deepest}.`;
-  if (schema.includes('"uniqueItems"') && hasLonger(value, mostUnique)) {
-    return `It has a list of more than ${mostUnique} items, too many to check that they differ.`;
+  if (schema.includes('"uniqueItems"') && hasLonger(value, maxUnique)) {
+    return `It has a list of more than ${maxUnique} items, too many to check that they differ.`;
   }
   return null;
 }

@@ -22,9 +22,9 @@ export type FromThread =
   | ({ readonly kind: 'done' } & SchemaVerdict);
 
 /** The longest schema, as JSON, in bytes. */
-export const longestSchema = 64 * 1024;
+export const maxSchemaLength = 64 * 1024;
 /** Limit of a value as JSON, bytes: somewhat more than an event may have. */
-export const longestValue = 1024 * 1024;
+export const maxValueLength = 1024 * 1024;
 /** Nesting levels of a schema and of a value. */
 export const deepest = 64;
 

@@ -39,7 +39,7 @@ export const signingMigrations: readonly Migration[] = [
 /** Routes have their own limits; no route for devices has a larger one. Bytes. */
 const largestSigned = 4 * 1024 * 1024;
 /** After the window on both sides nothing can be replayed (seconds beyond the signature's own time). */
-const keptS = 2 * signatureWindowS;
+const retentionS = 2 * signatureWindowS;
 /** A key of nobody, so that an unknown id takes as long as a known one. */
 const nobody: KnownDevice = { userId: '', keys: [signingKey('nobody')] };
 /** A computer acts for its bots on routes that name devices and also require this scope of keys; no other route requires a scope of a device. */
@@ -82,7 +82,7 @@ export function createDeviceAuthenticator({
       const [key] = (known ?? nobody).keys.filter((each) => signatureMatches(each, signed, sig));
       if (known === null || key === undefined)
         throw unsigned('The signature is not valid here.', 'Sign with the device’s key.');
-      if (!(await take(store, id, sig, Number(ts) + keptS, now))) {
+      if (!(await take(store, id, sig, Number(ts) + retentionS, now))) {
         throw unsigned('The signature has been used already.', 'Sign each request separately.');
       }
       await used?.(id, key);

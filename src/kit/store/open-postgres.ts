@@ -29,7 +29,7 @@ interface OpenPostgresOptions {
   readonly onFault?: (error: unknown) => void;
 }
 
-const usualConnections = 10;
+const defaultConnections = 10;
 /** Any other value would silently count as the strictest. */
 const sslModes = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'];
 
@@ -44,8 +44,10 @@ export async function openPostgres(options: OpenPostgresOptions): Promise<Opened
   const wake = options.listen === false ? null : createPostgresWake({ url, timers, id: randomUUID() });
   const waking = wake ?? createLocalWake(timers);
   const connections = createConnections({
-    ...{ url, timers, tell: options.tell },
-    most: options.connections ?? usualConnections,
+    url,
+    timers,
+    tell: options.tell,
+    max: options.connections ?? defaultConnections,
   });
   const onFault = options.onFault ?? throwLater;
   const store = createPostgresStore({ connections, timers, random, wake: waking, onFault });

@@ -36,7 +36,7 @@ interface StoreDeps {
 const busyTimeoutMs = 50;
 /** With less free space than this, a full disk still counts as full: a commit would only fit by luck. */
 const spaceNeeded = 4 * 1024 * 1024;
-const keptBackups = 3;
+const maxBackups = 3;
 
 /**
  * Opens or creates the database. Fails with `needs_person` if the file is damaged, empty or missing although it held data (it is moved aside first,
@@ -122,7 +122,7 @@ function backup(database: Database.Database, file: string, now: number): void {
   rmSync(copy, { force: true });
   database.prepare('VACUUM INTO ?').run(copy);
   chmodSync(copy, 0o600);
-  for (const old of backupsOf(file).slice(0, -keptBackups)) rmSync(old, { force: true });
+  for (const old of backupsOf(file).slice(0, -maxBackups)) rmSync(old, { force: true });
 }
 
 function noticesAbout(file: string, id: string): string[] {

@@ -17,7 +17,7 @@ export interface Connections {
   close(): Promise<void>;
 }
 
-const usualConnectMs = 5_000;
+const defaultConnectMs = 5_000;
 const statementMs = 30_000;
 /** A replica that hangs in the middle of a change must not hold its rows for ever. */
 const idleInTransactionMs = 15_000;
@@ -43,7 +43,7 @@ export function settingsOf(url: string): pg.ClientConfig {
     application_name: 'gantry',
     types: postgresTypes,
     keepAlive: true,
-    connectionTimeoutMillis: usualConnectMs,
+    connectionTimeoutMillis: defaultConnectMs,
     statement_timeout: statementMs,
     idle_in_transaction_session_timeout: idleInTransactionMs,
     lock_timeout: lockMs,
@@ -59,26 +59,26 @@ export function whereOf(url: string): string {
 export function createConnections(deps: {
   readonly url: string;
   /** The most connections at the same time. */
-  readonly most: number;
+  readonly max: number;
   readonly timers: Timers;
   /** Called each time the database went away, with its place and the reason, and when it is back. */
   readonly tell?: (sentence: string) => void;
   /** How long to wait for a new one; default 5 s. */
   readonly connectMs?: number;
 }): Connections {
-  const { url, most, timers, tell = () => {}, connectMs = usualConnectMs } = deps;
+  const { url, max, timers, tell = () => {}, connectMs = defaultConnectMs } = deps;
   const where = whereOf(url);
   const pool = new pg.Pool({
     ...settingsOf(url),
     connectionTimeoutMillis: connectMs,
-    max: most,
+    max: max,
     allowExitOnIdle: true,
     onConnect: (client) => client.query(sessionSql),
   });
   // An idle connection that ends is replaced at its next use; one in use reports the error to its user.
   pool.on('error', () => {});
   pool.on('connect', (client) => client.on('error', () => {}));
-  let free = most;
+  let free = max;
   const waiting: { readonly go: () => void; readonly fail: (error: AppError) => void }[] = [];
   let refused: AppError | null = null;
   let trouble: string | null = null;

@@ -29,9 +29,9 @@ interface StatementGroups {
 
 /** A group that takes longer waits for a lock or a disk: newer statements go over another connection. */
 const patienceMs = 10;
-const mostTogether = 100;
+const maxGroupSize = 100;
 /** Groups on their way at once: with only one, every statement would wait for each commit to reach the disk before the next is sent. */
-const mostGroups = 4;
+const maxGroups = 4;
 
 interface Waiting {
   readonly query: Query;
@@ -52,7 +52,7 @@ export function createStatementGroups({
   let under = 0;
 
   function schedule(): void {
-    if (scheduled || under >= mostGroups || waiting.length === 0) return;
+    if (scheduled || under >= maxGroups || waiting.length === 0) return;
     scheduled = true;
     // After the poll phase: by then, everything that arrived in this turn of the loop has queued its statements.
     setImmediate(flush);
@@ -60,7 +60,7 @@ export function createStatementGroups({
 
   function flush(): void {
     scheduled = false;
-    const group = waiting.splice(0, mostTogether);
+    const group = waiting.splice(0, maxGroupSize);
     let counts = true;
     under += 1;
     schedule();

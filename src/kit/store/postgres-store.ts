@@ -19,11 +19,11 @@ interface Run {
   /** Statements created but not asked. */
   left: number;
   /** Statements that it may still create. */
-  most: number;
+  max: number;
   readonly effects: (() => void)[];
 }
 
-const newRun = (most: number = Number.POSITIVE_INFINITY): Run => ({ left: 0, most, effects: [] });
+const newRun = (max: number = Number.POSITIVE_INFINITY): Run => ({ left: 0, max, effects: [] });
 
 const begins = {
   serial: 'BEGIN ISOLATION LEVEL SERIALIZABLE',
@@ -33,10 +33,10 @@ const begins = {
 
 /** An operation that others interfere with is retried for this long, with growing pauses. */
 const insistMs = 10_000;
-const longestPauseMs = 250;
+const maxPauseMs = 250;
 /** Dead connections found in a row before the database counts as away. */
 const lostTries = 12;
-const keptTexts = 1000;
+const maxStatements = 1000;
 
 export function createPostgresStore(deps: {
   readonly connections: Connections;
@@ -59,7 +59,7 @@ export function createPostgresStore(deps: {
     const known = texts.get(source);
     if (known !== undefined) return known;
     const text = numbered(source);
-    if (texts.size >= keptTexts) return { name: undefined, text };
+    if (texts.size >= maxStatements) return { name: undefined, text };
     const made = { name: `g${texts.size}`, text };
     texts.set(source, made);
     return made;
@@ -73,8 +73,8 @@ export function createPostgresStore(deps: {
   }
 
   function asked<T>(run: Run, sql: Sql, values: readonly Value[], read: (result: Answer) => T): Asked<T> {
-    run.most -= 1;
-    if (run.most < 0) throw new Error('An operation of one statement asked another.');
+    run.max -= 1;
+    if (run.max < 0) throw new Error('An operation of one statement asked another.');
     run.left += 1;
     return { [Symbol.iterator]: () => ask(run, sql, values, read) };
   }
@@ -164,7 +164,7 @@ export function createPostgresStore(deps: {
         else if (!inTheWay) throw asAppError(error);
         if (lost > lostTries) throw asAppError(error);
         if (!inTheWay) continue;
-        const pause = random() * Math.min(2 ** Math.min(tries, 8), longestPauseMs);
+        const pause = random() * Math.min(2 ** Math.min(tries, 8), maxPauseMs);
         waited += Math.max(1, pause);
         await new Promise<void>((resolve) => void timers.after(pause, resolve));
       }

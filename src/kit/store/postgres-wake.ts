@@ -15,7 +15,7 @@ interface PostgresWake extends Wake {
 const channel = 'gantry_wake';
 const gatherMs = 20;
 /** PostgreSQL accepts less than 8000 bytes in one. */
-const mostBytes = 7000;
+const maxBytes = 7000;
 const againMs = [250, 500, 1000, 2000, 5000];
 /** This query detects a connection that was cut silently. */
 const askMs = 15_000;
@@ -128,7 +128,7 @@ function payloadsOf(id: string, topics: readonly string[]): string[] {
   const payloads: string[] = [];
   let text = id;
   for (const topic of topics) {
-    if (Buffer.byteLength(text) + Buffer.byteLength(topic) + 1 > mostBytes) {
+    if (Buffer.byteLength(text) + Buffer.byteLength(topic) + 1 > maxBytes) {
       payloads.push(text);
       text = id;
     }

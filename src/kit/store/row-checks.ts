@@ -56,7 +56,7 @@ interface Step {
 const firstMs = 60_000;
 const betweenMs = 1_000;
 const restMs = 10 * 60_000;
-const mostRows = 500;
+const maxRows = 500;
 /** A portion slower than this is followed by a smaller one: everybody else waits in the meantime. */
 const longMs = 10;
 const table =
@@ -101,13 +101,13 @@ export function createRowChecks({
     disk: DiskReader,
     watched: WatchedTable,
     from: Key,
-    most: number,
+    max: number,
     marked: Set<string>,
   ): Promise<Step> {
     const { name } = watched;
     let seen: Portion;
     try {
-      seen = disk.read((tx) => look(tx, watched, from, most));
+      seen = disk.read((tx) => look(tx, watched, from, max));
     } catch (error) {
       if (!isDamage(sqliteCode(error))) throw error;
       marked.add(name);
@@ -118,10 +118,10 @@ export function createRowChecks({
       marked.add(`${name} ${key}`);
       mark(`${name} ${key}`, sentence);
     }
-    if (seen.fresh.length > 0) await store.write((tx) => keepSums(tx, watched, from, most)).catch(unlessRefused);
+    if (seen.fresh.length > 0) await store.write((tx) => keepSums(tx, watched, from, max)).catch(unlessRefused);
     const last = seen.rows.at(-1)?.row_check_key;
     // A damaged key may be out of order in its index.
-    const next = seen.rows.length < most || last === undefined || last <= from ? null : last;
+    const next = seen.rows.length < max || last === undefined || last <= from ? null : last;
     return { rows: seen.rows.length, next };
   }
 
@@ -143,16 +143,16 @@ export function createRowChecks({
     const until = clock.now() + limitMs;
     const marked = new Set<string>();
     let rows = 0;
-    let most = 50;
+    let max = 50;
     for (const watched of tables) {
       let from: Key | null = watched.key === undefined ? Number.MIN_SAFE_INTEGER : '';
       while (from !== null) {
         if (closed || clock.now() >= until) return { rows, whole: false, found: [...found.values()] };
         const began = clock.now();
-        const done: Step = await step(disk, watched, from, most, marked);
+        const done: Step = await step(disk, watched, from, max, marked);
         const took = clock.now() - began;
-        if (took > longMs) most = Math.max(1, most >> 1);
-        else if (took < longMs / 4) most = Math.min(mostRows, most * 2);
+        if (took > longMs) max = Math.max(1, max >> 1);
+        else if (took < longMs / 4) max = Math.min(maxRows, max * 2);
         rows += done.rows;
         from = done.next;
         await pause();
@@ -225,14 +225,14 @@ async function prepare(store: SharedStore, tables: readonly WatchedTable[]): Pro
   }
 }
 
-function* look(tx: SharedReader, watched: WatchedTable, from: Key, most: number): Op<Portion> {
+function* look(tx: SharedReader, watched: WatchedTable, from: Key, max: number): Op<Portion> {
   const { name } = watched;
   const key = keyOf(watched);
   const rows = yield* tx.all<Keyed>(
     `SELECT ${key} AS row_check_key, * FROM ${name} WHERE ${key} > ? ORDER BY ${key} LIMIT ?`,
-    ...[from, most],
+    ...[from, max],
   );
-  const last = rows.length < most ? null : (rows.at(-1)?.row_check_key ?? null);
+  const last = rows.length < max ? null : (rows.at(-1)?.row_check_key ?? null);
   const to: [string, Value[]] = last === null ? ['', []] : ['AND key <= ?', [last]];
   const kept = yield* tx.all<{ key: Key; sum: string }>(
     `SELECT key, sum FROM row_check WHERE tbl = ? AND key > ? ${to[0]} ORDER BY key`,
@@ -259,8 +259,8 @@ function* look(tx: SharedReader, watched: WatchedTable, from: Key, most: number)
 }
 
 /** Looks again: the row may have changed since, and must not be compared with an outdated checksum. */
-function* keepSums(tx: SharedTx, watched: WatchedTable, from: Key, most: number): Op<void> {
-  const { fresh } = yield* look(tx, watched, from, most);
+function* keepSums(tx: SharedTx, watched: WatchedTable, from: Key, max: number): Op<void> {
+  const { fresh } = yield* look(tx, watched, from, max);
   for (const { key, sum } of fresh) yield* tx.run(keep, watched.name, key, sum);
 }
 

@@ -14,18 +14,18 @@ class SqliteTx implements SharedTx {
   /** Created and not asked: a `yield*` was forgotten. */
   left = 0;
   /** Statements that it may still create. */
-  most: number;
+  max: number;
   /** The first statement that failed; anything done after it is not kept. */
   failed: { readonly error: unknown } | null = null;
 
-  constructor(tx: Tx, most: number) {
+  constructor(tx: Tx, max: number) {
     this.tx = tx;
-    this.most = most;
+    this.max = max;
   }
 
   make<T>(how: 'run' | 'get' | 'all', sql: Sql, values: Value[]): Asked<T> {
-    this.most -= 1;
-    if (this.most < 0) throw new Error('An operation of one statement asked another.');
+    this.max -= 1;
+    if (this.max < 0) throw new Error('An operation of one statement asked another.');
     this.left += 1;
     return new AskedStatement<T>(this, how, textOf(sql), values);
   }
@@ -92,8 +92,8 @@ export function syncTx(tx: SharedTx): Tx {
 }
 
 /** One operation inside a SQLite transaction that is under way. */
-export function runSync<T>(tx: Tx, operation: (tx: SharedTx) => Asked<T>, most: number = Number.POSITIVE_INFINITY): T {
-  const shared = new SqliteTx(tx, most);
+export function runSync<T>(tx: Tx, operation: (tx: SharedTx) => Asked<T>, max: number = Number.POSITIVE_INFINITY): T {
+  const shared = new SqliteTx(tx, max);
   return finish(shared, operation(shared));
 }
 

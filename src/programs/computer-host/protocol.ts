@@ -7,11 +7,11 @@ import { z } from 'zod';
 import { HostedComputerId } from '../../contracts/hosted-computers/computer.ts';
 
 /** The default folder of computers, and its socket there. */
-export const usualFolder = '/var/lib/gantry-computers';
+export const defaultFolder = '/var/lib/gantry-computers';
 export const socketIn = (folder: string): string => `${folder}/host.sock`;
 
 /** Limit of one line in bytes; a longer one is a fault of the other end, which is disconnected. */
-export const longestLine = 256 * 1024;
+export const maxLineLength = 256 * 1024;
 /** A start that takes longer fails with `timeout`. Milliseconds. */
 export const startsWithin = 30_000;
 

@@ -2,7 +2,7 @@
 import { chmodSync, chownSync, rmSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import type { Host } from './host.ts';
-import { type HostAnswerLine, type HostFault, HostRequest, HostRequestLine, longestLine } from './protocol.ts';
+import { type HostAnswerLine, type HostFault, HostRequest, HostRequestLine, maxLineLength } from './protocol.ts';
 import { HostError } from './tools.ts';
 
 interface HostServer {
@@ -31,7 +31,7 @@ export async function openHostServer({ socket, owner, host }: HostServerDeps): P
       rest += chunk;
       const lines = rest.split('\n');
       rest = lines.pop() as string;
-      if (rest.length > longestLine || lines.some((line) => line.length > longestLine))
+      if (rest.length > maxLineLength || lines.some((line) => line.length > maxLineLength))
         return void connection.destroy();
       for (const line of lines) void answerTo(line, host).then((answer) => tell(connection, answer));
     });

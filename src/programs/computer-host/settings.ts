@@ -22,7 +22,7 @@ export interface HostSettings {
 }
 
 /** User ids 60578–61183 are unassigned in Debian's and systemd's lists. */
-export const usualSettings = {
+export const defaultSettings = {
   firstUid: 61_000,
   subnet: null,
   uplink: null,
@@ -31,7 +31,7 @@ export const usualSettings = {
   memory: 2048,
   processes: 1024,
 } as const satisfies Partial<HostSettings>;
-export const mostComputers = 180;
+export const maxComputers = 180;
 
 /** The prefix of this helper's parts on the machine, so that another helper's are left alone. */
 export interface Names {

@@ -22,13 +22,13 @@ export type Tool = (command: readonly [string, ...string[]], input?: string) => 
 
 /** Milliseconds: each is done in a few. */
 const deadline = 20_000;
-const mostOutput = 16 * 1024 * 1024;
+const maxOutput = 16 * 1024 * 1024;
 
 /** `path`: where programs are searched. Returns stdout; throws the program's complaint. */
 export function createTool(path: string): Tool {
   return ([program, ...words], input) =>
     new Promise((resolve, reject) => {
-      const options = { env: { PATH: path, LC_ALL: 'C' }, timeout: deadline, maxBuffer: mostOutput };
+      const options = { env: { PATH: path, LC_ALL: 'C' }, timeout: deadline, maxBuffer: maxOutput };
       const child = execFile(program, words, options, (error, stdout, stderr) => {
         if (error === null) return resolve(stdout);
         const said = stderr.trim() || error.message;

@@ -12,7 +12,7 @@ import {
   saidBy,
 } from './format.ts';
 import { formats } from './formats/index.ts';
-import { deepest, longestMarkdown, longestMetadata, mostInner, mostNotes, mostUnpacked } from './limits.ts';
+import { deepest, maxInner, maxMarkdownLength, maxMetadataLength, maxNotes, maxUnpacked } from './limits.ts';
 import { openRecognizer, type Recognize } from './ocr.ts';
 import { claimedKind, sniff } from './sniff.ts';
 
@@ -100,15 +100,15 @@ async function convertAt(
     },
     unpacked: (more) => {
       budget.unpacked += more;
-      if (budget.unpacked > mostUnpacked) throw tooMuch(`it unpacks to more than ${mostUnpacked} bytes`);
+      if (budget.unpacked > maxUnpacked) throw tooMuch(`it unpacks to more than ${maxUnpacked} bytes`);
     },
     async convertInner(document) {
       mustHaveTime();
       if (depth >= deepest) throw tooMuch(`it is nested more than ${deepest} documents deep`);
       budget.inner += 1;
-      if (budget.inner > mostInner) throw tooMuch(`this one contains more than ${mostInner} documents`);
-      const room = longestMarkdown - budget.written;
-      if (room <= 0) throw tooMuch(`the text before it already has ${longestMarkdown} characters`);
+      if (budget.inner > maxInner) throw tooMuch(`this one contains more than ${maxInner} documents`);
+      const room = maxMarkdownLength - budget.written;
+      if (room <= 0) throw tooMuch(`the text before it already has ${maxMarkdownLength} characters`);
       const inner = { filename: document.filename, mimeType: document.mimeType ?? '', family: null };
       const found = await convertAt(document.bytes, inner, budget, depth + 1, now);
       // What lies in it was counted when it was written.
@@ -159,20 +159,20 @@ async function readBy(
 function bounded(conversion: Conversion): Conversion {
   const notes = [...conversion.notes];
   let { markdown } = conversion;
-  if (markdown.length > longestMarkdown) {
-    notes.unshift(`The Markdown was cut: ${longestMarkdown} of ${markdown.length} characters are here.`);
-    markdown = markdown.slice(0, longestMarkdown);
+  if (markdown.length > maxMarkdownLength) {
+    notes.unshift(`The Markdown was cut: ${maxMarkdownLength} of ${markdown.length} characters are here.`);
+    markdown = markdown.slice(0, maxMarkdownLength);
   }
   const metadata: Record<string, MetadataValue> = {};
   let size = 0;
   for (const [name, value] of Object.entries(conversion.metadata)) {
     if (value === undefined) continue;
     size += name.length + JSON.stringify(value).length;
-    if (size <= longestMetadata) metadata[name] = value;
+    if (size <= maxMetadataLength) metadata[name] = value;
   }
-  if (size > longestMetadata) notes.push('Some metadata was too long and was left out.');
-  if (notes.length > mostNotes)
-    notes.splice(mostNotes - 1, notes.length, `${notes.length - mostNotes + 1} more notes were left out.`);
+  if (size > maxMetadataLength) notes.push('Some metadata was too long and was left out.');
+  if (notes.length > maxNotes)
+    notes.splice(maxNotes - 1, notes.length, `${notes.length - maxNotes + 1} more notes were left out.`);
   return { ...conversion, markdown, metadata, notes: notes.map((note) => note.slice(0, 1000)) };
 }
 

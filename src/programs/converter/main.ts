@@ -9,7 +9,7 @@ import { createFrameReader, frames } from '../../kit/process/frames.ts';
 import { type Conversion, type ConvertRequest, convert } from './convert.ts';
 import { ConvertFault, saidBy } from './format.ts';
 import { largestInput } from './limits.ts';
-import { type AnswerHead, longestHead, type RequestHead } from './protocol.ts';
+import { type AnswerHead, maxHeadLength, type RequestHead } from './protocol.ts';
 import { watchSource } from './watch.ts';
 
 // Stdout carries only answers: libraries that print warnings print them to stderr.
@@ -44,7 +44,7 @@ registerHooks({
 new Worker(watchSource, { eval: true, workerData: { parent: process.ppid } }).unref();
 
 let busy = Promise.resolve();
-const take = createFrameReader<RequestHead>({ head: longestHead, body: largestInput }, (head, body) => {
+const take = createFrameReader<RequestHead>({ head: maxHeadLength, body: largestInput }, (head, body) => {
   busy = busy.then(() => answer(head, body));
 });
 process.stdin.on('data', (chunk: Buffer) => take(chunk));

@@ -5,7 +5,7 @@
 import type { FaultCode } from './format.ts';
 
 export { type Family, families } from './format.ts';
-export { defaultDeadlineMs, heapMegabytes, keptBelow, largestInput, longestMarkdown } from './limits.ts';
+export { defaultDeadlineMs, heapMegabytes, largestInput, maxMarkdownLength, maxResidentBytes } from './limits.ts';
 
 export interface RequestHead {
   readonly filename: string;
@@ -42,4 +42,4 @@ export const lastWords = {
 } as const;
 
 /** Bytes of one head; more is a fault of the other end. */
-export const longestHead = 1024 * 1024;
+export const maxHeadLength = 1024 * 1024;

@@ -30,7 +30,7 @@ export interface ZipReader {
 }
 
 /** More are taken for an attack: the largest office files have a few thousand. */
-const mostEntries = 10_000;
+const maxEntries = 10_000;
 /** One entry beyond this is not what a person reads. Bytes. */
 const largestEntry = 128 * 1024 * 1024;
 /** Deflate reaches 1032 at most. Forms and sheets that repeat themselves come close, so only what is large in all is judged by it. */
@@ -115,15 +115,14 @@ async function directory(buffer: Buffer): Promise<{ found: Map<string, Entry>; r
   try {
     // Names are read here: with the library's own check one bad name would hide all others.
     zip = await fromBufferPromise(buffer, { lazyEntries: true, decodeStrings: false, validateEntrySizes: true });
-    if (zip.entryCount > mostEntries)
-      throw bomb(`it has ${zip.entryCount} entries, and ${mostEntries} are read at most`);
+    if (zip.entryCount > maxEntries) throw bomb(`it has ${zip.entryCount} entries, and ${maxEntries} are read at most`);
     for await (const entry of zip.eachEntry()) {
       const raw = getFileNameLowLevel(entry.generalPurposeBitFlag, entry.fileNameRaw, entry.extraFields, false);
       const name = raw.replaceAll('\\', '/');
       if (validateFileName(name) !== null || name.includes('\0')) refused.push(name);
       // The first of two with one name: what a second one would hide is not shown by it.
       else if (!found.has(name)) found.set(name, entry);
-      if (found.size + refused.length > mostEntries) throw bomb(`it has more than ${mostEntries} entries`);
+      if (found.size + refused.length > maxEntries) throw bomb(`it has more than ${maxEntries} entries`);
     }
   } catch (cause) {
     if (cause instanceof ConvertFault) throw cause;

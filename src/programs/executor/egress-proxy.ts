@@ -33,7 +33,7 @@ const heldMs = 30_000;
 const answerMs = 60_000;
 const connectMs = 30_000;
 /** Of hosts remembered at once: a page may ask for many. */
-const mostKept = 2000;
+const maxKept = 2000;
 
 interface Verdict {
   readonly allow: boolean;
@@ -71,12 +71,12 @@ export async function createEgressProxy({ ask, clock, ...deps }: EgressProxyDeps
     const now = clock.monotonic();
     if (kept !== undefined && kept.until > now) return kept.verdict;
     const verdict = decide(host, port);
-    if (verdicts.size >= mostKept) verdicts.delete(verdicts.keys().next().value!);
+    if (verdicts.size >= maxKept) verdicts.delete(verdicts.keys().next().value!);
     verdicts.set(key, { verdict, until: now + heldMs });
     const { allow, why, addresses } = await verdict;
     if (allow || addresses.length === 0) refusals.delete(key);
     else {
-      if (refusals.size >= mostKept) refusals.delete(refusals.keys().next().value!);
+      if (refusals.size >= maxKept) refusals.delete(refusals.keys().next().value!);
       refusals.set(key, why);
     }
     // A name that could not be found may be there the next time.

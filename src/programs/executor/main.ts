@@ -7,7 +7,7 @@ import { createFrameReader, frames } from '../../kit/process/frames.ts';
 import { createBrowser } from './browser/create-browser.ts';
 import { createDesktop } from './desktop/create-desktop.ts';
 import { createProgram } from './program.ts';
-import { type EventHead, longestHead, type RequestHead } from './protocol.ts';
+import { type EventHead, maxHeadLength, type RequestHead } from './protocol.ts';
 
 /** Bytes that may wait for the reader before frames of a live view are left out. */
 const behind = 4 * 1024 * 1024;
@@ -30,7 +30,7 @@ const program = createProgram({
   desktop: (deps) => createDesktop({ ...deps, env: process.env }),
 });
 
-const take = createFrameReader<RequestHead>({ head: longestHead, body: 0 }, (head) => program.take(head));
+const take = createFrameReader<RequestHead>({ head: maxHeadLength, body: 0 }, (head) => program.take(head));
 process.stdin.on('data', (chunk: Buffer) => take(chunk));
 process.stdin.on('end', end);
 process.on('SIGTERM', end);

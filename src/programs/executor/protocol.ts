@@ -185,7 +185,7 @@ export type ProgramEvent =
 export type EventHead = ProgramEvent & { readonly id: 0; readonly size: number };
 
 /** Bytes of one head; more is a fault of the other end. */
-export const longestHead = 1024 * 1024;
+export const maxHeadLength = 1024 * 1024;
 /** Bytes of one picture. */
 export const largestPicture = 32 * 1024 * 1024;
 /** A download larger than this is stopped. Bytes. */

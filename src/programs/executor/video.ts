@@ -11,9 +11,9 @@ const rate = 10;
 /** Milliseconds for ffmpeg to write the end; it is ended then. */
 const finishMs = 5000;
 /** The same picture again at most so often: a pause of an hour is not an hour of still. */
-const longestStill = 60 * rate;
+const maxStillFrames = 60 * rate;
 /** Bytes that may wait for the encoder; frames beyond are left out. */
-const mostWaiting = 16 * 1024 * 1024;
+const maxWaiting = 16 * 1024 * 1024;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -47,8 +47,8 @@ export function filmPictures(file: string, env: Environment, now: () => number):
   function fill(at: number): void {
     if (last === null) return;
     const due = Math.round(((at - began) / 1000) * rate);
-    const missing = Math.min(due - written, longestStill);
-    for (let one = 0; one < missing; one += 1) if (film.stdin.writableLength < mostWaiting) film.stdin.write(last);
+    const missing = Math.min(due - written, maxStillFrames);
+    for (let one = 0; one < missing; one += 1) if (film.stdin.writableLength < maxWaiting) film.stdin.write(last);
     written = Math.max(written, due);
   }
 

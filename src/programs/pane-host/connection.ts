@@ -4,8 +4,8 @@
  */
 import { timingSafeEqual } from 'node:crypto';
 import type { Socket } from 'node:net';
-import { type Host, mostUnwritten } from './host.ts';
-import type { KeptOsc, LivePane } from './pane.ts';
+import { type Host, maxUnwritten } from './host.ts';
+import type { LivePane, RecordedOsc } from './pane.ts';
 import { tickMs } from './pane.ts';
 import {
   type Answers,
@@ -50,7 +50,7 @@ export interface Connection {
   created(info: InfoWire): void;
   tick(pane: LivePane): void;
   printed(pane: string): void;
-  osc(pane: string, kept: KeptOsc): void;
+  osc(pane: string, kept: RecordedOsc): void;
   ended(info: InfoWire): void;
   close(): void;
 }
@@ -140,7 +140,7 @@ export function serveConnection(socket: Socket, deps: ConnectionDeps): Connectio
     create: async ({ spec, revive }) => ({ info: await host.create(spec, revive) }),
     write({ pane: id }, tail) {
       const pane = livePane(id);
-      if (pane.pty.unwritten + tail.length > mostUnwritten) {
+      if (pane.pty.unwritten + tail.length > maxUnwritten) {
         throw new HostRefusal(
           'refused',
           `Pane ${id} does not read its input.`,

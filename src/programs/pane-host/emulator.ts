@@ -6,6 +6,7 @@
 import type { SerializeAddon } from '@xterm/addon-serialize';
 import type { Terminal } from '@xterm/headless';
 import { freezeTerminal, thawTerminal } from './frozen.ts';
+import { keepRowsTogether, type RowMemories } from './row-memory.ts';
 import { drawRows, lastLines, mostlyDim } from './screen-text.ts';
 
 interface EmulatorOptions {
@@ -52,7 +53,7 @@ export interface Emulator {
 
 /** Sequences that say something about the program: folder, notices and progress, marks of shells, state of agents. */
 const reported = [7, 9, 99, 133, 633, 777, 1337, 21337];
-const longestOsc = 4096;
+const maxOscLength = 4096;
 const bottomRows = 40;
 /** Answers to colour queries: a dark screen, as every viewer draws it unless a person chose light. */
 const colours: Readonly<Record<number, string>> = {
@@ -79,12 +80,18 @@ interface Core {
 export interface EmulatorParts {
   readonly Terminal: new (options: object) => Terminal;
   readonly SerializeAddon: new () => SerializeAddon;
+  readonly rows: RowMemories;
 }
 
 /** Loaded with the first pane: a host without panes stays small. */
 export async function loadEmulatorParts(): Promise<EmulatorParts> {
   const [headless, serialize] = await Promise.all([import('@xterm/headless'), import('@xterm/addon-serialize')]);
-  return { ...whole(headless), ...whole(serialize) };
+  const { Terminal } = whole(headless) as Pick<EmulatorParts, 'Terminal'>;
+  const { SerializeAddon } = whole(serialize);
+  const sample = new Terminal({ cols: 2, rows: 1 });
+  const rows = keepRowsTogether(sample);
+  sample.dispose();
+  return { Terminal, SerializeAddon, rows };
 }
 
 /** Node sees these packages as CommonJS, with everything under `default`; the bundle has them as modules. */
@@ -103,17 +110,18 @@ export function createEmulator(parts: EmulatorParts, options: EmulatorOptions): 
   /** The first bytes of a character whose last ones have not come. */
   let held: Uint8Array = new Uint8Array(0);
   const cell = terminal.buffer.active.getNullCell();
+  const memory = parts.rows.create();
 
   core.buffers.normal.lines.onTrim((lines) => {
     trimmed += lines;
   });
   terminal.onTitleChange((text) => {
-    title = text.slice(0, longestOsc);
+    title = text.slice(0, maxOscLength);
   });
   terminal.onData(options.onReply);
   for (const code of reported) {
     terminal.parser.registerOscHandler(code, (data) => {
-      const text = data.slice(0, longestOsc);
+      const text = data.slice(0, maxOscLength);
       if (code === 9 && text.startsWith('4;')) progress = text.slice(2);
       options.onOsc(code, text);
       return false;
@@ -142,7 +150,7 @@ export function createEmulator(parts: EmulatorParts, options: EmulatorOptions): 
   });
 
   if (options.frozen) {
-    const { more, tail } = thawTerminal(terminal, options.frozen);
+    const { more, tail } = thawTerminal(terminal, options.frozen, memory);
     ({ title, progress, trimmed } = more as { title: string; progress: string | null; trimmed: number });
     write(tail);
   }
@@ -152,7 +160,7 @@ export function createEmulator(parts: EmulatorParts, options: EmulatorOptions): 
     const all = held.length === 0 ? bytes : Buffer.concat([held, bytes]);
     const open = openCharacter(all);
     held = open === 0 ? held.subarray(0, 0) : all.slice(all.length - open);
-    core.writeSync(open === 0 ? all : all.subarray(0, all.length - open));
+    parts.rows.during(memory, () => core.writeSync(open === 0 ? all : all.subarray(0, all.length - open)));
   }
   const top = (): number => terminal.buffer.active.baseY;
   return {

@@ -6,6 +6,7 @@
 import { deserialize, serialize } from 'node:v8';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import type { Terminal } from '@xterm/headless';
+import type { RowMemory } from './row-memory.ts';
 
 /** Whose memory this is. Another version's is not read: the pane is then drawn from what every terminal understands. */
 export const frozenBy = '@xterm/headless 6.0.0';
@@ -136,7 +137,11 @@ type Frozen = {
 };
 
 /** Into a new terminal of the same size. Answers `more` and the bytes to parse first. Throws where the bytes are not whole. */
-export function thawTerminal(terminal: Terminal, frozen: Uint8Array): { more: object; tail: Uint8Array } {
+export function thawTerminal(
+  terminal: Terminal,
+  frozen: Uint8Array,
+  memory: RowMemory,
+): { more: object; tail: Uint8Array } {
   const state = deserialize(gunzipSync(frozen)) as Frozen;
   if (state.by !== frozenBy) throw new Error(`it was kept by ${state.by}, and this is ${frozenBy}`);
   const core = coreOf(terminal);
@@ -144,8 +149,8 @@ export function thawTerminal(terminal: Terminal, frozen: Uint8Array): { more: ob
   const { _inputHandler: input, coreService, _charsetService: charsets } = core;
   // The switch itself, so that all parts of the terminal follow it; it moves cursors, which are put right after it.
   if (state.alternate) buffers.activateAltBuffer();
-  unpackBuffer(buffers.normal, state.normal);
-  unpackBuffer(buffers.alt, state.alt);
+  unpackBuffer(buffers.normal, state.normal, memory);
+  unpackBuffer(buffers.alt, state.alt, memory);
   unpackAttributes(input._curAttrData, state.attributes);
   input._windowTitle = state.titles.title;
   input._iconName = state.titles.icon;
@@ -252,7 +257,7 @@ function packBuffer(buffer: Buffer): PackedBuffer {
   };
 }
 
-function unpackBuffer(buffer: Buffer, packed: PackedBuffer): void {
+function unpackBuffer(buffer: Buffer, packed: PackedBuffer, memory: RowMemory): void {
   const { lengths, wrapped, cells } = packed;
   unpackAttributes(buffer.savedCurAttrData, packed.savedAttributes);
   const sample = buffer.getBlankLine(buffer.savedCurAttrData);
@@ -264,7 +269,7 @@ function unpackBuffer(buffer: Buffer, packed: PackedBuffer): void {
   for (let y = 0; y < lengths.length; y++) {
     const line = new newLine(0);
     const length = lengths[y]!;
-    const data = new Uint32Array(length * wordsOfCell);
+    const data = memory.take(length * wordsOfCell);
     for (let x = 0; x < length; x++, at++) {
       data[x * wordsOfCell] = cells[at]!;
       data[x * wordsOfCell + 1] = cells[total + at]!;

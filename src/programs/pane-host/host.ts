@@ -10,10 +10,10 @@ import { journalFiles, readFiles } from './journal.ts';
 import {
   defaultScrollback,
   type HandedPane,
-  type KeptOsc,
   type LivePane,
   type PaneDrawing,
   type PanePast,
+  type RecordedOsc,
   startPane,
 } from './pane.ts';
 import { endTree, paneMark, startOf } from './process-tree.ts';
@@ -30,7 +30,7 @@ interface HostListener {
   created(info: InfoWire): void;
   tick(pane: LivePane): void;
   printed(pane: string): void;
-  osc(pane: string, kept: KeptOsc): void;
+  osc(pane: string, kept: RecordedOsc): void;
   ended(info: InfoWire): void;
 }
 
@@ -79,7 +79,7 @@ export interface HostDeps {
 }
 
 /** Bytes waiting for a program that does not read its input; a paste is far smaller. */
-export const mostUnwritten = 4 * 1024 * 1024;
+export const maxUnwritten = 4 * 1024 * 1024;
 type PaneSize = { readonly cols: number; readonly rows: number };
 
 export function createHost(deps: HostDeps): Host {
@@ -153,7 +153,7 @@ export function createHost(deps: HostDeps): Host {
     wanted: (pane: LivePane) => listener.wanted(pane.spec.id),
     tick: (pane: LivePane) => listener.tick(pane),
     printed: (pane: LivePane) => listener.printed(pane.spec.id),
-    osc: (pane: LivePane, kept: KeptOsc) => listener.osc(pane.spec.id, kept),
+    osc: (pane: LivePane, kept: RecordedOsc) => listener.osc(pane.spec.id, kept),
     resized: (pane: LivePane) => save(pane),
     fault: (pane: LivePane, what: string) => log(`${pane.spec.id}: ${what}`),
     ended(pane: LivePane) {

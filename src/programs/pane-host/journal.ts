@@ -9,9 +9,9 @@ import { join } from 'node:path';
 const memoryBytes = 1024 * 1024;
 /** Rooms grow from the first to the second size, so that a quiet pane costs little. */
 const roomBytes = { first: 8 * 1024, largest: 64 * 1024 };
-/** A file is closed at this size and the oldest beyond `filesKept` is removed: 24 to 32 MB of text a pane. */
+/** A file is closed at this size and the oldest beyond `maxFiles` is removed: 24 to 32 MB of text a pane. */
 const fileBytes = 8 * 1024 * 1024;
-const filesKept = 4;
+const maxFiles = 4;
 /** Bytes gathered before a write, and the longest that bytes wait for more, ms: what a crash of the host can lose. */
 const gather = { bytes: 256 * 1024, ms: 20 };
 /** The least room that a read is offered; the kernel gives 4096 at a time. */
@@ -152,7 +152,7 @@ export function createJournal(options: {
     fd = openSync(path, 'a', 0o600);
     fileStart = saved;
     files.push({ offset: saved, path, size: 0 });
-    while (files.length > filesKept) rmSync(files.shift()!.path, { force: true });
+    while (files.length > maxFiles) rmSync(files.shift()!.path, { force: true });
     return fd;
   }
   function closeFile(): void {

@@ -59,7 +59,7 @@ interface PaneScreen {
 }
 
 /** How far back the start of an unfinished sequence is looked for. */
-const longestOpenSequence = 64 * 1024;
+const maxOpenSequenceLength = 64 * 1024;
 
 export function createPaneScreen(options: PaneScreenOptions): PaneScreen {
   const { resizes, from } = options;
@@ -175,7 +175,7 @@ export function createPaneScreen(options: PaneScreenOptions): PaneScreen {
   }
 
   function recent(): Uint8Array {
-    const start = Math.max(0, parsed - longestOpenSequence);
+    const start = Math.max(0, parsed - maxOpenSequenceLength);
     return options.read(start, parsed - start).bytes;
   }
 

@@ -14,20 +14,20 @@ import type { Resize } from './replay.ts';
 /** A screen or facts leave at most this often, ms: 30 a second is what an eye follows. The first change leaves at once. */
 export const tickMs = 33;
 /** A frame announced by mode 2026 is waited for no longer than this, ms: a program may die inside one. */
-const longestFrameMs = 150;
+const maxFrameMs = 150;
 /** Bytes read but not parsed: above the first limit the program waits, below the second it continues (as in VS Code). */
 const inFlight = { high: 100_000, low: 5_000 };
 /** Bytes not yet on disk: above the first the program waits for the disk, so that nothing it printed is lost. */
-const unsavedMost = 8 * 1024 * 1024;
+const maxUnsaved = 8 * 1024 * 1024;
 /** Bytes parsed for one pane before the others get their turn: about a millisecond. */
 const slice = 64 * 1024;
 /** An echo or a short answer is parsed where it is read. */
 const parseAtOnce = 4096;
 /** Sequences kept for a runtime that comes back. */
-const oscsKept = 64;
-const resizesKept = 64;
+const maxOscs = 64;
+const maxResizes = 64;
 export const defaultScrollback = 1000;
-export interface KeptOsc {
+export interface RecordedOsc {
   readonly seq: number;
   readonly osc: OscWire;
 }
@@ -52,7 +52,7 @@ export interface PanePast {
     readonly startedAt: string;
     readonly printedAt: number;
     readonly oscSeq: number;
-    readonly oscs: readonly KeptOsc[];
+    readonly oscs: readonly RecordedOsc[];
     readonly endReason: string | null;
     /** Input that its terminal has not taken yet, base64. */
     readonly unwritten: string;
@@ -74,7 +74,7 @@ export interface PaneEvents {
   /** Whether anybody wants ticks now. */
   wanted(pane: LivePane): boolean;
   printed(pane: LivePane): void;
-  osc(pane: LivePane, kept: KeptOsc): void;
+  osc(pane: LivePane, kept: RecordedOsc): void;
   resized(pane: LivePane): void;
   ended(pane: LivePane): void;
   fault(pane: LivePane, what: string): void;
@@ -91,7 +91,7 @@ export interface LivePane {
   info(): InfoWire;
   facts(): FactsWire;
   draw(): PaneDrawing;
-  oscs(): readonly KeptOsc[];
+  oscs(): readonly RecordedOsc[];
   capture(lines: number): { text: string; at: string };
   scrollback(before: number | undefined, lines: number): { ansi: string; first: number; lines: number; total: number };
   snapshot(): { offset: number; ansi: string; cols: number; rows: number };
@@ -142,7 +142,7 @@ export function startPane(deps: PaneDeps, spec: PaneSpecWire, past?: PanePast): 
   let end: { code: number | null; signal: string | null; at: string } | null = null;
   let endReason: string | null = running?.endReason ?? null;
   let oscSeq = running?.oscSeq ?? 0;
-  let kept: readonly KeptOsc[] = running?.oscs ?? [];
+  let kept: readonly RecordedOsc[] = running?.oscs ?? [];
   const { promise: closed, resolve: close } = Promise.withResolvers<void>();
   const resizes: Resize[] = past ? [...past.resizes] : [{ offset: 0, cols, rows }];
   const journal = createJournal({
@@ -160,7 +160,7 @@ export function startPane(deps: PaneDeps, spec: PaneSpecWire, past?: PanePast): 
     onReply: (text) => pty.write(Buffer.from(text, 'utf8')),
     onOsc(code, text) {
       const osc = { seq: ++oscSeq, osc: { code, text, offset: journal.end, at: iso(printedAt) } };
-      kept = [...kept.slice(1 - oscsKept), osc];
+      kept = [...kept.slice(1 - maxOscs), osc];
       events.osc(pane, osc);
     },
     // It may be told while the pane is being made.
@@ -188,18 +188,18 @@ export function startPane(deps: PaneDeps, spec: PaneSpecWire, past?: PanePast): 
   function throttle(): void {
     if (handing) return;
     const waiting = journal.end - parsed;
-    if (!paused && (waiting > inFlight.high || journal.unsaved > unsavedMost)) {
+    if (!paused && (waiting > inFlight.high || journal.unsaved > maxUnsaved)) {
       paused = true;
       pty.pause();
       deps.feed.wants(feeder);
-    } else if (paused && waiting < inFlight.low && journal.unsaved <= unsavedMost) {
+    } else if (paused && waiting < inFlight.low && journal.unsaved <= maxUnsaved) {
       paused = false;
       pty.resume();
     }
   }
 
-  function parse(most: number): void {
-    const bytes = journal.view(parsed, most);
+  function parse(limit: number): void {
+    const bytes = journal.view(parsed, limit);
     if (bytes && bytes.length > 0) {
       screen.write(bytes, parsed + bytes.length);
       parsed += bytes.length;
@@ -215,7 +215,7 @@ export function startPane(deps: PaneDeps, spec: PaneSpecWire, past?: PanePast): 
     if (!dirty || !events.wanted(pane)) return;
     if (screen.drawing() && !end) {
       frameSince ??= performance.now();
-      if (performance.now() - frameSince < longestFrameMs) {
+      if (performance.now() - frameSince < maxFrameMs) {
         tickTimer = setTimeout(tick, tickMs);
         return;
       }
@@ -272,7 +272,7 @@ export function startPane(deps: PaneDeps, spec: PaneSpecWire, past?: PanePast): 
       cols = toCols;
       rows = toRows;
       resizes.push({ offset: journal.end, cols, rows });
-      if (resizes.length > resizesKept) resizes.shift();
+      if (resizes.length > maxResizes) resizes.shift();
       screen.resized();
       pty.resize(cols, rows);
       events.resized(pane);

@@ -35,7 +35,7 @@ export interface HostFiles {
 }
 
 /** Longest path that every Unix takes as a socket's: 104 bytes with the closing zero on macOS, 108 on Linux. */
-export const longestSocketPath = 103;
+export const maxSocketPathLength = 103;
 
 /** Where the host of one data folder keeps its things. A home too deep for a socket path gets a short folder of the user's own. */
 export function hostFiles(home: string, platform: NodeJS.Platform = process.platform): HostFiles {
@@ -51,7 +51,7 @@ export function hostFiles(home: string, platform: NodeJS.Platform = process.plat
   const short = createHash('sha256').update(home).digest('hex').slice(0, 16);
   if (platform === 'win32') return { ...files, socket: `\\\\.\\pipe\\gantry-${short}-${name}`, socketFolder: null };
   const socket = join(folder, `${name}.sock`);
-  if (Buffer.byteLength(socket) <= longestSocketPath) return { ...files, socket, socketFolder: null };
+  if (Buffer.byteLength(socket) <= maxSocketPathLength) return { ...files, socket, socketFolder: null };
   // Not the variables for temporary folders: host and client may have been started from different places.
   const own = `/tmp/gantry-${process.getuid?.() ?? -1}-${short}`;
   return { ...files, socket: join(own, `${name}.sock`), socketFolder: own };

@@ -68,7 +68,7 @@ interface NativePty {
 /** The kernel hands out at most 4096 bytes a read; below this a second read finds nothing, and an echo must not wait for it. */
 const worthAnotherRead = 1024;
 /** Bytes taken in one turn of the event loop before others get theirs. */
-const mostInOneTurn = 64 * 1024;
+const maxPerTurn = 64 * 1024;
 /** A program that lets its terminal fill up is tried again after this many milliseconds, doubling up to the second. */
 const writeRetry = { first: 1, longest: 50 };
 /** The kernel hangs the terminal up when its leader exits; where it does not, this silence after the exit ends the reading. */
@@ -143,7 +143,7 @@ function openPty(
     sink.took(bytes);
     let taken = bytes;
     let last = bytes;
-    while (last >= worthAnotherRead && taken < mostInOneTurn && !paused) {
+    while (last >= worthAnotherRead && taken < maxPerTurn && !paused) {
       last = readMore();
       if (last > 0) sink.took(last);
       taken += last;

@@ -7,7 +7,7 @@ import type { Host } from './host.ts';
 const sleepAfterMs = 120_000;
 /** How often panes are looked at: a fraction of the time after which they sleep. */
 const looks = 4;
-const longestWaitMs = 15_000;
+const maxWaitMs = 15_000;
 /** Between two panes that fall asleep, ms: each takes 10 to 20 of the one thread. */
 const breathMs = 20;
 
@@ -31,7 +31,7 @@ export function createRest(host: Pick<Host, 'sleepOne'>): Rest {
     }
     if (slept > 0) collect();
     slept = 0;
-    timer = setTimeout(look, Math.min(idleMs / looks, longestWaitMs)).unref();
+    timer = setTimeout(look, Math.min(idleMs / looks, maxWaitMs)).unref();
   }
   look();
   return {

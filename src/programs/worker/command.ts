@@ -2,14 +2,14 @@
  * Runs a task as a command: `payload.command`, a list of words or one line for a shell, in a private folder that is removed afterwards. Must not know
  * the queue.
  */
-import { CommandPayload, longestSeconds } from '../../contracts/work-queue/task.ts';
+import { CommandPayload, maxSeconds } from '../../contracts/work-queue/task.ts';
 import { type RunResult, runProcess } from '../../kit/process/run-process.ts';
 import { TaskFailure } from './outcome.ts';
 import type { Sandbox } from './sandbox.ts';
 import { makeScratch, removeScratch } from './scratch.ts';
 import type { Job } from './worker.ts';
 
-const usualSeconds = 3600;
+const defaultSeconds = 3600;
 /** Of each stream; what is more is dropped, and said so. */
 const outputCap = 64 * 1024;
 /** Characters of each stream in the reason of a failure. */
@@ -17,7 +17,7 @@ const shownOfEach = 2_000;
 
 const wanted: Readonly<Record<string, string>> = {
   command: 'a shell command line, or a list of words',
-  timeout_seconds: `a number of seconds above 0, at most ${longestSeconds}`,
+  timeout_seconds: `a number of seconds above 0, at most ${maxSeconds}`,
   stdin: 'a string',
 };
 
@@ -29,7 +29,7 @@ export function commandRunner(sandbox: Sandbox, tellLeft: (why: string) => void)
     if (task.sandbox_image !== null) {
       throw failure('no_such_image', `This worker runs no images, so it cannot run ${task.sandbox_image}.`);
     }
-    const { command, timeout_seconds: seconds = usualSeconds, stdin } = payload.data;
+    const { command, timeout_seconds: seconds = defaultSeconds, stdin } = payload.data;
     const words = typeof command === 'string' ? ['/bin/sh', '-c', command] : command;
     const env = {
       ...task.env,

@@ -1,6 +1,6 @@
 /** Turns a job's result, whatever it returned or threw, into an outcome that the queue accepts. Must not know the queue. */
 import { inspect } from 'node:util';
-import { longestCode, longestMessage, type TaskError } from '../../contracts/work-queue/task.ts';
+import { maxCodeLength, maxMessageLength, type TaskError } from '../../contracts/work-queue/task.ts';
 
 /** Thrown by a job: the task failed, for a reason that a program can read. */
 export class TaskFailure extends Error {
@@ -37,9 +37,9 @@ function fitting({ code, message }: TaskError): TaskError {
     .toLowerCase()
     .replace(/[^a-z0-9_]/g, '_')
     .replace(/^[^a-z]+/, '')
-    .slice(0, longestCode);
+    .slice(0, maxCodeLength);
   return {
     code: word === '' ? 'worker_error' : word,
-    message: message.slice(0, longestMessage).replace(/[\uD800-\uDBFF]$/, ''),
+    message: message.slice(0, maxMessageLength).replace(/[\uD800-\uDBFF]$/, ''),
   };
 }

@@ -38,7 +38,7 @@ function inEtc(name: string): string {
   return `/etc/${name}`;
 }
 
-function usual(path: string, home: string): Environment {
+function baseEnvironment(path: string, home: string): Environment {
   return { PATH: path, HOME: home, LANG: 'C.UTF-8' };
 }
 
@@ -53,7 +53,11 @@ function words(folder: string, network: boolean): string[] {
 
 function closed(bubblewrap: Bubblewrap, network: boolean): Sandbox['wrap'] {
   return (command, folder, env) =>
-    bubblewrap.wrap({ words: words(folder, network), command, env: { ...usual(systemPath, inside), ...env } });
+    bubblewrap.wrap({
+      words: words(folder, network),
+      command,
+      env: { ...baseEnvironment(systemPath, inside), ...env },
+    });
 }
 
 function open(about: string, path: string): Sandbox {
@@ -62,7 +66,7 @@ function open(about: string, path: string): Sandbox {
     closed: false,
     wrap: (command, folder, env) => ({
       command: [...command] as [string, ...string[]],
-      env: { ...usual(path, folder), ...env },
+      env: { ...baseEnvironment(path, folder), ...env },
     }),
   };
 }

@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type Client, createClient, type Fetch } from '../../client/client.ts';
 import { AppError } from '../../contracts/common/errors.ts';
 import { workRoutes } from '../../contracts/work-queue/routes.ts';
-import { type Lease, longestWaitSeconds, type Task, type TaskError } from '../../contracts/work-queue/task.ts';
+import { type Lease, maxWaitSeconds, type Task, type TaskError } from '../../contracts/work-queue/task.ts';
 import { sharedNow } from './beat-messages.ts';
 import { noBeatInTime } from './beating.ts';
 import { type Beats, startBeats } from './beats.ts';
@@ -76,9 +76,9 @@ export interface Worker {
 /** A queue that says nothing for so long is one that nobody answers for. A call that waits for a task has that time besides. */
 const patienceMs = { asking: 15_000, telling: 30_000 };
 const firstPauseMs = 1_000;
-const longestPauseMs = 60_000;
+const maxPauseMs = 60_000;
 /** A worker that has done its work does not wait for ever for a queue that never comes back. */
-const longestInsistingMs = 10 * 60_000;
+const maxInsistingMs = 10 * 60_000;
 /** A queue that has nothing, and says so at once, is not asked again at once. */
 const idleMs = 1_000;
 
@@ -135,7 +135,7 @@ export function startWorker(options: WorkerOptions): Worker {
 
   /** Full jitter, so that workers that lost the same queue do not come back together. */
   function backoff(failures: number): number {
-    return Math.round(random() * Math.min(longestPauseMs, firstPauseMs * 2 ** failures));
+    return Math.round(random() * Math.min(maxPauseMs, firstPauseMs * 2 ** failures));
   }
 
   async function poll(): Promise<void> {
@@ -147,7 +147,7 @@ export function startWorker(options: WorkerOptions): Worker {
       }
       const askedAt = sharedNow();
       // While it works on something, an empty queue is no reason to end: what it does may bring more.
-      const wait = options.untilEmpty === true ? 0 : (options.waitSeconds ?? longestWaitSeconds);
+      const wait = options.untilEmpty === true ? 0 : (options.waitSeconds ?? maxWaitSeconds);
       try {
         asking = true;
         const query = { worker_id: workerId, wait };
@@ -269,7 +269,7 @@ export function startWorker(options: WorkerOptions): Worker {
    * task by then, which the queue knows.
    */
   async function insist(call: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
-    const end = sharedNow() + longestInsistingMs;
+    const end = sharedNow() + maxInsistingMs;
     for (let failures = 0; ; failures += 1) {
       try {
         await within(patienceMs.telling, call);

@@ -12,7 +12,7 @@ const pressable = 'button, summary, [role="button"], [role="tab"], [role="switch
 /** Places have actions of their own, rows are found by what they show, and the palette is not on the page. */
 const left = 'nav[aria-label="Places"], [data-palette], [data-row], [data-sonner-toaster], .xterm';
 /** Of what tells two buttons of one name apart. Characters. */
-const mostOfRow = 48;
+const maxPerRow = 48;
 
 /** Lists each button once; the row tells apart buttons with the same name. */
 export function buttonsOf(root: ParentNode): PageButton[] {
@@ -49,7 +49,7 @@ function nameOf(element: HTMLElement): string {
 function rowOf(element: HTMLElement, name: string): string {
   const row = element.closest('li, tr, article, section');
   const text = oneLine(row?.getAttribute('aria-label') ?? (row instanceof HTMLElement ? shownText(row) : ''));
-  return text === name ? '' : text.slice(0, mostOfRow);
+  return text === name ? '' : text.slice(0, maxPerRow);
 }
 
 // biome-ignore lint/performance/useDomNodeTextContent: parts that stand apart are read apart; one press of a key, not a loop

@@ -41,11 +41,13 @@ export function orderPalette(
   foundGroups: readonly FoundGroup[],
 ): readonly PaletteGroup[] {
   const text = plain(typed);
-  const usual: readonly string[] = [...actionGroups, ...foundGroups, fromLetters];
+  const defaultOrder: readonly string[] = [...actionGroups, ...foundGroups, fromLetters];
   const ranked = [
     ...actions.flatMap((action) => rankAction(text, action) ?? []),
     ...rows.map((row) => rankRow(text, row)),
-  ].toSorted((a, b) => a.near - b.near || b.score - a.score || usual.indexOf(a.group) - usual.indexOf(b.group));
+  ].toSorted(
+    (a, b) => a.near - b.near || b.score - a.score || defaultOrder.indexOf(a.group) - defaultOrder.indexOf(b.group),
+  );
   // Letters that stand apart in a name are no reason to stand before what has the words.
   const farthest = ranked[0]?.near === near.letters ? near.letters : near.found;
   const first = ranked.findIndex((one) => one.near <= farthest && isSafe(text, one));

@@ -10,6 +10,7 @@ import {
 import { z } from 'zod';
 import { computersSearch } from '../areas/computers/search.ts';
 import { connectorsSearch } from '../areas/connectors/search.ts';
+import { docsSearch } from '../areas/docs/search.ts';
 import { floorSearch } from '../areas/floor/search.ts';
 import { HomePage } from '../areas/home/home-page.tsx';
 import { homeSearch } from '../areas/home/search.ts';
@@ -110,6 +111,15 @@ const ledgerRoute = createRoute({
     'LedgerPage',
   ),
   validateSearch: ledgerSearch,
+});
+const docsRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/docs',
+  component: lazyRouteComponent(
+    later(() => import('../areas/docs/docs-page.tsx')),
+    'DocsPage',
+  ),
+  validateSearch: docsSearch,
 });
 const queue = later(() => import('../areas/queue/pages.ts'));
 const queueRoutes = [
@@ -232,6 +242,7 @@ export function createAppRouter() {
       computersRoute,
       phoneRoute,
       ledgerRoute,
+      docsRoute,
       ...queueRoutes,
       pairRoute,
       settingsRoute.addChildren(settingsPages),

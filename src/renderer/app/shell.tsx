@@ -1,17 +1,19 @@
 /** The frame around every view: rail, view, status bar; palette, shortcuts, toasts, window events. */
 import { useQuery } from '@tanstack/react-query';
-import { Outlet, useLocation, useNavigate } from '@tanstack/react-router';
+import { Outlet, useLocation, useNavigate, useRouter } from '@tanstack/react-router';
 import { lazy, Suspense, useMemo, useState } from 'react';
 import { Toaster } from 'sonner';
 import { AppError } from '../../contracts/common/errors.ts';
+import { helpFor } from '../areas/docs/contents.ts';
 import { sectionsIn } from '../areas/settings/sections.ts';
 import type { Action } from '../base/actions.ts';
 import { useOnlyComputer } from '../base/computers.tsx';
 import { FloorsProvider, useBots, useComputers, useFloors } from '../base/floors.tsx';
 import { places } from '../base/rail-places.ts';
-import { OnComputer, useAddActions, useAllActions, useLink, useServices } from '../base/services.tsx';
+import { OnComputer, useAddActions, useAllActions, useLink, useServices, useSettings } from '../base/services.tsx';
+import { useUndoAction } from '../base/undo.ts';
 import { useHomeCloud } from '../base/use-home-cloud.ts';
-import { useNarrow } from '../base/use-narrow.ts';
+import { useNarrow, useRoomy } from '../base/use-narrow.ts';
 import { useUnread } from '../base/use-news.ts';
 import { useTheme } from '../base/use-theme.ts';
 import { useWaiting } from '../base/use-waiting.ts';
@@ -50,8 +52,11 @@ export function Shell() {
 function Frame() {
   const scheme = useTheme();
   const narrow = useNarrow();
+  const roomy = useRoomy();
+  const { railWords } = useSettings();
   const { settings, desktop } = useServices();
   const navigate = useNavigate();
+  const router = useRouter();
   const waiting = useWaiting();
   const unread = useUnread();
   const [overlay, setOverlay] = useState<'palette' | 'shortcuts' | null>(null);
@@ -76,6 +81,14 @@ function Frame() {
           run: () => void navigate({ to: section.path }),
         }),
       ),
+      {
+        id: 'new-run',
+        title: 'New run',
+        group: 'Work',
+        keys: 'N',
+        changes: false,
+        run: () => void navigate({ to: '/', search: { new: '1' } }),
+      },
       { id: 'palette', title: 'Find a command', group: 'Help', keys: 'Ctrl K', hidden: true, run: palette },
       {
         id: 'palette-terminal',
@@ -85,12 +98,28 @@ function Frame() {
         hidden: true,
         run: palette,
       },
+      {
+        id: 'help',
+        title: 'Help for this page',
+        group: 'Help',
+        keys: 'F1',
+        run: () => {
+          const { pathname } = router.state.location;
+          if (pathname !== '/docs') void navigate({ to: '/docs', search: { doc: helpFor(pathname) } });
+        },
+      },
       { id: 'shortcuts', title: 'Show all shortcuts', group: 'Help', keys: '?', run: () => setOverlay('shortcuts') },
       {
         id: 'screen-reader',
         title: 'Toggle screen reader mode in terminals',
         group: 'View',
         run: () => settings.set({ screenReader: !settings.get().screenReader }),
+      },
+      {
+        id: 'rail-words',
+        title: 'Show or hide the words of the rail',
+        group: 'View',
+        run: () => settings.set({ railWords: !settings.get().railWords }),
       },
       ...(['system', 'dark', 'light'] as const).map(
         (theme): Action => ({
@@ -101,14 +130,24 @@ function Frame() {
         }),
       ),
     ];
-  }, [navigate, settings, desktop]);
+  }, [navigate, router, settings, desktop]);
   useAddActions(actions);
   useAddActions(useBotActions());
   useAddActions(useComputerActions());
+  useUndoAction();
   useShortcuts(useAllActions());
 
   const needs = { '/': waiting.bots, '/work': waiting.steps, '/inbox': waiting.approvals };
-  const rail = <Rail needs={needs} news={unread} narrow={narrow} onPalette={() => setOverlay('palette')} />;
+  const rail = (
+    <Rail
+      needs={needs}
+      news={unread}
+      narrow={narrow}
+      words={!roomy ? 'none' : railWords ? 'shown' : 'hidden'}
+      onWords={(words) => settings.set({ railWords: words === 'shown' })}
+      onPalette={() => setOverlay('palette')}
+    />
+  );
   return (
     <div className="flex h-dvh flex-col bg-window text-ui">
       <ObeyWindowEvents />

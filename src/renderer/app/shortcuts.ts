@@ -31,7 +31,8 @@ type Field = 'none' | 'text' | 'terminal';
 /** Whether a shortcut may be taken from where the focus is. */
 export function mayTake(keys: string, field: Field): boolean {
   if (field === 'none') return true;
-  if (field === 'text') return keys.startsWith('Ctrl ') || keys === 'Esc';
+  // It types nothing anywhere; a field takes back what was typed into it.
+  if (field === 'text') return (keys.startsWith('Ctrl ') && keys !== 'Ctrl Z') || keys === 'Esc' || keys === 'F1';
   return keys.startsWith('Ctrl Shift ');
 }
 
@@ -63,8 +64,8 @@ export function createPressReader(): (press: Press, place: Place, actions: reado
     const written = writePress(press);
     const pair = first !== null && at - first.at < sequenceWait ? `${first.key} ${written}` : null;
     first = null;
-    // A dialog has the keyboard to itself, except for closing it.
-    if (inDialog && !written.startsWith('Ctrl ')) return null;
+    // A dialog has the keyboard to itself, except for closing it. What was done before it stays done.
+    if (inDialog && (!written.startsWith('Ctrl ') || written === 'Ctrl Z')) return null;
     // The view that came last stands nearest: its action wins.
     const action = actions.findLast(
       (one) => one.keys !== undefined && (one.keys === pair || one.keys === written) && mayTake(one.keys, field),

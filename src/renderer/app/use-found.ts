@@ -57,7 +57,7 @@ const pause = 180;
 const answerWithin = 8_000;
 const shortest = 2;
 /** Of one small list. */
-const most = 6;
+const max = 6;
 
 const groupOfKind: Readonly<Record<Found['kind'], FoundGroup>> = {
   run: 'Runs',
@@ -125,7 +125,7 @@ export function useFound(typed: string): FoundState {
     const digits = digitsOf(settled);
     return group === 'Numbers' && digits.length > 2 && digitsOf(title).includes(digits);
   };
-  const lists = small.flatMap((rows) => rows.filter(fits).slice(0, most));
+  const lists = small.flatMap((rows) => rows.filter(fits).slice(0, max));
   return {
     rows: [...server, ...lists],
     looking: settled !== text || answers.some(({ isFetching }) => isFetching),

@@ -11,6 +11,8 @@ interface PaneRequest {
   readonly originView: string | null;
   /** Beside the others rather than as a tab: several bots that were started together. */
   readonly split?: boolean;
+  /** Nobody asked for it just now: it takes neither the focus nor the place of a pane that somebody types or answers in. */
+  readonly quiet?: boolean;
 }
 
 export interface PaneRequests {

@@ -1,5 +1,6 @@
 /** The places of the rail. A place comes here with the part that builds it; none is shown before. */
 import {
+  CircleQuestionMark,
   House,
   Inbox,
   Layers,
@@ -26,7 +27,8 @@ export interface Place {
     | '/phone'
     | '/ledger'
     | '/queue'
-    | '/settings';
+    | '/settings'
+    | '/docs';
   readonly name: string;
   readonly icon: LucideIcon;
   /** After `g`. */
@@ -48,6 +50,7 @@ export const places: readonly Place[] = [
   { path: '/ledger', name: 'Ledger', icon: ScrollText, letter: 'l', foot: false, wideOnly: true },
   { path: '/queue', name: 'Queue', icon: Layers, letter: 'q', foot: false, wideOnly: true },
   { path: '/settings', name: 'Settings', icon: Settings, letter: 's', foot: true, wideOnly: true },
+  { path: '/docs', name: 'Docs', icon: CircleQuestionMark, letter: 'd', foot: false, wideOnly: true },
 ];
 
 /** `originView` of a window event → a path: a path itself, or a place's name. Unknown: null. */

@@ -8,15 +8,16 @@ import type { Action, ActionStore } from './actions.ts';
 import type { BrowserPush } from './data/browser-push.ts';
 import type { Connection, Connections } from './data/connections.ts';
 import type { Desktop } from './data/desktop.ts';
+import type { Drafts } from './data/drafts.ts';
 import type { EarlyEvents } from './data/early-events.ts';
 import type { FeedEntry, LinkState } from './data/events.ts';
-import type { KeptTexts } from './data/kept-texts.ts';
 import type { LastKnown } from './data/last-known.ts';
 import type { Once } from './data/once.ts';
 import type { SentTexts } from './data/sent-texts.ts';
 import type { Settings, SettingsStore } from './data/settings.ts';
 import type { StreamSlots } from './data/stream-slots.ts';
 import type { PaneRequests } from './pane-requests.ts';
+import type { UndoStore } from './undo-store.ts';
 
 export interface Services extends Connection {
   readonly connections: Connections;
@@ -28,11 +29,12 @@ export interface Services extends Connection {
   readonly settings: SettingsStore;
   readonly slots: StreamSlots;
   readonly sentTexts: SentTexts;
-  readonly keptTexts: KeptTexts;
+  readonly drafts: Drafts;
   readonly paneRequests: PaneRequests;
   /** Window events from before the page listened. */
   readonly earlyEvents: EarlyEvents;
   readonly actions: ActionStore;
+  readonly undo: UndoStore;
 }
 
 const ServicesContext = createContext<Services | null>(null);

@@ -15,3 +15,5 @@ function useMedia(query: string): boolean {
 export const useNarrow = (): boolean => useMedia('(max-width: 639px)');
 /** Below this the inspector lies over the main part instead of beside it. */
 export const useTight = (): boolean => useMedia('(max-width: 1099px)');
+/** From here the rail has room for words. */
+export const useRoomy = (): boolean => useMedia('(min-width: 1200px)');

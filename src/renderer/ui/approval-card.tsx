@@ -77,8 +77,12 @@ interface ApprovalCardProps {
   /** This session's user, so that an own answer reads "by you". */
   readonly me: string | undefined;
   readonly onAnswer: (decision: Decision, note: string) => Promise<void>;
+  /** Offers to always allow it, with the note of the answer; absent where no rule can. */
+  readonly onAlways?: ((note: string) => void) | undefined;
   /** The card that `a` and `r` answer. */
   readonly selected?: boolean;
+  /** Of its title: one below that of what it stands in. */
+  readonly heading?: 'h2' | 'h3';
   readonly ref?: Ref<HTMLElement>;
   readonly onFocus?: () => void;
 }
@@ -115,8 +119,10 @@ function PendingCard({
   approval,
   who,
   selected = false,
+  heading: Heading = 'h3',
   ref,
   onFocus,
+  onAlways,
   busy,
   onDecide,
   problem,
@@ -159,9 +165,9 @@ function PendingCard({
         </span>
       </header>
       <div className="min-w-0">
-        <h3 id={id} className="text-title font-semibold break-words">
+        <Heading id={id} className="text-title font-semibold break-words">
           {visibleLine(approval.title)}
-        </h3>
+        </Heading>
         <p className="break-words text-muted">
           {who} <Source approval={approval} />· <Ago at={approval.requestedAt} />
         </p>
@@ -202,7 +208,12 @@ function PendingCard({
           maxLength={2000}
           className="h-7 min-w-40 flex-1 rounded-control border border-line bg-window px-2 pointer-coarse:h-10"
         />
-        <span className="flex gap-2 max-sm:w-full max-sm:[&>*]:flex-1">
+        <span className="flex flex-wrap gap-2 max-sm:w-full max-sm:[&>*]:flex-1">
+          {onAlways !== undefined && (
+            <Button kind="quiet" disabled={busy !== null} onClick={() => onAlways(note)}>
+              Always allow…
+            </Button>
+          )}
           <Button
             data-decide="reject"
             disabled={busy !== null}

@@ -1,7 +1,7 @@
 /** An approval in a person's words. Pure. */
 import type { Approval, ApprovalSource } from '../../contracts/approvals/approval.ts';
 import { visible, visibleLine } from '../../contracts/approvals/visible.ts';
-import { approvalGoodFor, longestApprovalWait } from '../../contracts/tool-server/tools.ts';
+import { approvalGoodFor, maxApprovalWaitSeconds } from '../../contracts/tool-server/tools.ts';
 import { looksLikeDiff } from './text-lines.ts';
 
 /** What kind of question it is; null where the asker says it already. */
@@ -73,6 +73,6 @@ function runsWhen(approval: Approval): string {
   if (agentId !== null) return '; it runs when the bot asks';
   if (ofRun(approval)) return '';
   const waited = resolvedAt === null ? 0 : Date.parse(resolvedAt) - Date.parse(requestedAt);
-  if (waited <= longestApprovalWait * 1000) return '; it runs when the program asks';
+  if (waited <= maxApprovalWaitSeconds * 1000) return '; it runs when the program asks';
   return `; it runs once if the program asks again within ${approvalGoodFor} minutes`;
 }

@@ -32,15 +32,26 @@ export function detailWords(detail: string | undefined): string | null {
   return rest === undefined ? `it is ${word}` : `${word}: ${rest}`;
 }
 
+const partyWords = (name: string): string =>
+  name === 'owner' || name.startsWith('owner (') ? name.replace('owner', 'You') : name;
+
+/** Who sent it to whom; where the sender is not known yet, only to whom. */
+export function deliveryParties({ from, to }: Pick<Delivery, 'from' | 'to'>, toName = to): string {
+  return from === undefined ? `to ${toName}` : `${partyWords(from)} → ${toName}`;
+}
+
 export function DeliveryRow({
   delivery,
   harness,
   text,
+  toName,
 }: {
   delivery: Delivery;
   harness: HarnessName | undefined;
   /** The words of the message; null where they are not known. */
   text: string | null;
+  /** What the page calls who gets it; else its address. */
+  toName?: string | undefined;
 }) {
   const witness = witnessWords(delivery.evidence, harness);
   const said = witness ?? detailWords(delivery.detail);
@@ -55,7 +66,13 @@ export function DeliveryRow({
           {said}
         </span>
       )}
-      <span className="min-w-0 flex-1 truncate text-ink">{text ?? ''}</span>
+      <span className="min-w-0 flex-1 truncate text-ink" title={text ?? undefined}>
+        <span className="text-muted">
+          {deliveryParties(delivery, toName)}
+          {text !== null && ': '}
+        </span>
+        {text}
+      </span>
       <span className="shrink-0 text-faint">
         <Ago at={delivery.at} />
       </span>

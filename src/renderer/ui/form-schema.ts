@@ -9,11 +9,11 @@ type Schema = Readonly<Record<string, unknown>>;
 /** Objects within objects; what lies deeper is JSON. */
 const deepest = 4;
 /** Fields in all: a form of more is no form. */
-const mostFields = 200;
+const maxFields = 200;
 
 /** Null: no form can be made of it, and all arguments are typed as JSON. */
 export function formSchemaOf(schema: Schema): FormSchema | null {
-  const count = { left: mostFields };
+  const count = { left: maxFields };
   const whole = fieldOf(schema, { root: schema, depth: 0, needed: true, count });
   if (whole.type !== 'object' || count.left < 0) return null;
   return { properties: whole.properties ?? {}, required: whole.required ?? [] };

@@ -16,7 +16,7 @@ interface LateParts {
 }
 
 const firstPause = 1_000;
-const longestPause = 5_000;
+const maxPauseMs = 5_000;
 /** Some browsers remember that a script could not be loaded and never ask again: then only a new document helps. */
 const triesWhereAnswered = 3;
 
@@ -52,7 +52,7 @@ export function createLateParts({
     const part = Symbol('part');
     let style: string | undefined;
     let answered = 0;
-    for (let pause = firstPause; ; pause = Math.min(2 * pause, longestPause)) {
+    for (let pause = firstPause; ; pause = Math.min(2 * pause, maxPauseMs)) {
       try {
         if (style !== undefined) await mendStyle(style);
         const there = await load();

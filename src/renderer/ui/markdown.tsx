@@ -2,7 +2,7 @@
  * Markdown of templates and bots, as elements. Raw HTML in it stays text, pictures are not fetched from anywhere, and links open outside: its author
  * may not be trustworthy. Loaded with the first text that needs it.
  */
-import { lazy, Suspense } from 'react';
+import { lazy, Suspense, useMemo } from 'react';
 import type { Components } from 'react-markdown';
 import { later } from './later.ts';
 
@@ -15,8 +15,8 @@ const WithTables = lazy(
     ]);
     const plugins = [gfm];
     return {
-      default: ({ children }: { children: string }) => (
-        <ReactMarkdown components={components} disallowedElements={disallowed} remarkPlugins={plugins}>
+      default: ({ children, own }: { children: string; own: Components }) => (
+        <ReactMarkdown components={own} disallowedElements={disallowed} remarkPlugins={plugins}>
           {children}
         </ReactMarkdown>
       ),
@@ -60,10 +60,12 @@ const components: Components = {
 };
 const disallowed = ['img', 'hr'];
 
-export function Markdown({ text }: { text: string }) {
+/** `own`: elements that are drawn in another way than those of a text whose author nobody knows. */
+export function Markdown({ text, own }: { text: string; own?: Components }) {
+  const all = useMemo(() => (own === undefined ? components : { ...components, ...own }), [own]);
   return (
     <Suspense fallback={<p className="break-words whitespace-pre-wrap">{text}</p>}>
-      <WithTables>{text}</WithTables>
+      <WithTables own={all}>{text}</WithTables>
     </Suspense>
   );
 }

@@ -5,7 +5,7 @@ import { Markdown } from './markdown.tsx';
 import { TextView } from './text-view.tsx';
 
 /** Characters. Above that, setting it in type would stop the page for long. */
-const mostMarkdown = 200_000;
+const maxMarkdownLength = 200_000;
 
 export function ReadText({
   text,
@@ -20,7 +20,8 @@ export function ReadText({
   markdown: 'surely' | 'rather' | 'perhaps' | 'no';
   maxLines?: number;
 }) {
-  const can = text.length <= mostMarkdown && (markdown === 'surely' || (markdown !== 'no' && looksLikeMarkdown(text)));
+  const can =
+    text.length <= maxMarkdownLength && (markdown === 'surely' || (markdown !== 'no' && looksLikeMarkdown(text)));
   const [wanted, setWanted] = useState<boolean | null>(null);
   const shown = can && (wanted ?? markdown !== 'perhaps');
   return (

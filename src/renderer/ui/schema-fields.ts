@@ -43,7 +43,7 @@ export const rowsOf = (texts: FieldTexts, path: string): readonly string[] =>
 
 /** The rows with one more, under a name that none of them has. */
 export const withRow = (rows: readonly string[]): string =>
-  [...rows, String(1 + rows.reduce((most, row) => Math.max(most, Number(row)), -1))].join(' ');
+  [...rows, String(1 + rows.reduce((max, row) => Math.max(max, Number(row)), -1))].join(' ');
 
 export function firstTexts(schema: FormSchema): Record<string, string> {
   const texts: Record<string, string> = {};

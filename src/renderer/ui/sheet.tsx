@@ -7,11 +7,14 @@ export function Sheet({
   open,
   onOpenChange,
   title,
+  wide = false,
   children,
 }: {
   open: boolean;
   onOpenChange: (open: boolean) => void;
   title: string;
+  /** For what is read: as wide as it may be, and nearly as high as the window. */
+  wide?: boolean;
   children: ReactNode;
 }) {
   const focus = useReturnFocus();
@@ -22,7 +25,7 @@ export function Sheet({
         <Radix.Content
           {...focus}
           aria-describedby={undefined}
-          className="appear fixed inset-x-0 bottom-0 z-50 flex h-[70dvh] flex-col overflow-hidden rounded-t-panel border border-line bg-panel shadow-float outline-none sm:inset-y-0 sm:right-0 sm:left-auto sm:h-auto sm:w-80 sm:rounded-none"
+          className={`appear fixed inset-x-0 bottom-0 z-50 flex flex-col overflow-hidden rounded-t-panel border border-line bg-panel shadow-float outline-none sm:inset-y-0 sm:right-0 sm:left-auto sm:h-auto sm:rounded-none ${wide ? 'h-[92dvh] sm:w-[min(44rem,90vw)]' : 'h-[70dvh] sm:w-80'}`}
         >
           <Radix.Title className="sr-only">{title}</Radix.Title>
           {children}

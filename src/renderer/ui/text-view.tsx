@@ -9,7 +9,7 @@ import { type DiffLineKind, diffKinds, linesOf } from './text-lines.ts';
 const lineHeight = 18;
 const padding = 6;
 /** Characters; the longest question has as many. What is longer is not wrapped: only the lines in view are drawn then. */
-const mostWrapped = 200_000;
+const maxWrappedLength = 200_000;
 
 const kindClass: Readonly<Record<DiffLineKind, string>> = {
   file: 'text-muted',
@@ -44,14 +44,14 @@ export function TextView({
   const scroll = useRef<HTMLElement>(null);
   const lines = useMemo(() => linesOf(text), [text]);
   const kinds = useMemo(() => (diff ? diffKinds(lines) : null), [diff, lines]);
-  const widest = useMemo(() => lines.reduce((most, line) => Math.max(most, line.length), 0), [lines]);
+  const widest = useMemo(() => lines.reduce((max, line) => Math.max(max, line.length), 0), [lines]);
   const virtual = useVirtualizer({
     count: lines.length,
     getScrollElement: () => scroll.current,
     estimateSize: () => lineHeight,
     overscan: 20,
   });
-  if (text !== '' && (whole || (wrap && text.length <= mostWrapped))) {
+  if (text !== '' && (whole || (wrap && text.length <= maxWrappedLength))) {
     return (
       <section
         aria-label={label}

@@ -2,7 +2,7 @@
 import { chmod, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { writePrivateFile } from '../../kit/secrets/token-file.ts';
-import type { BotDoors } from '../harness/harness.ts';
+import type { BotPaths } from '../harness/harness.ts';
 
 /** Tokens of bots: weaker than their owner's, one an agent, void after `revoke`. */
 export interface BotTokens {
@@ -15,7 +15,7 @@ export interface BotHomes {
   readonly workspace: string;
   readonly gantry: readonly string[];
   /** Makes the agent's folder if needed. */
-  open(agentId: string): Promise<BotDoors>;
+  open(agentId: string): Promise<BotPaths>;
   writeToken(agentId: string, token: string): Promise<void>;
 }
 
@@ -27,12 +27,12 @@ export function createBotHomes(options: {
   readonly gantry: readonly string[];
 }): BotHomes {
   const { urlFile, workspace, gantry } = options;
-  const open = async (agentId: string): Promise<BotDoors> => {
+  const open = async (agentId: string): Promise<BotPaths> => {
     const folder = join(options.home, 'run', 'bots', agentId);
     await mkdir(folder, { recursive: true, mode: 0o700 });
     // `mode` holds only for a new folder.
     await chmod(folder, 0o700);
-    return { ...doorsFor({ urlFile, workspace, gantry }, folder) };
+    return { ...pathsFor({ urlFile, workspace, gantry }, folder) };
   };
   return {
     urlFile,
@@ -45,7 +45,7 @@ export function createBotHomes(options: {
   };
 }
 
-export function doorsFor(given: Pick<BotHomes, 'urlFile' | 'workspace' | 'gantry'>, folder: string): BotDoors {
+export function pathsFor(given: Pick<BotHomes, 'urlFile' | 'workspace' | 'gantry'>, folder: string): BotPaths {
   return {
     urlFile: given.urlFile,
     tokenFile: join(folder, 'token'),

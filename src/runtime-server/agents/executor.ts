@@ -6,14 +6,14 @@ import { AppError } from '../../contracts/common/errors.ts';
 import type { HostedMode } from '../../contracts/factory/team-file.ts';
 import type { Log } from '../base/base.ts';
 import type { Execution, ExecutionEnd, Executor } from '../connectors/ports.ts';
-import type { BotDoors, ExecMode, ExecResult, Harnesses } from '../harness/harness.ts';
+import type { BotPaths, ExecMode, ExecResult, Harnesses } from '../harness/harness.ts';
 import type { Member } from './member.ts';
 import type { Registry } from './registry.ts';
 
 export interface ExecutorDeps {
   readonly registry: Pick<Registry, 'find' | 'bot' | 'onGate' | 'onState'>;
   readonly harnesses: Pick<Harnesses, 'exec' | 'hasExec'>;
-  readonly homes: { open(agentId: string): Promise<BotDoors> };
+  readonly homes: { open(agentId: string): Promise<BotPaths> };
   /** Secrets of the vault that these variables name. Throws `not_found` where one is gone. */
   openSecrets(env: Readonly<Record<string, string>>): Promise<Readonly<Record<string, string>>>;
   readonly log: Log;
@@ -32,7 +32,7 @@ const execModes: Readonly<Record<HostedMode, ExecMode>> = {
   ACCEPT_EDITS: 'accept_edits',
 };
 /** As long as of a turn. */
-const longestOutput = 20_000;
+const maxOutputLength = 20_000;
 
 export function createExecutor(deps: ExecutorDeps): BotExecutor {
   const { registry, harnesses } = deps;
@@ -79,9 +79,9 @@ export function createExecutor(deps: ExecutorDeps): BotExecutor {
       return failed(unenforceable(member.id) ?? 'It is not running.');
     running.add(member.id);
     try {
-      const doors = await deps.homes.open(member.id);
+      const paths = await deps.homes.open(member.id);
       const env = { ...spec.env, ...(await deps.openSecrets(spec.env)) };
-      const done = await harnesses.exec({ ...spec, env }, doors, text, { mode: execModes[mode], timeoutMs, signal });
+      const done = await harnesses.exec({ ...spec, env }, paths, text, { mode: execModes[mode], timeoutMs, signal });
       return endOf(done);
     } finally {
       running.delete(member.id);
@@ -124,7 +124,7 @@ const failed = (error: string): ExecutionEnd => ({
 });
 
 function endOf({ state, text, sessionId, refused, usage, detail }: ExecResult): ExecutionEnd {
-  const said = text === '' ? null : text.slice(0, longestOutput);
+  const said = text === '' ? null : text.slice(0, maxOutputLength);
   // Done with refusals may mean that nothing was done: the reader of the result must see it.
   const output = refused === 0 ? said : `${said ?? ''}\n\n(${detail}.)`.trim();
   if (state === 'done') return { status: 'completed', output, error: null, usage, sessionId };

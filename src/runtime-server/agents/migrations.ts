@@ -99,4 +99,13 @@ CREATE INDEX factory_message_reader ON factory_message (thread_id, agent_id);
 CREATE UNIQUE INDEX factory_thread_channel ON factory_thread (channel, agent_id) WHERE channel IS NOT NULL;
 `,
   },
+  {
+    area: 'factory',
+    number: 3,
+    name: 'sender and first words of a delivery',
+    sql: `
+ALTER TABLE factory_delivery ADD COLUMN sender TEXT;
+ALTER TABLE factory_delivery ADD COLUMN first_words TEXT;
+`,
+  },
 ];

@@ -17,7 +17,7 @@ export interface Needs {
 
 /** A hook's question becomes an approval within this time. */
 const settledAfterMs = 2_000;
-const longestReason = 500;
+const maxReasonLength = 500;
 
 export function createNeeds({
   registry,
@@ -58,9 +58,9 @@ export function createNeeds({
   function emit(tx: Tx, agentId: string): void {
     const member = registry.find(agentId);
     // The computer that runs the bot reports it: it knows which questions are approvals, also while this one is off.
-    if (member === null || !member.placement.keptHere) return;
+    if (member === null || !member.placement.isLocal) return;
     if (member.shown.state !== 'needs_you' || asks(tx, agentId, member.shown.since)) return;
-    const reason = (member.shown.reason ?? 'it waits for a person').slice(0, longestReason);
+    const reason = (member.shown.reason ?? 'it waits for a person').slice(0, maxReasonLength);
     events.emit(tx, agentId, { type: 'thread.needs_user', id: `${agentId}:${member.shown.since}`, data: { reason } });
   }
 

@@ -22,7 +22,7 @@ import type { Shown } from './model.ts';
  *   via: { atOnce: 'peer', waiting: 'peer' },
  *   inTerminal: false,
  *   inPaneHere: false,
- *   keptHere: false,
+ *   isLocal: false,
  *   followsTeam: false,
  *   keepsConversation: true,
  *   answersByVerb: false,
@@ -41,7 +41,7 @@ export interface Placement {
   /** The terminals are panes of this computer: while those are unreadable, a bot's state is unknown. */
   readonly inPaneHere: boolean;
   /** This computer sets up the bots' folders and notifies their person. Otherwise the computer that runs them does. */
-  readonly keptHere: boolean;
+  readonly isLocal: boolean;
   /** Its bots live while their team is up: no program has to be started for them. */
   readonly followsTeam: boolean;
   /** A conversation that Gantry keeps is all there is to read of its bots: they never had a screen. */

@@ -20,7 +20,7 @@ import { createTerminalBot } from './terminal/bot.ts';
 import { terminalPlacement } from './terminal/placement.ts';
 
 /** Closed panes whose journals are kept for one agent, beside the newest. */
-const keptPanes = 2;
+const maxPanes = 2;
 
 export type { Member } from './member.ts';
 
@@ -359,7 +359,7 @@ export function createRegistry(
       const entry = entries.get(agentId);
       if (entry === undefined) throw new Error(`Agent ${agentId} is not in the registry.`);
       const startedAt = Date.parse(pane.startedAt);
-      const old = entry.panes.splice(0, Math.max(0, entry.panes.length - keptPanes));
+      const old = entry.panes.splice(0, Math.max(0, entry.panes.length - maxPanes));
       entry.panes.push(pane.id);
       byPane.set(pane.id, entry);
       entry.came = null;

@@ -73,8 +73,8 @@ export function createRestarts(deps: {
   };
 
   const once = async (spec: BotSpec, info: PaneInfo, words: (resumed: boolean) => string): Promise<Restarted> => {
-    const doors = await deps.homes.open(spec.agentId);
-    const launch = await deps.harnesses.prepare({ ...spec, resume: true }, doors);
+    const paths = await deps.homes.open(spec.agentId);
+    const launch = await deps.harnesses.prepare({ ...spec, resume: true }, paths);
     const secrets = await deps.secrets.open(spec.env);
     await deps.homes.writeToken(spec.agentId, await deps.tokens.mint(spec.agentId));
     const { command, cwd, cols, rows } = launch;

@@ -6,10 +6,10 @@
 import { join, relative, sep } from 'node:path';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { InvalidTeam, Team, TeamPlanStep, TeamProblem } from '../../contracts/factory/agent.ts';
-import { mostTeams } from '../../contracts/factory/team-file.ts';
+import { maxTeams } from '../../contracts/factory/team-file.ts';
 import { type Actor, engineActor } from '../base/actor.ts';
 import type { Base } from '../base/base.ts';
-import type { BotDoors, BotSpec, Harnesses, Launch } from '../harness/harness.ts';
+import type { BotPaths, BotSpec, Harnesses, Launch } from '../harness/harness.ts';
 import type { Models } from '../models/index.ts';
 import type { PaneEngine } from '../panes/pane-engine.ts';
 import { refuseUnreadable } from '../panes/readable.ts';
@@ -18,7 +18,7 @@ import type { BotSecrets } from '../vault/vault.ts';
 import type { Abroad, OtherComputer } from './abroad.ts';
 import type { AgentViews } from './agent-views.ts';
 import type { BotTokens } from './bot-homes.ts';
-import { type BotHomes, doorsFor } from './bot-homes.ts';
+import { type BotHomes, pathsFor } from './bot-homes.ts';
 import { addressOf } from './model.ts';
 import { labelsFor } from './pane-labels.ts';
 import type { Member, Registry } from './registry.ts';
@@ -213,10 +213,10 @@ export function createTeamService(
         const spec = specOf(member.id, team, start, scratch === null ? inside : cwd);
         // A secret that is not there must be known before anything starts.
         await deps.secrets.open(spec.env);
-        const doors = await openDoors(member.id, scratch);
+        const paths = await openPaths(member.id, scratch);
         const adopts = adopted?.get(spec.slug);
         const first = adopts === undefined ? spec : { ...spec, resume: true, adopts };
-        prepared.push({ spec, launch: await deps.harnesses.prepare(first, doors) });
+        prepared.push({ spec, launch: await deps.harnesses.prepare(first, paths) });
       } catch (error) {
         if (!(error instanceof AppError) || error.code === 'internal') throw error;
         if (error.code === 'needs_person') waits ??= error;
@@ -238,8 +238,8 @@ export function createTeamService(
     if (hindrances.length > 0) throw new TeamHindered(team.name, hindrances);
     return prepared;
   };
-  const openDoors = (agentId: string, scratch: string | null): Promise<BotDoors> | BotDoors =>
-    scratch === null ? deps.homes.open(agentId) : doorsFor(deps.homes, scratch);
+  const openPaths = (agentId: string, scratch: string | null): Promise<BotPaths> | BotPaths =>
+    scratch === null ? deps.homes.open(agentId) : pathsFor(deps.homes, scratch);
 
   const startAll = async (team: ResolvedTeam, prepared: readonly Prepared[]): Promise<void> => {
     const started: string[] = [];
@@ -341,7 +341,7 @@ export function createTeamService(
 
   const down: TeamService['down'] = (name, by, { here = false } = {}) =>
     alone(name, async () => {
-      const live = registry.members(name).filter((member) => member.live && (!here || member.placement.keptHere));
+      const live = registry.members(name).filter((member) => member.live && (!here || member.placement.isLocal));
       if (live.length === 0 && rows.get(name)?.up !== true) return { stopped: [] };
       if (live.some((member) => member.placement.inPaneHere)) refuseUnreadable(deps.panes);
       const ended = await Promise.all(live.map((member) => registry.stop(member.id)));
@@ -384,7 +384,7 @@ export function createTeamService(
         if (team === null) invalid.push({ name: onDisk.name, problems: [...onDisk.problems], ...waits });
         else teams.push({ ...shape(team), agents: deps.views.agents(team.name), ...waits });
       }
-      const note = `.gantry/teams has more than ${mostTeams} entries: teams beyond those are not listed and do not start.`;
+      const note = `.gantry/teams has more than ${maxTeams} entries: teams beyond those are not listed and do not start.`;
       return { teams, invalid, ...(folder.more() ? { note } : {}) };
     },
     exists(name) {
@@ -402,7 +402,7 @@ export function createTeamService(
     planDown: (name, { here = false } = {}) =>
       registry
         .members(name)
-        .filter((member) => !here || member.placement.keptHere)
+        .filter((member) => !here || member.placement.isLocal)
         .map((member) => ({
           action: member.live ? 'stop' : 'skip',
           agent: member.address,

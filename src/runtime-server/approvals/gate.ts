@@ -2,7 +2,7 @@
  * The gate "may I?": the policy decides first, then a person, for exactly this action and once. A caller that stops waiting asks again: it joins its
  * open question, or takes an answer that came in between. Must not know how an answer arrives.
  */
-import { checkGate, longestGateWait } from '../../contracts/approvals/gate.ts';
+import { checkGate, maxGateWaitSeconds } from '../../contracts/approvals/gate.ts';
 import { visibleLine } from '../../contracts/approvals/visible.ts';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
@@ -10,11 +10,11 @@ import { clientOf } from '../../kit/http/principals.ts';
 import { type BoundRoute, bind, type Principal } from '../../kit/http/types.ts';
 import { actionHash } from '../../kit/signing/action-hash.ts';
 import { classOf, type Policy, type PolicyAction, riskOf } from '../policy/index.ts';
-import { type ApprovalAnswer, type ApprovalDesk, comesBackWithinMs } from './desk.ts';
+import { type ApprovalAnswer, type Approvals, comesBackWithinMs } from './approvals.ts';
 import { createTurns, type Turns } from './turns.ts';
 
 interface GateDeps {
-  readonly desk: Pick<ApprovalDesk, 'ask'>;
+  readonly approvals: Pick<Approvals, 'ask'>;
   readonly policy: Pick<Policy, 'decide'>;
   readonly timers: Timers;
   /** `slug@team` of an agent; null when it is unknown. */
@@ -35,7 +35,7 @@ export function gateRoutes(deps: GateDeps): BoundRoute[] {
   const turns = createTurns();
   return [
     bind(checkGate, async ({ principal, body, signal }) => {
-      const { reason, waitSeconds = longestGateWait, dryRun = false, ...action } = body;
+      const { reason, waitSeconds = maxGateWaitSeconds, dryRun = false, ...action } = body;
       const bot = botOf(deps, principal);
       const decided = deps.policy.decide({ ...action, bot }, null);
       if (decided.verdict !== 'ask' || dryRun) return { body: { ...decided, approvalId: null, note: null } };
@@ -54,7 +54,7 @@ interface Asking {
 }
 
 async function askPerson(
-  { desk, timers, turns }: GateDeps & { readonly turns: Turns },
+  { approvals, timers, turns }: GateDeps & { readonly turns: Turns },
   action: PolicyAction,
   { principal, reason, waitSeconds, signal }: Asking,
 ): Promise<GateAnswer> {
@@ -73,6 +73,7 @@ async function askPerson(
     agentId: principal.agentId ?? null,
     client: `${principal.userId}/${clientOf(principal)}`,
     actionHash: hash,
+    action,
     expiresInMs,
     comesBack: { waitsMs: waitSeconds * 1000, withdrawnAfterMs: comesBackWithinMs },
     dedupeKey: `gate:${asker}:${hash}`,
@@ -84,7 +85,7 @@ async function askPerson(
       const apply = () => {
         written = true;
       };
-      const asked = await desk.ask(question, { signal: leave.signal, apply });
+      const asked = await approvals.ask(question, { signal: leave.signal, apply });
       const turn = turns.join(asked.id);
       // An answer that was taken for this caller could not be taken a second time.
       const answer = (await Promise.race([asked.answer, over.passed])) ?? (written ? await asked.answer : null);

@@ -5,6 +5,7 @@
 import type { Approval, ApprovalQuestion } from '../../contracts/approvals/approval.ts';
 import { iso } from '../../kit/clock/clock.ts';
 import type { Migration, Tx } from '../../kit/store/store.ts';
+import type { PolicyAction } from '../policy/index.ts';
 
 /** `answered`: a person decided; `taken` says whether an asker has acted on it. */
 type HoldState = 'live' | 'answered' | 'expired' | 'withdrawn';
@@ -14,6 +15,8 @@ export interface Hold {
   readonly id: string;
   readonly question: ApprovalQuestion;
   readonly actionHash: string;
+  /** What a rule of the policy could allow instead. */
+  readonly action: PolicyAction | null;
   readonly dedupeKey: string | null;
   readonly deadline: number;
   /** When it ends however often it is asked again; equal to the deadline where the asker does not come back. */
@@ -85,13 +88,20 @@ export const holdMigrations: readonly Migration[] = [
       ALTER TABLE approval_hold ADD COLUMN answered_at INTEGER;
     `,
   },
+  {
+    area: 'approvals',
+    number: 4,
+    name: 'action',
+    sql: 'ALTER TABLE approval_hold ADD COLUMN action TEXT',
+  },
 ];
 
-interface HoldRow extends Omit<Hold, 'question'> {
+interface HoldRow extends Omit<Hold, 'question' | 'action'> {
   readonly question: string;
+  readonly action: string | null;
 }
 
-const columns = `id, question, action_hash AS actionHash, dedupe_key AS dedupeKey, deadline,
+const columns = `id, question, action_hash AS actionHash, action, dedupe_key AS dedupeKey, deadline,
   COALESCE(longest, deadline) AS longest, ledger_id AS ledgerId, state,
   decision, note, user, surface, ended_at AS endedAt, COALESCE(answered_at, ended_at) AS answeredAt, taken_at AS takenAt`;
 type Reader = Pick<Tx, 'get' | 'all'>;
@@ -100,16 +110,20 @@ interface NewHold {
   readonly id: string;
   readonly question: ApprovalQuestion;
   readonly actionHash: string;
+  readonly action: PolicyAction | null;
   readonly dedupeKey: string | null;
   readonly client: string | null;
   readonly longest: number;
   readonly ledgerId: string;
 }
 
-export function insertHold(tx: Tx, { id, question, actionHash, dedupeKey, client, longest, ledgerId }: NewHold): void {
+export function insertHold(
+  tx: Tx,
+  { id, question, actionHash, action, dedupeKey, client, longest, ledgerId }: NewHold,
+): void {
   tx.run(
-    `INSERT INTO approval_hold (id, question, action_hash, dedupe_key, deadline, ledger_id, state, dag_id, node_id, client, longest)
-      VALUES (?, ?, ?, ?, ?, ?, 'live', ?, ?, ?, ?)`,
+    `INSERT INTO approval_hold (id, question, action_hash, dedupe_key, deadline, ledger_id, state, dag_id, node_id, client, longest, action)
+      VALUES (?, ?, ?, ?, ?, ?, 'live', ?, ?, ?, ?, ?)`,
     id,
     JSON.stringify(question),
     actionHash,
@@ -120,6 +134,7 @@ export function insertHold(tx: Tx, { id, question, actionHash, dedupeKey, client
     question.nodeId ?? null,
     client,
     longest,
+    action === null ? null : JSON.stringify(action),
   );
 }
 
@@ -202,6 +217,12 @@ export function holdOfNode(tx: Reader, dagId: string, nodeId: string): Hold | nu
   return toHold(tx.get<HoldRow>(sql, dagId, nodeId));
 }
 
+/** Oldest first. */
+export function holdsOfRun(tx: Reader, dagId: string): Hold[] {
+  const sql = `SELECT ${columns} FROM approval_hold WHERE dag_id = ? ORDER BY id`;
+  return tx.all<HoldRow>(sql, dagId).flatMap((row) => toHold(row) ?? []);
+}
+
 /** When the next hold expires, in milliseconds since the epoch. */
 export function nextDeadline(tx: Reader): number | null {
   const sql = `SELECT min(deadline) AS next FROM approval_hold WHERE state = 'live'`;
@@ -218,7 +239,9 @@ export function forgetEnded(tx: Tx, before: number): void {
 }
 
 function toHold(row: HoldRow | undefined): Hold | null {
-  return row === undefined ? null : { ...row, question: JSON.parse(row.question) as ApprovalQuestion };
+  if (row === undefined) return null;
+  const action = row.action === null ? null : (JSON.parse(row.action) as PolicyAction);
+  return { ...row, question: JSON.parse(row.question) as ApprovalQuestion, action };
 }
 
 /** The hold in the shape that every surface shows. */

@@ -4,7 +4,7 @@
  */
 import type { ToolsetResult } from '../../contracts/computer-use/toolset.ts';
 import type { Looked, Place } from '../../programs/executor/protocol.ts';
-import { keptResult, resultOf } from './answers.ts';
+import { resultOf, storedResult } from './answers.ts';
 import type { ApprovalRow, Approvals } from './approvals.ts';
 import type { Audit, AuditEnd } from './audit.ts';
 import { type ExecutorAnswer, ExecutorFault, type ExecutorProgram } from './executor-program.ts';
@@ -92,7 +92,7 @@ export function createActing(deps: ActingDeps) {
       deps.announce(place, null);
     }
     // The page's answer may contain text that was typed into a credential field.
-    const kept = keptResult(looked?.credential === true ? { ...result, content: [] } : result);
+    const kept = storedResult(looked?.credential === true ? { ...result, content: [] } : result);
     await finish('done', { result: acts ? kept : null });
     return { kind: 'done', auditId, result, executed: true };
   }

@@ -5,7 +5,7 @@ import type { Acted, Fault } from '../../programs/executor/protocol.ts';
 
 export const noScreen: Screen = { width: 0, height: 0, scale: 1, frame_width: 0, frame_height: 0 };
 /** Characters of an answer's text that the audit keeps, for a call that comes again. */
-const longestKept = 4000;
+const maxKeptLength = 4000;
 
 export function resultOf(acted: Acted, bytes: Uint8Array): ToolsetResult {
   return {
@@ -32,14 +32,14 @@ export function errorResult(code: string, message: string, screen: Screen): Tool
 }
 
 /** Without pictures. */
-export function keptResult(result: ToolsetResult): string {
+export function storedResult(result: ToolsetResult): string {
   const content = result.content.flatMap((one) =>
-    one.type === 'text' ? [{ type: 'text' as const, text: one.text.slice(0, longestKept) }] : [],
+    one.type === 'text' ? [{ type: 'text' as const, text: one.text.slice(0, maxKeptLength) }] : [],
   );
   return JSON.stringify({ ...result, content });
 }
 
-export function readKept(kept: string | null): ToolsetResult | null {
+export function readStored(kept: string | null): ToolsetResult | null {
   return kept === null ? null : (JSON.parse(kept) as ToolsetResult);
 }
 

@@ -47,7 +47,7 @@ type Listener = (id: string, state: Ended, by: string | null) => void;
 /** A person may be away for a while; a later request is a new question. */
 const expiresInMs = 60 * 60_000;
 /** Callers that wait for one of the newest questions may check without reading the database. */
-const mostStates = 1000;
+const maxStates = 1000;
 /** How long a yes stays valid while its caller does not return. Milliseconds. */
 const usedWithinMs = 10 * 60_000;
 
@@ -68,7 +68,7 @@ export function createApprovals({
   const states = new Map<string, ApprovalState>();
   const remember = (id: string, state: ApprovalState) => {
     states.set(id, state);
-    if (states.size > mostStates) states.delete(states.keys().next().value!);
+    if (states.size > maxStates) states.delete(states.keys().next().value!);
   };
 
   const toRow = (row: StoredRow | undefined): ApprovalRow | null =>

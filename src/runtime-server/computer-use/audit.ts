@@ -68,7 +68,7 @@ export interface AuditCall extends Omit<AuditRow, 'id' | 'input' | 'at' | 'ended
 }
 
 /** Characters of a message that is kept. */
-const longestMessage = 1000;
+const maxMessageLength = 1000;
 /**
  * An end waits at most this long for the next row, so that both are one durable commit: a commit is a fifth of a click's cost. A process that dies
  * in between leaves `unknown`, as one that dies a moment earlier does; a call of a turn, which may be sent again, is answered only after its end is
@@ -100,7 +100,7 @@ export function createAudit({ store, clock, timers, ids }: Pick<Base, 'store' | 
       ...end,
       id,
       input: JSON.stringify(call.input),
-      message: end.message?.slice(0, longestMessage) ?? null,
+      message: end.message?.slice(0, maxMessageLength) ?? null,
       at: now,
       endedAt: end.outcome === 'started' ? null : now,
       acts: end.acts === true ? 1 : 0,
@@ -123,7 +123,7 @@ export function createAudit({ store, clock, timers, ids }: Pick<Base, 'store' | 
       const acts = end.acts === false ? ', acts = 0' : '';
       const sql = `UPDATE computer_use_action SET outcome = ?, code = ?, message = ?, result = ?, ended_at = ?${acts}
           WHERE id = ? AND outcome = 'started'`;
-      const message = end.message?.slice(0, longestMessage) ?? null;
+      const message = end.message?.slice(0, maxMessageLength) ?? null;
       const values = [end.outcome, end.code ?? null, message, end.result ?? null, clock.now(), id];
       return new Promise((resolve, reject) => {
         ends.push(() => store.write((tx) => void tx.run(sql, ...values)).then(resolve, reject));

@@ -5,7 +5,7 @@
 import { AppError } from '../../contracts/common/errors.ts';
 import type { ToolsetCall } from '../../contracts/computer-use/toolset.ts';
 import { type ActingDeps, createActing } from './acting.ts';
-import { errorResult, noScreen, readKept } from './answers.ts';
+import { errorResult, noScreen, readStored } from './answers.ts';
 import type { Approvals } from './approvals.ts';
 import type { Audit, AuditCall } from './audit.ts';
 import type { ExecutorProgram } from './executor-program.ts';
@@ -112,7 +112,7 @@ export function createGate(
     }
     const message = `An earlier call started this, and it ended as ${before.outcome}. It does not run again. Check the result before you continue.`;
     const result =
-      readKept(before.result) ?? errorResult(before.code ?? 'unknown_end', message, screens.of(place) ?? noScreen);
+      readStored(before.result) ?? errorResult(before.code ?? 'unknown_end', message, screens.of(place) ?? noScreen);
     return { answer: { kind: 'done', auditId: before.id, result, executed: false } };
   }
 

@@ -12,7 +12,7 @@ import {
   type Fault,
   type Looked,
   largestPicture,
-  longestHead,
+  maxHeadLength,
   type ProgramEvent,
   type Request,
   type RequestHead,
@@ -76,8 +76,9 @@ export function createExecutorProgram(deps: {
   async function start(): Promise<Live> {
     const process = await startServedProcess({ command: deps.command, env: deps.env });
     const one: Live = { process, waiting: new Map() };
-    const take = createFrameReader<AnswerHead | EventHead>({ head: longestHead, body: largestPicture }, (head, body) =>
-      'event' in head ? deps.onEvent(head, body) : answer(one, head, body),
+    const take = createFrameReader<AnswerHead | EventHead>(
+      { head: maxHeadLength, body: largestPicture },
+      (head, body) => ('event' in head ? deps.onEvent(head, body) : answer(one, head, body)),
     );
     process.stdout.on('data', (chunk: Buffer) => {
       try {

@@ -30,7 +30,7 @@ export interface Hosts {
 const moves = new Set(['back', 'forward', 'reload']);
 /** Names that lead to this computer or its network by definition. */
 const localName = /(?:^|\.)(?:localhost|local|internal|home\.arpa)$/;
-const usualPorts = new Set([80, 443]);
+const defaultPorts = new Set([80, 443]);
 const notOpened = 'it is not a public address; a rule in .gantry/policy.yaml that names this host can allow it';
 const own = 'Gantry itself listens there';
 
@@ -60,7 +60,7 @@ export function createHosts({
       return { kind: 'go', url: url.href, to };
     },
     judge({ host, port, addresses }, opened) {
-      const name = usualPorts.has(port) ? host : `${host}:${port}`;
+      const name = defaultPorts.has(port) ? host : `${host}:${port}`;
       if (addresses.length === 0) return { allow: false, why: `${host} has no address` };
       if (isOwn(addresses, port)) return { allow: false, why: own };
       const privateHost = !addresses.every(isPublic);

@@ -12,7 +12,7 @@ export interface Origins {
 }
 
 /** The oldest is forgotten, and asked about again. */
-const mostHolders = 200;
+const maxHolders = 200;
 
 export function createOrigins(): Origins {
   const known = new Map<string, Set<string>>();
@@ -26,7 +26,7 @@ export function createOrigins(): Origins {
       const origins = known.get(holder.id) ?? new Set();
       known.delete(holder.id);
       known.set(holder.id, origins.add(at.origin));
-      if (known.size > mostHolders) known.delete(known.keys().next().value!);
+      if (known.size > maxHolders) known.delete(known.keys().next().value!);
     },
   };
 }

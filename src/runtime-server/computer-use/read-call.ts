@@ -30,11 +30,11 @@ export function readCall({ toolset, member: name, input, enable = [] }: ToolsetC
 export function placeOf({ toolset, browser_session_id }: ToolsetCall): Place {
   return toolset === 'computer'
     ? { kind: 'desktop' }
-    : { kind: 'browser', session: browser_session_id ?? usualSession };
+    : { kind: 'browser', session: browser_session_id ?? defaultSession };
 }
 
 /** The browser of callers that name none. */
-export const usualSession = 'default';
+export const defaultSession = 'default';
 
 export function nameOfPlace(place: Place): string {
   return place.kind === 'desktop' ? 'desktop' : `browser:${place.session}`;
@@ -43,11 +43,11 @@ export function nameOfPlace(place: Place): string {
 /** How long an action may take. Milliseconds. */
 export function timeLimitOf({ input }: ReadCall): number {
   const seconds = typeof input.duration === 'number' ? input.duration : 0;
-  return usualLimitMs + seconds * 1000;
+  return defaultLimitMs + seconds * 1000;
 }
 
 /** Ends calls on a page that never loads or a field that never takes the text. */
-const usualLimitMs = 30_000;
+const defaultLimitMs = 30_000;
 
 function withoutUndefined(input: Record<string, unknown>): Input {
   return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined));

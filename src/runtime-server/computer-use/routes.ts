@@ -20,7 +20,7 @@ import { clientOf, isOwnerInPerson, surfaceOf } from '../../kit/http/principals.
 import { type BoundRoute, bind, type Principal } from '../../kit/http/types.ts';
 import { invalidCall } from './answers.ts';
 import type { Holder, ToolsetCaller, ToolsetGate } from './gate.ts';
-import { usualSession } from './read-call.ts';
+import { defaultSession } from './read-call.ts';
 import type { View } from './view.ts';
 
 /** The id by which a computer is asked about itself. */
@@ -133,8 +133,8 @@ function callerOf(principal: Principal, call: ToolsetCall, holds: Holder | null)
 /** Each client has its own browser; a person has the same one on every device. */
 function sessionOf(principal: Principal, oneBrowser: boolean): string {
   return oneBrowser || isOwnerInPerson(principal)
-    ? usualSession
-    : `${usualSession}-${hash('sha256', clientOf(principal), 'hex').slice(0, 16)}`;
+    ? defaultSession
+    : `${defaultSession}-${hash('sha256', clientOf(principal), 'hex').slice(0, 16)}`;
 }
 
 function schemaOf(toolset: Toolset) {

@@ -49,7 +49,7 @@ interface Known {
 }
 
 /** Each is a separate browser. */
-const mostOpen = 8;
+const maxOpen = 8;
 
 export function createSessions({
   program,
@@ -104,11 +104,11 @@ export function createSessions({
       if (one === undefined || one.opening === null) {
         // With those that are coming up: as many calls at once would else be as many browsers.
         const open = [...known.values()].filter((other) => isCurrent(other) || other.opening !== null).length;
-        const leaves = open >= mostOpen ? idlest() : null;
+        const leaves = open >= maxOpen ? idlest() : null;
         // Its result does not matter: an executor that is gone has none open.
         if (leaves !== null) room = close(leaves, false).catch(() => {});
-        else if (open >= mostOpen) {
-          const fact = `${mostOpen} browser sessions are open already.`;
+        else if (open >= maxOpen) {
+          const fact = `${maxOpen} browser sessions are open already.`;
           throw new AppError('refused', fact, 'Close one, or use one of them.', {
             status: 429,
             wireCode: 'concurrency_limit',

@@ -1,7 +1,7 @@
 /** A call on its way through the gate: its known facts, and its possible ends. Must not know stages. */
 import type { Screen, ToolsetCall } from '../../contracts/computer-use/toolset.ts';
 import type { Looked, Place } from '../../programs/executor/protocol.ts';
-import { deviceError, errorResult, invalidCall, keptResult, noScreen } from './answers.ts';
+import { deviceError, errorResult, invalidCall, noScreen, storedResult } from './answers.ts';
 import type { ApprovalRow } from './approvals.ts';
 import type { Audit, AuditCall, AuditEnd, Outcome, Stage } from './audit.ts';
 import type { Input } from './coordinates.ts';
@@ -35,7 +35,7 @@ export type Seen = Ended | { readonly way: Way };
 export type Judged = Ended | { readonly rule: string; readonly grant: ApprovalRow | null };
 
 /** For this many places; the oldest needs a new look. */
-const mostScreens = 200;
+const maxScreens = 200;
 
 /** Screens as they were last. */
 export interface Screens {
@@ -50,7 +50,7 @@ export function createScreens(): Screens {
     set(place, screen) {
       known.delete(nameOfPlace(place));
       known.set(nameOfPlace(place), screen);
-      if (known.size > mostScreens) known.delete(known.keys().next().value!);
+      if (known.size > maxScreens) known.delete(known.keys().next().value!);
     },
   };
 }
@@ -113,7 +113,7 @@ export function createEnds({
       }
       const result = errorResult(code, fault.message, screens.of(place) ?? noScreen);
       const outcome = code === 'cancelled' ? 'cancelled' : fault.sort === 'refused' ? 'denied' : 'error';
-      const auditId = await finish(outcome, { code, message, result: message === null ? null : keptResult(result) });
+      const auditId = await finish(outcome, { code, message, result: message === null ? null : storedResult(result) });
       return { kind: 'done', auditId, result, executed: true };
     },
   };

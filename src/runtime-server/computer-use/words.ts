@@ -10,8 +10,8 @@ const masked = '••••';
 /** Members with text that somebody typed or would type. */
 const typed = new Set(['type', 'form_input', 'key', 'hold_key']);
 /** An address as the audit keeps it. Characters. */
-const longestUrl = 2000;
-const longestShown = 60;
+const maxUrlLength = 2000;
+const maxShownLength = 60;
 
 /** `input` without private text. */
 export function maskedInput(member: string, input: Input, credential: boolean): Input {
@@ -78,7 +78,7 @@ export function wordsOf(call: {
 }
 
 export function shownUrl(url: string | null): string | null {
-  return url === null || url.length <= longestUrl ? url : `${url.slice(0, longestUrl - 1)}…`;
+  return url === null || url.length <= maxUrlLength ? url : `${url.slice(0, maxUrlLength - 1)}…`;
 }
 
 function pointOf(input: Input): string | null {
@@ -98,6 +98,6 @@ function filesOf({ paths }: Input): string {
   return shorten(JSON.stringify(names[0]!.split(/[/\\]/).at(-1)));
 }
 
-function shorten(text: string, most = longestShown): string {
-  return text.length > most ? `${text.slice(0, most - 1)}…` : text;
+function shorten(text: string, max = maxShownLength): string {
+  return text.length > max ? `${text.slice(0, max - 1)}…` : text;
 }

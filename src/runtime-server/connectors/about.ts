@@ -4,7 +4,7 @@
  */
 const textNames = ['title', 'subject', 'summary', 'name', 'text', 'message'] as const;
 /** Characters, of all of it. */
-const longest = 120;
+const maxLength = 120;
 
 /** Invisible characters and those that disturb the line: controls except separators, marks of direction, characters without a width. */
 const unseen = /(?!\s)\p{Cc}|[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]/gu;
@@ -50,5 +50,5 @@ const oneLine = (text: string) => text.toWellFormed().replaceAll(unseen, '').rep
 
 function cut(text: string): string {
   const characters = [...text];
-  return characters.length <= longest ? text : `${characters.slice(0, longest - 1).join('')}…`;
+  return characters.length <= maxLength ? text : `${characters.slice(0, maxLength - 1).join('')}…`;
 }

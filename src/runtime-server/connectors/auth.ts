@@ -4,8 +4,8 @@ import { hiddenSecret, type Transport } from '../../contracts/tool-server/server
 
 type Http = Extract<Transport, { type: 'http' }>;
 
-const usualHeader = 'Authorization';
-const isUsual = (header: string) => header.toLowerCase() === usualHeader.toLowerCase();
+const defaultHeader = 'Authorization';
+const isUsual = (header: string) => header.toLowerCase() === defaultHeader.toLowerCase();
 
 export function transportOf(url: string, auth: ConnectorAuth): Http {
   if (auth.type === 'none') return { type: 'http', url };
@@ -13,7 +13,7 @@ export function transportOf(url: string, auth: ConnectorAuth): Http {
     const { type: _, ...oauth } = auth;
     return { type: 'http', url, oauth };
   }
-  const header = auth.header ?? usualHeader;
+  const header = auth.header ?? defaultHeader;
   // A key that names its scheme (`Basic …`) is sent as it is.
   const bare = auth.key === hiddenSecret || !isUsual(header) || /\s/.test(auth.key.trim());
   return { type: 'http', url, headers: { [header]: bare ? auth.key : `Bearer ${auth.key}` } };

@@ -213,7 +213,7 @@ export interface RunRecords {
 }
 
 /** The part of the factory that connectors use. */
-export interface FactoryDoors {
+export interface FactoryPort {
   readonly bots: ConnectorBots;
   readonly tickets: ConnectorTickets;
   readonly executor: Executor;

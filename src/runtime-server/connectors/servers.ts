@@ -13,10 +13,10 @@ import { type ConnectorRef, type ConnectorServers, EventFault, type JsonObject }
 /** Deadline of one request, milliseconds: a server verifies the cloud's address before it answers a subscription. */
 const askMs = 30_000;
 /** The largest answer, as JSON, characters. */
-const longestAnswer = 1024 * 1024;
-const mostPages = 20;
-const mostEvents = 500;
-const longestName = 200;
+const maxAnswerLength = 1024 * 1024;
+const maxPages = 20;
+const maxEvents = 500;
+const maxNameLength = 200;
 
 export function createConnectorServers(attached: Pick<AttachedPort, 'all' | 'upstreams'>): ConnectorServers {
   const { upstreams } = attached;
@@ -38,8 +38,8 @@ export function createConnectorServers(attached: Pick<AttachedPort, 'all' | 'ups
   const ask: ConnectorServers['ask'] = (id, method, params, signal) =>
     told(id, async () => {
       const answer = await upstreams.ask(id, method, params, { signal, timeoutMs: askMs });
-      if (JSON.stringify(answer).length <= longestAnswer) return answer;
-      throw new EventFault('connector_error', null, `The server’s answer has more than ${longestAnswer} characters.`);
+      if (JSON.stringify(answer).length <= maxAnswerLength) return answer;
+      throw new EventFault('connector_error', null, `The server’s answer has more than ${maxAnswerLength} characters.`);
     });
 
   async function page(id: string, cursor: string | null, signal: AbortSignal) {
@@ -61,7 +61,7 @@ export function createConnectorServers(attached: Pick<AttachedPort, 'all' | 'ups
       if (!offersEvents(can)) return null;
       const found = new Map<string, EventDefinition>();
       let cursor: string | null = null;
-      for (let pages = 0; pages < mostPages && found.size < mostEvents; pages += 1) {
+      for (let pages = 0; pages < maxPages && found.size < maxEvents; pages += 1) {
         const { events, next } = await page(id, cursor, signal);
         for (const event of events) {
           const read = EventDefinition.safeParse(event);
@@ -105,4 +105,4 @@ function offersEvents(capabilities: JsonObject): boolean {
 
 /** A name is shown on one line: one that would break it, or reorder the text around it, is invalid. */
 const isUsable = ({ name, delivery }: EventDefinition) =>
-  name !== '' && name.length <= longestName && !/[\p{C}\p{Zl}\p{Zp}]/u.test(name) && delivery.length > 0;
+  name !== '' && name.length <= maxNameLength && !/[\p{C}\p{Zl}\p{Zp}]/u.test(name) && delivery.length > 0;

@@ -23,7 +23,7 @@ export interface BotEvents {
 }
 
 /** Longer titles are no titles; the registry takes no more. */
-const longestTitle = 200;
+const maxTitleLength = 200;
 
 export function createBotEvents({
   events,
@@ -48,5 +48,5 @@ export function nameOf(member: Pick<NamedBot, 'slug' | 'definition'>): string {
 /** Its first line with text, cut to the length of a title. */
 export function titleOf(text: string): string {
   const [line = ''] = text.trim().split('\n');
-  return line.length > longestTitle ? `${line.slice(0, longestTitle - 1)}…` : line;
+  return line.length > maxTitleLength ? `${line.slice(0, maxTitleLength - 1)}…` : line;
 }

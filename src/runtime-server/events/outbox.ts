@@ -43,7 +43,7 @@ interface Waiting {
 
 const lane = { events: 'events', usage: 'usage' } as const;
 /** Events older than a week are dropped; money is reported however late. */
-const eventsKeptMs = 7 * 24 * 60 * 60_000;
+const eventsRetentionMs = 7 * 24 * 60 * 60_000;
 const microPerCent = 10_000;
 
 export function createOutbox({
@@ -102,7 +102,12 @@ export function createOutbox({
     emit(tx, { type, id, data }) {
       const now = clock.now();
       const body: ForwardedEvent = { id, type, at: iso(now), data: { ...data } };
-      lanes.append(tx, { lane: lane.events, id: `${type}:${id}`, body: waiting(body), deadline: now + eventsKeptMs });
+      lanes.append(tx, {
+        lane: lane.events,
+        id: `${type}:${id}`,
+        body: waiting(body),
+        deadline: now + eventsRetentionMs,
+      });
     },
     spent(tx, { id, at, agentId, runId, model, microUsd }) {
       if (microUsd === null) return;

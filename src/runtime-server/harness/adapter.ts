@@ -7,7 +7,7 @@ import type { Timers } from '../../kit/clock/timers.ts';
 import type { PaneEngine, PaneFacts, PaneOsc } from '../panes/pane-engine.ts';
 import type { Environment } from './environment.ts';
 import type {
-  BotDoors,
+  BotPaths,
   BotSpec,
   BotState,
   DeliverResult,
@@ -16,7 +16,7 @@ import type {
   Gate,
   Launch,
   Outgoing,
-  PermissionDesk,
+  PermissionApprovals,
   PermissionPolicy,
 } from './harness.ts';
 import type { Judge } from './judge/judge.ts';
@@ -71,7 +71,7 @@ export interface DriverContext {
   readonly timers: Timers;
   readonly judge: Judge;
   readonly home: string;
-  readonly desk: PermissionDesk;
+  readonly approvals: PermissionApprovals;
   readonly policy: PermissionPolicy;
   /** Held from the first byte to the submitting key, so that no person's key falls between; also by a person's input. */
   readonly typing: Mutex;
@@ -176,10 +176,10 @@ export interface Adapter {
   /** `memory`: facts of the bot's last start. `facts` are kept for the driver of this one. */
   prepare(
     bot: BotSpec,
-    doors: BotDoors,
+    paths: BotPaths,
     memory: Readonly<Record<string, unknown>>,
   ): Promise<{ readonly launch: Launch; readonly facts: Readonly<Record<string, unknown>> }>;
-  exec?(bot: BotSpec, doors: BotDoors, text: string, options: ExecOptions): Promise<ExecResult>;
+  exec?(bot: BotSpec, paths: BotPaths, text: string, options: ExecOptions): Promise<ExecResult>;
   drive(context: DriverContext): Driver;
   /** Continues to read the transcripts that the harness keeps itself. The bot need not be live. Reads only. */
   usage?(ask: UsageAsk): Promise<UsagePage>;

@@ -7,7 +7,15 @@ import { AppError } from '../../contracts/common/errors.ts';
 import type { Base } from '../base/base.ts';
 import type { PaneFacts, PaneInfo, PaneOsc } from '../panes/pane-engine.ts';
 import { type Adapter, createMutex, type DriverContext, type HarnessPanes } from './adapter.ts';
-import type { BotMemory, BotSpec, BotState, Gate, HarnessBot, PermissionDesk, PermissionPolicy } from './harness.ts';
+import type {
+  BotMemory,
+  BotSpec,
+  BotState,
+  Gate,
+  HarnessBot,
+  PermissionApprovals,
+  PermissionPolicy,
+} from './harness.ts';
 import { interruptTurn, isTurn } from './interrupt.ts';
 import type { Claim } from './judge/evidence.ts';
 import { createJudge } from './judge/judge.ts';
@@ -41,7 +49,7 @@ export function createBot(
     readonly paneId: string;
     readonly panes: HarnessPanes;
     readonly memory: BotMemory;
-    readonly desk: PermissionDesk;
+    readonly approvals: PermissionApprovals;
     readonly policy: PermissionPolicy;
     readonly home: string;
     readonly onClose: () => void;
@@ -167,7 +175,7 @@ export function createBot(
     timers,
     judge,
     home: options.home,
-    desk: options.desk,
+    approvals: options.approvals,
     policy: options.policy,
     typing,
     gate,

@@ -3,11 +3,11 @@
  * until a person answers it there or in the pane, whichever comes first. Used by opencode and qwen. Must not know the channel.
  */
 import type { DriverContext } from './adapter.ts';
+import { createApprovalQuestions, cuttable, type End, type HeldQuestion, wordsOf } from './approval-question.ts';
 import { actionOf, questionOf } from './claude/questions.ts';
-import { createDeskQuestions, cuttable, type End, type KeptQuestion, wordsOf } from './desk-question.ts';
 
 /** A program asks one thing at a time, its sub-agents a few; more would only bury the person's inbox. */
-const mostOpen = 20;
+const maxOpen = 20;
 
 /** A program's question. Tool and fields are named as in `claude/questions.ts` (`Bash`, `Edit`, `Write`, `WebFetch`). */
 export interface ChannelQuestion {
@@ -63,14 +63,14 @@ export function createChannelQuestions(
   },
 ): ChannelQuestions {
   const { bot } = context;
-  const desk = createDeskQuestions(context, options.harness);
-  const { note } = desk;
+  const approvals = createApprovalQuestions(context, options.harness);
+  const { note } = approvals;
   const open = new Map<string, Open>();
   const away = new AbortController();
-  let { earlier } = desk;
+  let { earlier } = approvals;
 
   function keep(): void {
-    const asking = [...open].flatMap(([call, { approval }]): KeptQuestion[] =>
+    const asking = [...open].flatMap(([call, { approval }]): HeldQuestion[] =>
       approval === null ? [] : [{ call, id: approval }],
     );
     context.remember({ asking });
@@ -113,8 +113,8 @@ export function createChannelQuestions(
       entry.approval = id;
       keep();
     };
-    const ask = { ...said.ask, summary: question.summary ?? said.ask.summary, dedupeKey };
-    const answer = await desk.ask(ask, { away: away.signal, ended, onAsked });
+    const ask = { ...said.ask, summary: question.summary ?? said.ask.summary, dedupeKey, action };
+    const answer = await approvals.ask(ask, { away: away.signal, ended, onAsked });
     if (away.signal.aborted || answer === 'released' || answer.kind === 'withdrawn') return;
     if (answer.kind === 'approve') await handOver(entry, { allow: true, note: '' });
     else if (answer.kind === 'reject') {
@@ -129,7 +129,7 @@ export function createChannelQuestions(
 
   function begin(question: ChannelQuestion): void {
     if (away.signal.aborted || open.has(question.id)) return;
-    if (open.size >= mostOpen) {
+    if (open.size >= maxOpen) {
       note(`not asked as an approval: ${open.size} questions are already waiting`);
       return;
     }
@@ -158,7 +158,7 @@ export function createChannelQuestions(
       for (const question of now) begin(question);
       const gone = earlier.filter(({ call }) => !ids.has(call));
       earlier = [];
-      for (const { id } of gone) desk.withdraw(id);
+      for (const { id } of gone) approvals.withdraw(id);
       keep();
     },
     ended() {

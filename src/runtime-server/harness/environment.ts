@@ -2,7 +2,7 @@
  * The environment of a bot's program: the person's own, without what a surrounding agent, terminal or npm run left there, plus
  * Gantry's `GANTRY_*` variables. Must not know a harness.
  */
-import type { BotDoors, BotSpec } from './harness.ts';
+import type { BotPaths, BotSpec } from './harness.ts';
 
 /**
  * Marks that a surrounding agent leaves on its children; a child that sees them believes it runs inside that agent.
@@ -86,7 +86,7 @@ export function personEnvironment(env: Environment): Record<string, string> {
 export function botEnvironment(
   env: Environment,
   bot: BotSpec,
-  doors: BotDoors,
+  paths: BotPaths,
   own: Readonly<Record<string, string>> = {},
 ): Record<string, string> {
   const person = personEnvironment(env);
@@ -98,9 +98,9 @@ export function botEnvironment(
     COLORTERM: 'truecolor',
     ...own,
     ...bot.env,
-    GANTRY_URL_FILE: doors.urlFile,
-    GANTRY_TOKEN_FILE: doors.tokenFile,
-    GANTRY_WORKSPACE: doors.workspace,
+    GANTRY_URL_FILE: paths.urlFile,
+    GANTRY_TOKEN_FILE: paths.tokenFile,
+    GANTRY_WORKSPACE: paths.workspace,
     GANTRY_AGENT: bot.agentId,
     GANTRY_TEAM: bot.team,
   };

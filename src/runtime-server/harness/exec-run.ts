@@ -4,7 +4,7 @@
  */
 import type { Ran, Surroundings } from './adapter.ts';
 import { botEnvironment } from './environment.ts';
-import type { BotDoors, BotSpec, ExecMode, ExecOptions, ExecResult } from './harness.ts';
+import type { BotPaths, BotSpec, ExecMode, ExecOptions, ExecResult } from './harness.ts';
 
 /** A program that retries a refusing provider forever ends here, with its whole group. */
 const defaultTimeoutMs = 10 * 60_000;
@@ -19,7 +19,7 @@ export interface ExecStart {
 type Exec = (
   around: Surroundings,
   bot: BotSpec,
-  doors: BotDoors,
+  paths: BotPaths,
   text: string,
   options: ExecOptions,
 ) => Promise<ExecResult>;
@@ -32,13 +32,13 @@ export const execOf =
       bot: BotSpec,
       mode: ExecMode,
       resume: string | null,
-      doors: BotDoors,
+      paths: BotPaths,
     ) => Promise<ExecStart>,
     read: (ran: Ran, resume: string | null) => ExecResult,
   ): Exec =>
-  async (around, bot, doors, text, { mode, resume = null, timeoutMs = defaultTimeoutMs, signal }) => {
-    const { command, own } = await begin(around, bot, mode, resume, doors);
-    const env = botEnvironment(around.env, bot, doors, own);
+  async (around, bot, paths, text, { mode, resume = null, timeoutMs = defaultTimeoutMs, signal }) => {
+    const { command, own } = await begin(around, bot, mode, resume, paths);
+    const env = botEnvironment(around.env, bot, paths, own);
     const ran = await around.processes.run(command, { cwd: bot.cwd, env, input: text, timeoutMs, signal });
     const ended = { text: '', sessionId: resume, refused: 0, usage: null };
     if (ran.stopped === true) return { ...ended, state: 'stopped', detail: 'it was stopped' };

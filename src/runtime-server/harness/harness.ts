@@ -27,7 +27,7 @@ export interface BotSpec {
 }
 
 /** Paths that the runtime gives to each bot's program as `GANTRY_*` variables; files are 0600. */
-export interface BotDoors {
+export interface BotPaths {
   readonly urlFile: string;
   readonly tokenFile: string;
   readonly workspace: string;
@@ -191,16 +191,16 @@ export interface Harnesses {
   /** The harnesses installed on this computer (looked up at most every 30 s). */
   found(): Promise<readonly FoundHarness[]>;
   /**
-   * Prepares a start of the bot. Writes only into `doors.folder`. `usage`: harness not installed or command missing, with the install command as the
+   * Prepares a start of the bot. Writes only into `paths.folder`. `usage`: harness not installed or command missing, with the install command as the
    * action.
    */
-  prepare(bot: BotSpec, doors: BotDoors): Promise<Launch>;
+  prepare(bot: BotSpec, paths: BotPaths): Promise<Launch>;
   /** Whether {@link Harnesses.exec} can run it, held to a mode. */
   hasExec(harness: HarnessName): boolean;
   /** For a bot that runs elsewhere: the keys that would end its turn. */
   interruptKeys(harness: HarnessName): InterruptKeys;
   /** One text to a new process without a pane, to its end. `usage` where the harness has no such mode. */
-  exec(bot: BotSpec, doors: BotDoors, text: string, options: ExecOptions): Promise<ExecResult>;
+  exec(bot: BotSpec, paths: BotPaths, text: string, options: ExecOptions): Promise<ExecResult>;
   /** Takes up a bot in a live pane: after `prepare` + create, or after a runtime restart. */
   attach(bot: BotSpec, paneId: string): HarnessBot;
   /** Usage since `cursor` from its harness's own transcripts; null where it keeps none that can be read. */
@@ -223,6 +223,8 @@ export interface PermissionAsk {
   readonly risk: 'low' | 'medium' | 'high';
   readonly agentId: string;
   readonly actionHash: string;
+  /** Where one rule of the policy can say exactly this. */
+  readonly action?: PermissionAction;
   readonly expiresInMs: number;
   /** A repeat of the same question (a second hook, a restarted runtime) joins the first. */
   readonly dedupeKey: string;
@@ -238,7 +240,7 @@ export type PermissionAnswer =
   | { readonly kind: 'withdrawn'; readonly surface: string };
 
 /** The part of approvals that harnesses need. */
-export interface PermissionDesk {
+export interface PermissionApprovals {
   ask(
     ask: PermissionAsk,
     options?: { readonly signal?: AbortSignal },
@@ -247,19 +249,18 @@ export interface PermissionDesk {
   withdraw(id: string, surface: string): Promise<void>;
 }
 
+interface PermissionAction {
+  readonly tool: string;
+  readonly member?: string;
+  readonly bot: string;
+  readonly path?: string;
+  readonly host?: string;
+  readonly command?: string;
+}
+
 /** The part of the one policy that harnesses need: rules of the person answer before a person is asked. */
 export interface PermissionPolicy {
-  decide(
-    action: {
-      readonly tool: string;
-      readonly member?: string;
-      readonly bot: string;
-      readonly path?: string;
-      readonly host?: string;
-      readonly command?: string;
-    },
-    mode: null,
-  ): { readonly verdict: 'allow' | 'ask' | 'deny'; readonly rule: string };
+  decide(action: PermissionAction, mode: null): { readonly verdict: 'allow' | 'ask' | 'deny'; readonly rule: string };
 }
 
 /** Where a harness keeps the few facts that a restarted runtime needs (last hook, session id, transcript path). */

@@ -16,9 +16,13 @@ const deadlineMs = 4000;
  */
 const waitingEvents: ReadonlySet<string> = new Set(['PermissionRequest']);
 const waitingDeadlineMs = 25 * 60 * 60_000;
+/** An engine that starts does not know its bots at once: a refusal counts once every answer was one for so long. */
+const refusedForMs = 30_000;
+/** How often a question that waits looks whether the engine has moved to another port. */
+const movedCheckMs = 2000;
 const firstRetryMs = 250;
-const longestRetryMs = 2000;
-const mostBytes = 4 * 1024 * 1024;
+const maxRetryMs = 2000;
+const maxBytes = 4 * 1024 * 1024;
 
 interface HookProcess {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -26,7 +30,7 @@ interface HookProcess {
   readonly stdout: { write(text: string): unknown };
 }
 
-interface Door {
+interface HookCall {
   readonly urlFile: string;
   readonly tokenFile: string;
   readonly event: string;
@@ -43,8 +47,8 @@ export async function runHook(event: string, { env, stdin, stdout }: HookProcess
   try {
     const signal = AbortSignal.timeout(deadlineMs);
     const body = await readAll(addAbortSignal(signal, stdin));
-    const door = { urlFile, tokenFile, event, body };
-    const answer = waitingEvents.has(event) ? await waitForAnswer(door) : answerOf(await knock(door, signal));
+    const hook = { urlFile, tokenFile, event, body };
+    const answer = waitingEvents.has(event) ? await waitForAnswer(hook) : answerOf(await postHook(hook, signal));
     if (answer !== null && answer !== '{}') stdout.write(`${answer}\n`);
   } catch {
     // The engine is down, moved or slow: the harness continues as if there were no hook.
@@ -53,16 +57,38 @@ export async function runHook(event: string, { env, stdin, stdout }: HookProcess
 }
 
 /** Asks until the engine answers; retries when the connection is cut or the engine is away. */
-async function waitForAnswer(door: Door): Promise<string | null> {
+async function waitForAnswer(hook: HookCall): Promise<string | null> {
   const signal = AbortSignal.timeout(waitingDeadlineMs);
-  for (let pause = firstRetryMs; ; pause = Math.min(2 * pause, longestRetryMs)) {
+  let refusedSince: number | null = null;
+  for (let pause = firstRetryMs; ; pause = Math.min(2 * pause, maxRetryMs)) {
     const since = performance.now();
-    const answer = await knock(door, signal).catch(() => null);
+    const answer = await knockUntilMoved(hook, signal).catch(() => null);
     if (answer?.status === 200) return answer.body;
     // A token that is void stays void: the bot was stopped.
-    if (answer?.status === 401 || answer?.status === 403) return null;
-    if (performance.now() - since > longestRetryMs) pause = firstRetryMs;
+    if (answer?.status === 401 || answer?.status === 403) refusedSince ??= since;
+    else refusedSince = null;
+    if (refusedSince !== null && performance.now() - refusedSince >= refusedForMs) return null;
+    if (performance.now() - since > maxRetryMs) pause = firstRetryMs;
     await delay(pause, undefined, { signal });
+  }
+}
+
+/** The call ends when the address in the file changes: what listens at the old one is not the engine any more. */
+async function knockUntilMoved(hook: HookCall, signal: AbortSignal): Promise<Answer> {
+  const url = await readFile(hook.urlFile, 'utf8');
+  const over = new AbortController();
+  const watching = untilChanged(hook.urlFile, url, AbortSignal.any([signal, over.signal]));
+  const moved = watching.then(() => Promise.reject(new Error('The engine has moved.')));
+  try {
+    return await Promise.race([postHook(hook, AbortSignal.any([signal, over.signal])), moved]);
+  } finally {
+    over.abort();
+  }
+}
+
+async function untilChanged(file: string, text: string, signal: AbortSignal): Promise<void> {
+  for (let now = text; now === text; now = await readFile(file, 'utf8').catch(() => text)) {
+    await delay(movedCheckMs, undefined, { signal });
   }
 }
 
@@ -73,7 +99,7 @@ interface Answer {
 
 const answerOf = ({ status, body }: Answer): string | null => (status === 200 ? body : null);
 
-async function knock({ urlFile, tokenFile, event, body }: Door, signal: AbortSignal): Promise<Answer> {
+async function postHook({ urlFile, tokenFile, event, body }: HookCall, signal: AbortSignal): Promise<Answer> {
   const [url, token] = await Promise.all([readFile(urlFile, 'utf8'), readFile(tokenFile, 'utf8')]);
   return post(new URL(`/api/factory/hooks/${event}`, url.trim()), token.trim(), body, signal);
 }
@@ -84,7 +110,7 @@ async function readAll(stdin: Readable): Promise<string> {
   for await (const piece of stdin) {
     pieces.push(Buffer.from(piece));
     length += piece.length;
-    if (length > mostBytes) throw new Error('The event is too large.');
+    if (length > maxBytes) throw new Error('The event is too large.');
   }
   return Buffer.concat(pieces).toString('utf8');
 }

@@ -5,8 +5,8 @@
 import { AppError } from '../../contracts/common/errors.ts';
 import { createOwnTimers } from '../../kit/clock/timers.ts';
 import type { DriverContext } from './adapter.ts';
+import { createApprovalQuestions, cuttable, type End, wordsOf } from './approval-question.ts';
 import { decisionOf, type Payload, ruledOf } from './claude/questions.ts';
-import { createDeskQuestions, cuttable, type End, wordsOf } from './desk-question.ts';
 import type { PermissionAsk } from './harness.ts';
 
 /** A hook whose connection was cut reconnects within two seconds, if it lives. */
@@ -64,8 +64,8 @@ export function createHookQuestions<Q extends HookQuestion>(
   ways: HookQuestionsWays<Q>,
 ): HookQuestions<Q> {
   const { bot } = context;
-  const desk = createDeskQuestions(context, ways.harness);
-  const { note, earlier } = desk;
+  const approvals = createApprovalQuestions(context, ways.harness);
+  const { note, earlier } = approvals;
   const open = new Map<string, OpenQuestion<Q>>();
   const away = new AbortController();
   const own = createOwnTimers(context.timers);
@@ -107,7 +107,7 @@ export function createHookQuestions<Q extends HookQuestion>(
         if (entry) entry.id = id;
         keep();
       };
-      return await desk.ask(ask, { away: away.signal, ended, onAsked });
+      return await approvals.ask(ask, { away: away.signal, ended, onAsked });
     } catch (fault) {
       if (away.signal.aborted) return 'released';
       note(`not asked as an approval: ${wordsOf(fault)}`);
@@ -148,7 +148,7 @@ export function createHookQuestions<Q extends HookQuestion>(
     settle(act) {
       own.after(askAgainMs, () =>
         act(() => {
-          for (const { call, id } of earlier) if (!open.has(call)) desk.withdraw(id);
+          for (const { call, id } of earlier) if (!open.has(call)) approvals.withdraw(id);
         }),
       );
     },

@@ -16,7 +16,7 @@ import { createCustomAdapter } from './custom/adapter.ts';
 import type { Environment } from './environment.ts';
 import { findHarnesses } from './found.ts';
 import { createGeminiAdapter } from './gemini/adapter.ts';
-import type { BotDoors, BotMemory, FoundHarness, Harnesses, PermissionDesk, PermissionPolicy } from './harness.ts';
+import type { BotMemory, BotPaths, FoundHarness, Harnesses, PermissionApprovals, PermissionPolicy } from './harness.ts';
 import { compileRules, type Matcher } from './judge/rules.ts';
 import { createOpencodeAdapter } from './opencode/adapter.ts';
 import { createQwenAdapter } from './qwen/adapter.ts';
@@ -32,7 +32,7 @@ export function createHarnesses(deps: {
   readonly timers?: Timers;
   readonly memory: BotMemory;
   /** Where a harness's own permission question is put to a person. */
-  readonly desk: PermissionDesk;
+  readonly approvals: PermissionApprovals;
   /** Rules of the person that answer such a question at once. */
   readonly policy: PermissionPolicy;
   /** Settings of agent programs in a bot's folder. `alone`: no person sits at the program. */
@@ -93,25 +93,25 @@ export function createHarnesses(deps: {
       }
       return found.list;
     },
-    async prepare(bot, doors) {
+    async prepare(bot, paths) {
       deps.trust.demandSettings(bot.harness, bot.cwd, false);
       const before = { ...memory.recall(bot.agentId), ...bot.adopts };
-      const { launch, facts } = await adapterOf(bot.harness).prepare(bot, doors, before);
+      const { launch, facts } = await adapterOf(bot.harness).prepare(bot, paths, before);
       // Each names the conversation of a start in the same way: the previous one is continued.
       const resumed =
         bot.resume === true && typeof facts.sessionId === 'string' && facts.sessionId === before.sessionId;
-      const tools = await writeTools(doors);
+      const tools = await writeTools(paths);
       memory.remember(bot.agentId, facts);
       const path = [tools, launch.env.PATH].filter(Boolean).join(delimiter);
       return { ...launch, env: { ...launch.env, PATH: path }, ...(resumed && { resumed }) };
     },
     hasExec: (harness) => adapters[harness]?.exec !== undefined,
     interruptKeys: (harness) => adapterOf(harness).ruleset.interrupt,
-    async exec(bot, doors, text, options) {
+    async exec(bot, paths, text, options) {
       const { exec } = adapterOf(bot.harness);
       if (exec) {
         deps.trust.demandSettings(bot.harness, bot.cwd, true);
-        return exec(bot, doors, text, options);
+        return exec(bot, paths, text, options);
       }
       throw new AppError(
         'usage',
@@ -136,7 +136,7 @@ export function createHarnesses(deps: {
         clock,
         timers,
         memory,
-        desk: deps.desk,
+        approvals: deps.approvals,
         policy: deps.policy,
         home: deps.home,
         onClose: () => {
@@ -154,7 +154,7 @@ export function createHarnesses(deps: {
 }
 
 /** A folder with the command `gantry`, put first on the bot's PATH: a clone has no such command anywhere else. */
-async function writeTools({ folder, gantry }: BotDoors): Promise<string> {
+async function writeTools({ folder, gantry }: BotPaths): Promise<string> {
   const tools = join(folder, 'bin');
   await mkdir(tools, { recursive: true, mode: 0o700 });
   const file = join(tools, 'gantry');

@@ -6,7 +6,7 @@ import { parseObject } from './values.ts';
 /** Read at once. */
 const pageBytes = 4 * 1024 * 1024;
 /** Longer lines are skipped. */
-const longestLine = 64 * 1024 * 1024;
+const maxLineLength = 64 * 1024 * 1024;
 const newline = 0x0a;
 /** Opening a pipe would wait for its writer. Windows has no such flag. */
 const nonBlocking = constants.O_NONBLOCK ?? 0;
@@ -37,8 +37,8 @@ export async function readJsonLines(
     const { size } = about;
     if (!about.isFile()) return { lines: [], offset, more: false };
     const from = offset > size ? 0 : offset;
-    for (let most = pageBytes; ; most *= 4) {
-      const length = Math.min(size - from, most);
+    for (let max = pageBytes; ; max *= 4) {
+      const length = Math.min(size - from, max);
       if (length <= 0) return { lines: [], offset: from, more: false };
       const { buffer, bytesRead } = await handle.read(Buffer.alloc(length), 0, length, from);
       const bytes = buffer.subarray(0, bytesRead);
@@ -46,7 +46,7 @@ export async function readJsonLines(
       const whole = from + bytesRead >= size;
       if (end < 0) {
         if (whole) return { lines: [], offset: from, more: false };
-        if (most < longestLine) continue;
+        if (max < maxLineLength) continue;
         return { lines: [], offset: from + bytesRead, more: true };
       }
       return { lines: parse(bytes.subarray(0, end), from, wanted), offset: from + end + 1, more: !whole };

@@ -6,7 +6,7 @@ import type { Surroundings } from './adapter.ts';
 import { catalogue } from './catalogue.ts';
 import { botEnvironment } from './environment.ts';
 import { findProgram } from './find-program.ts';
-import type { BotDoors, BotSpec, Launch } from './harness.ts';
+import type { BotPaths, BotSpec, Launch } from './harness.ts';
 
 /** The harness's program on PATH; `title` is its name for a person. */
 export async function installedProgram({ env }: Surroundings, harness: HarnessName, title: string): Promise<string> {
@@ -25,11 +25,11 @@ export async function installedProgram({ env }: Surroundings, harness: HarnessNa
 export function paneLaunch(
   around: Surroundings,
   bot: BotSpec,
-  doors: BotDoors,
+  paths: BotPaths,
   command: Launch['command'],
   own: Readonly<Record<string, string>> = {},
 ): Launch {
-  return { command, cwd: bot.cwd, env: botEnvironment(around.env, bot, doors, own), cols: 120, rows: 40 };
+  return { command, cwd: bot.cwd, env: botEnvironment(around.env, bot, paths, own), cols: 120, rows: 40 };
 }
 
 /** A harness's name of a conversation becomes an argument of the next start: it must be no option and no path. */

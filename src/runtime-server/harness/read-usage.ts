@@ -5,7 +5,7 @@ import type { UsageAsk, UsageLine, UsagePage } from './usage.ts';
 import { objectOf } from './values.ts';
 
 /** Earlier transcripts that are still checked: their last lines may be written late. */
-const mostEarlier = 3;
+const maxEarlier = 3;
 
 export interface UsageReader {
   /** Lines that are worth parsing. */
@@ -27,7 +27,7 @@ export async function readUsage(
 ): Promise<UsagePage> {
   const known = marksOf(cursor?.files);
   const earlier = Object.keys(known).filter((file) => !current.includes(file));
-  const files = [...earlier.slice(-mostEarlier), ...new Set(current)];
+  const files = [...earlier.slice(-maxEarlier), ...new Set(current)];
   const lines: UsageLine[] = [];
   const marks: Record<string, Mark> = {};
   let more = false;

@@ -9,7 +9,7 @@ import { squeeze } from './wording.ts';
 const unsure =
   /[\p{Extended_Pictographic}\p{Emoji_Modifier}\p{Regional_Indicator}\p{M}\p{Co}\p{Cn}\u{e0020}-\u{e007f}]/u;
 /** The screen may show one of them as itself plus the earlier content of the cells beside it. */
-const longestStandIn = 3;
+const maxStandInLength = 3;
 /** Enough to know a text by, where it is looked for on a screen that may not show all of it. */
 const telling = 400;
 
@@ -44,7 +44,7 @@ function after(char: string, seen: readonly string[], places: ReadonlySet<number
   const next = new Set<number>();
   const sure = !unsure.test(char);
   for (const at of places) {
-    if (!sure) for (let more = 0; more <= longestStandIn && at + more <= seen.length; more += 1) next.add(at + more);
+    if (!sure) for (let more = 0; more <= maxStandInLength && at + more <= seen.length; more += 1) next.add(at + more);
     else if (seen[at] === char) next.add(at + 1);
   }
   return next;

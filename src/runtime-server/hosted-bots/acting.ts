@@ -123,13 +123,13 @@ export function createActing(deps: HostedDeps, order: ActingOrder): Acting {
 }
 
 /** The most tools a model is offered: some accept no more tools and no longer names, and refuse the whole request otherwise. */
-const mostOffered = 128;
+const maxOffered = 128;
 const offerable = /^[A-Za-z0-9_.-]{1,64}$/;
 
 function offersOf(tools: readonly ToolInfo[]): ToolOffer[] {
   const own = tools.filter((tool) => tool.server === null);
   const attached = tools.filter((tool) => tool.server !== null && offerable.test(tool.name));
   return [...own, ...attached]
-    .slice(0, mostOffered)
+    .slice(0, maxOffered)
     .map(({ name, description = '', inputSchema }) => ({ name, description, inputSchema }));
 }

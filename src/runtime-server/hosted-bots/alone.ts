@@ -30,7 +30,7 @@ export interface AloneEnd {
   readonly usage: Readonly<Record<string, number>> | null;
 }
 
-const longestOutput = 20_000;
+const maxOutputLength = 20_000;
 /** How long a service that takes no more requests for now is waited for. */
 const limitPatienceMs = 60_000;
 
@@ -83,7 +83,7 @@ export async function runAlone(
       idleMs: acting.idleMs,
     },
   );
-  const output = end.text === '' ? null : end.text.slice(0, longestOutput);
+  const output = end.text === '' ? null : end.text.slice(0, maxOutputLength);
   const usage = acting.usage();
   if (end.how === 'done') return { status: 'completed', output, error: null, usage };
   const status = end.how === 'stopped' ? 'cancelled' : 'failed';

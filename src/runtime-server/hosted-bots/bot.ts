@@ -25,7 +25,7 @@ export interface HostedBot extends Omit<PlacedBot, 'placement' | 'ref' | 'away' 
 }
 
 /** States of the last turns that `explain` shows. */
-const mostSteps = 30;
+const maxSteps = 30;
 const onRun = 'on a run of a rule';
 /** A stopped tool ends within a moment. */
 const endsWithinMs = 8000;
@@ -59,7 +59,7 @@ export function createHostedBot(deps: HostedDeps, first: HostedSpec, last: TurnR
     if (state.state === next && state.reason === reason) return;
     state = { state: next, reason, since: clock.now() };
     steps.push({ at: state.since, source: 'process', rule, claim: next, evidence: reason ?? '', decided: true });
-    if (steps.length > mostSteps) steps.shift();
+    if (steps.length > maxSteps) steps.shift();
     for (const listener of stateListeners) listener(state);
   }
   const openGate = () => {

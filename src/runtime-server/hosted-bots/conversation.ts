@@ -6,7 +6,7 @@ import type { Message, ToolResult } from '../models/model.ts';
 import type { Line, StoredLine } from './store.ts';
 
 /** The most characters a model is sent (about four a token). */
-const longestTold = 400_000;
+const maxToldLength = 400_000;
 
 const unknownResult = 'Gantry stopped before the result was known. The call may have run: check before you repeat it.';
 const leftOut = 'Earlier parts of this conversation were left out because it is too long.';
@@ -18,7 +18,7 @@ export function messagesOf(stored: readonly StoredLine[]): Message[] {
   for (const turn of turns.toReversed()) {
     size += turn.reduce((sum, one) => sum + JSON.stringify(one.line).length, 0);
     // The newest turn is always sent, however long.
-    if (size > longestTold && kept.length > 0) break;
+    if (size > maxToldLength && kept.length > 0) break;
     kept.unshift(turn);
   }
   const messages = kept.flatMap((turn) => fromLines(turn.map((one) => one.line)));
@@ -54,8 +54,8 @@ function fromLines(lines: readonly Line[]): Message[] {
 }
 
 /** The most characters of a result or an input in the transcript. */
-const longestShown = 2000;
-const shorten = (text: string) => (text.length > longestShown ? `${text.slice(0, longestShown)} […]` : text);
+const maxShownLength = 2000;
+const shorten = (text: string) => (text.length > maxShownLength ? `${text.slice(0, maxShownLength)} […]` : text);
 
 /** As a person reads it. */
 export function shownLine(line: Line): string {

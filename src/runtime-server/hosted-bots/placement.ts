@@ -14,7 +14,7 @@ export const hostedPlacement: Placement = {
   via: { atOnce: 'hosted', waiting: 'hosted' },
   inTerminal: false,
   inPaneHere: false,
-  keptHere: true,
+  isLocal: true,
   followsTeam: true,
   keepsConversation: true,
   // Its last text goes into the thread automatically.

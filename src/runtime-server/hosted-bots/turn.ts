@@ -63,8 +63,8 @@ export const pausesMs = [60_000, 5 * 60_000, 15 * 60_000, 15 * 60_000];
 /** How much of a conversation is read back for the model, lines. */
 const linesRead = 2000;
 /** How often a bot is reminded that its step is not done yet. */
-const mostNudges = 2;
-const longestOutput = 20_000;
+const maxNudges = 2;
+const maxOutputLength = 20_000;
 
 export function startTurn(deps: HostedDeps, order: TurnOrder, events: TurnEvents): RunningTurn {
   const { store, clock } = deps;
@@ -194,7 +194,7 @@ export function startTurn(deps: HostedDeps, order: TurnOrder, events: TurnEvents
     let used: Used = { steps: 0, tokens: 0, activeMs: 0, microUsd: 0 };
     for (let nudges = 0; ; nudges += 1) {
       const end = await askThrough(used);
-      if (node === null || reported || end.how !== 'done' || nudges >= mostNudges) return end;
+      if (node === null || reported || end.how !== 'done' || nudges >= maxNudges) return end;
       const missing = await reportByText(node, end.text);
       if (missing === null) return end;
       used = end.used;
@@ -208,7 +208,7 @@ export function startTurn(deps: HostedDeps, order: TurnOrder, events: TurnEvents
       return 'From Gantry\n\nYou were asked for a verdict: call node.done to accept the step, or node.fail with the reason to reject it.';
     }
     try {
-      await deps.nodes.done(ref, spec.address, { output: text.slice(0, longestOutput) });
+      await deps.nodes.done(ref, spec.address, { output: text.slice(0, maxOutputLength) });
       reported = true;
       return null;
     } catch (error) {
@@ -229,7 +229,7 @@ export function startTurn(deps: HostedDeps, order: TurnOrder, events: TurnEvents
         status: how === 'done' ? 'completed' : how === 'stopped' ? 'cancelled' : 'failed',
         at,
         usage: acting.usage(),
-        output: end.text === '' ? null : end.text.slice(0, longestOutput),
+        output: end.text === '' ? null : end.text.slice(0, maxOutputLength),
         error,
       });
     });

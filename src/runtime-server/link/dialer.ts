@@ -59,7 +59,7 @@ interface Dialer {
 }
 
 const firstDelayMs = 500;
-const longestDelayMs = 30_000;
+const maxDelayMs = 30_000;
 const largestMessage = 1 << 20;
 const closeFrameMs = 2_000;
 const stopGraceMs = 1_000;
@@ -160,9 +160,9 @@ export function createDialer(deps: DialerDeps): Dialer {
     const carrier = createCarrier({
       socket,
       timers,
-      accept(door, pipe) {
-        if (door !== 'engine' && door !== 'peer') return false;
-        deps.serve[door](pipe);
+      accept(side, pipe) {
+        if (side !== 'engine' && side !== 'peer') return false;
+        deps.serve[side](pipe);
         return true;
       },
       onUp() {
@@ -206,7 +206,7 @@ export function createDialer(deps: DialerDeps): Dialer {
     if (problem === null && current === null && why !== problem) log.warn('This computer is not linked.', { why });
     problem = why;
     if (!started) return;
-    const longest = Math.min(longestDelayMs, firstDelayMs * 2 ** Math.min(failures, 10));
+    const longest = Math.min(maxDelayMs, firstDelayMs * 2 ** Math.min(failures, 10));
     failures += 1;
     cancelTry();
     cancelTry = timers.after(Math.max(atLeastMs, deps.random() * longest), dial);

@@ -65,9 +65,9 @@ const describeMs = 10 * 60_000;
 const jumpMs = 5_000;
 const rotateMs = 30 * 24 * 60 * 60_000;
 /** How long the cloud still accepts the key that a new one replaced. Milliseconds. */
-const previousKeptMs = 60 * 60_000;
+const previousRetentionMs = 60 * 60_000;
 const callMs = 15_000;
-const mostNamed = 5;
+const maxNamed = 5;
 
 interface Waiting {
   readonly cloudUrl: string;
@@ -140,7 +140,7 @@ export function createPairing(deps: PairingDeps): Pairing {
   function use(pairing: PairingFile, secret: HomeSecret): void {
     unusable = null;
     const key = signingKey(secret.deviceToken);
-    const fresh = clock.now() < secret.tokenAt + previousKeptMs && secret.previousToken !== null;
+    const fresh = clock.now() < secret.tokenAt + previousRetentionMs && secret.previousToken !== null;
     const before = home.current();
     if (before.kind === 'embedded') log.info('This computer is paired.', { cloud: pairing.cloudUrl });
     home.become({
@@ -261,8 +261,8 @@ export function createPairing(deps: PairingDeps): Pairing {
     }
     const open = await deps.waiting();
     if (open.length > 0) {
-      const named = open.slice(0, mostNamed).map(({ id, title }) => `${title} (${id})`);
-      const more = open.length > mostNamed ? ` and ${open.length - mostNamed} more` : '';
+      const named = open.slice(0, maxNamed).map(({ id, title }) => `${title} (${id})`);
+      const more = open.length > maxNamed ? ` and ${open.length - maxNamed} more` : '';
       throw new AppError(
         'refused',
         `${open.length === 1 ? 'An approval waits' : `${open.length} approvals wait`} here: ${named.join(', ')}${more}.`,

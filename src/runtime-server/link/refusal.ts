@@ -13,7 +13,7 @@ export interface Refusal {
 const largest = 64 * 1024;
 const latestEpoch = 1e14;
 /** The longest wait: that between two tries of our own. */
-const longestWaitMs = 30_000;
+const maxWaitMs = 30_000;
 
 /** Calls `done` exactly once, also when a proxy in front sends its own response, or breaks off. */
 export function readRefusal(response: IncomingMessage, done: (refusal: Refusal) => void): void {
@@ -29,7 +29,7 @@ export function readRefusal(response: IncomingMessage, done: (refusal: Refusal) 
       message: typeof body.message === 'string' ? body.message.slice(0, 300) : 'no message',
       serverTime: typeof body.serverTime === 'number' ? body.serverTime : null,
       epoch: isEpoch(body.epoch) ? body.epoch : null,
-      retryAfterMs: retryAfter > 0 ? Math.min(retryAfter * 1000, longestWaitMs) : 0,
+      retryAfterMs: retryAfter > 0 ? Math.min(retryAfter * 1000, maxWaitMs) : 0,
     });
   };
   response.setEncoding('utf8');

@@ -1,4 +1,5 @@
 /** Types and pure rules of deliveries: their moves, and the items of a bot's outbox. Must not know SQL, HTTP or panes. */
+import { visibleLine } from '../../contracts/approvals/visible.ts';
 import type { Delivery, DeliveryEvidence, DeliveryState, DeliveryVia } from '../../contracts/factory/delivery.ts';
 
 /** Moves of a delivery. `unconfirmed` may still be proven by a witness that comes late; everything else that ended stays. */
@@ -35,9 +36,31 @@ export interface DeliveryRecord {
   readonly caller: string;
   readonly surface: string;
   readonly idempotencyKey: string | null;
+  /** As the bot reads it. Null in rows of an earlier version, like the words. */
+  readonly sender: string | null;
+  readonly firstWords: string | null;
 }
 
-/** The wire form: optional members are absent rather than null. */
+/** Characters of a message that a list shows. */
+const maxFirstWordsLength = 160;
+
+/** How a message begins, on one line. */
+export function firstWordsOf(text: string): string {
+  const line = visibleLine(text.trim().split('\n', 1)[0] ?? '');
+  return line.length > maxFirstWordsLength ? `${line.slice(0, maxFirstWordsLength - 1)}…` : line;
+}
+
+/** With who sent what, for those who may read the message. */
+export function shownDelivery(record: DeliveryRecord): Delivery {
+  const { sender, firstWords } = record;
+  return {
+    ...toDelivery(record),
+    ...(sender === null ? {} : { from: sender }),
+    ...(firstWords === null ? {} : { firstWords }),
+  };
+}
+
+/** The wire form without any text of the message: what the ledger keeps and events carry. Optional members are absent rather than null. */
 export function toDelivery(record: DeliveryRecord): Delivery {
   const optional = {
     detail: record.detail,

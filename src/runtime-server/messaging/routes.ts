@@ -15,7 +15,7 @@ import { decodeCursor, defaultLimit, encodeCursor, idCursor, page } from '../bas
 import { createEventStreams } from '../events/event-streams.ts';
 import type { EventStreamDeps } from '../events/event-tail.ts';
 import type { Drain } from './drain.ts';
-import { toDelivery } from './model.ts';
+import { type DeliveryRecord, shownDelivery, toDelivery } from './model.ts';
 import type { SendService } from './send.ts';
 import { senderAs, senderOf } from './sender.ts';
 import * as deliveries from './store/deliveries.ts';
@@ -45,7 +45,7 @@ export function orchestrationRoutes(deps: {
       const sender = as === undefined ? senderOf(registry, principal) : senderAs(registry, principal, { as, to });
       return { body: await deps.sends.send(body, sender, key) };
     }),
-    bind(listDeliveries, async ({ query }) => {
+    bind(listDeliveries, async ({ query, principal }) => {
       const limit = query.limit ?? defaultLimit;
       const before = decodeCursor(query.cursor, idCursor) ?? undefined;
       const rows = await store.read((tx) =>
@@ -58,7 +58,7 @@ export function orchestrationRoutes(deps: {
         }),
       );
       const { shown, nextCursor } = page(rows, limit, (last) => encodeCursor(last.id));
-      return { body: { deliveries: shown.map(toDelivery), nextCursor } };
+      return { body: { deliveries: shown.map((one) => deliveryFor(one, principal.agentId)), nextCursor } };
     }),
     bind(drainQueue, async ({ body }) => ({ body: await deps.drain(body.agent, body.dryRun === true) })),
     bind(factoryEventStream, ({ query, request }, sink) => {
@@ -97,6 +97,12 @@ export function orchestrationRoutes(deps: {
       return { body: { messages: shown, nextCursor } };
     }),
   ];
+}
+
+/** A bot reads the words of its own messages only. */
+function deliveryFor(record: DeliveryRecord, bot: string | undefined) {
+  const mayRead = bot === undefined || bot === record.agentId || bot === record.caller;
+  return mayRead ? shownDelivery(record) : toDelivery(record);
 }
 
 function threadCursor(parts: unknown): { at: number; id: string } | null {

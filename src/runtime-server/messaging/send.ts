@@ -13,7 +13,15 @@ import type { Base } from '../base/base.ts';
 import type { PaneEngine } from '../panes/pane-engine.ts';
 import type { ChannelOut } from '../phone/ports.ts';
 import type { Deliverer } from './deliverer.ts';
-import { type DeliveryRecord, isSettled, laneOf, type QueuedSend, queueLifeMs, toDelivery } from './model.ts';
+import {
+  type DeliveryRecord,
+  firstWordsOf,
+  isSettled,
+  laneOf,
+  type QueuedSend,
+  queueLifeMs,
+  shownDelivery,
+} from './model.ts';
 import { recordAccepted, recordMessage } from './records.ts';
 import { cannotTake, createFindRoute, type Sender, type SendRoute, type SendRouteDeps } from './send-route.ts';
 import { findByKey, insertDelivery, readDelivery } from './store/deliveries.ts';
@@ -81,6 +89,8 @@ export function createSendService(
       caller: sender.caller,
       surface: sender.surface,
       idempotencyKey: key,
+      sender: sender.name,
+      firstWords: firstWordsOf(request.text),
     };
     return store.write((tx): { record: DeliveryRecord; repeated: boolean } => {
       const first = key === null ? null : findByKey(tx, sender.caller, key);
@@ -235,13 +245,13 @@ export function createSendService(
 
   const sendOnce = async (request: SendRequest, sender: Sender, key: string | null): Promise<Delivery> => {
     const known = key === null ? null : await store.read((tx) => findByKey(tx, sender.caller, key));
-    if (known !== null) return toDelivery(await outcome(known));
+    if (known !== null) return shownDelivery(await outcome(known));
     const route = await resolve(request, sender);
     const { result, repeated } = await acceptAndWait(route, request, sender, key);
     if (!repeated && request.queue === false && route.member !== null && result.detail?.startsWith('refused: ')) {
       throw cannotTake(route.member, result.detail.slice('refused: '.length), deps.panes);
     }
-    return toDelivery(result);
+    return shownDelivery(result);
   };
 
   return {

@@ -15,9 +15,9 @@ interface FaultContext {
   readonly secret: string | null;
 }
 
-const longestMessage = 400;
+const maxMessageLength = 400;
 /** The longest wait that a server can request. */
-const longestWaitMs = 7 * 24 * 3600 * 1000;
+const maxWaitMs = 7 * 24 * 3600 * 1000;
 
 export function faultOf(error: unknown, context: FaultContext): ModelFault {
   if (error instanceof ModelFault) return error;
@@ -82,7 +82,7 @@ function deepest(cause: unknown): string | null {
 function clean(words: string, secret: string | null): string {
   const plain = inWords(words).replace(/\s+/g, ' ').trim();
   const shown = secret === null || secret === '' ? plain : plain.replaceAll(secret, '…');
-  if (shown.length > longestMessage) return `${shown.slice(0, longestMessage)}…`;
+  if (shown.length > maxMessageLength) return `${shown.slice(0, maxMessageLength)}…`;
   return /[.!?…]$/.test(shown) ? shown : `${shown}.`;
 }
 
@@ -116,4 +116,4 @@ function retryAt(error: unknown, now: number): number | null {
   return delay === null ? null : bounded(now, Number(delay[1]) * 1000);
 }
 
-const bounded = (now: number, ms: number) => now + Math.min(Math.max(ms, 0), longestWaitMs);
+const bounded = (now: number, ms: number) => now + Math.min(Math.max(ms, 0), maxWaitMs);

@@ -25,9 +25,9 @@ import { costOf, createPriceOf, type Price } from './prices.ts';
 import { recordSpend, type Spend, type SpendSum, sumSpend } from './spend.ts';
 import { type ComputerUseSettings, known, type ToolsetForm, toolsetForm } from './toolsets/which.ts';
 
-export { createKeptModels } from './kept.ts';
 export { modelMigrations } from './migrations.ts';
-export { type SpendSum, sumSpendByAgent, unpricedModels } from './spend.ts';
+export { type SpendSum, sumSpendByAgent, sumSpendByDay, unpricedModels } from './spend.ts';
+export { createStoredModels } from './stored-models.ts';
 export type { ComputerUseSettings } from './toolsets/which.ts';
 
 /** `models` of settings.json. */
@@ -122,8 +122,8 @@ export function createModels(deps: ModelsDeps): Models {
     findForComputer(model) {
       const named = model ?? deps.computerUse?.model;
       if (named !== undefined) return forComputer(named);
-      for (const { wire, usual } of known) {
-        const found = forComputer(`${wire}/${usual}`);
+      for (const { wire, defaultModel } of known) {
+        const found = forComputer(`${wire}/${defaultModel}`);
         if ('target' in found && found.form === 'native') return found;
       }
       return { problem: noComputerModel };

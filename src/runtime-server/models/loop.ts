@@ -241,9 +241,9 @@ async function askPatiently(
 
 /** Milliseconds; null: not tried again. */
 function pauseAfter(deps: LoopDeps, turn: Turn, fault: ModelFault, tried: number): number | null {
-  const usual = pausesMs[tried];
-  if (usual === undefined) return null;
-  const pause = usual * (1 + deps.random() / 2);
+  const defaultPauseMs = pausesMs[tried];
+  if (defaultPauseMs === undefined) return null;
+  const pause = defaultPauseMs * (1 + deps.random() / 2);
   if (passing.includes(fault.kind)) return pause;
   if (fault.kind !== 'limit' || turn.limitPatienceMs === undefined) return null;
   const said = fault.retryAt === null ? pause : Math.max(0, fault.retryAt - deps.clock.now());

@@ -79,6 +79,23 @@ export function sumSpendByAgent(tx: Pick<Tx, 'all'>, since: number): Map<string,
   return new Map(rows.map(({ agentId, ...sum }) => [agentId, sum]));
 }
 
+const spendColumns = { day: 'NULL', bot: 'agent_id', model: 'model' } as const;
+
+/** The same for each day (UTC), and on it for each bot or model; oldest first. `day` counts from 1970. */
+export function sumSpendByDay(
+  tx: Pick<Tx, 'all'>,
+  since: number,
+  by: keyof typeof spendColumns,
+): (SpendSum & { readonly day: number; readonly key: string | null })[] {
+  return tx.all(
+    `SELECT at / 86400000 AS day, ${spendColumns[by]} AS key, COUNT(*) AS requests,
+       SUM(input + cached_input + cache_write) AS input, SUM(output) AS output,
+       COALESCE(SUM(micro_usd), 0) AS microUsd, SUM(micro_usd IS NULL) AS unpriced
+     FROM model_spend WHERE at >= ? GROUP BY 1, 2 ORDER BY 1, 2`,
+    since,
+  );
+}
+
 /** Models whose price is not known, of requests from `since` on. */
 export function unpricedModels(tx: Pick<Tx, 'all'>, since: number): string[] {
   return tx

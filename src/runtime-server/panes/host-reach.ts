@@ -23,7 +23,7 @@ const pollMs = 25;
 const startAgainMs = 1000;
 /** A host that served this long, ms, did not die of the earlier problem. */
 const settledMs = 60_000;
-const mostRestarts = 5;
+const maxRestarts = 5;
 /** Before the first start again, the second and so on. */
 const restartWaitsMs = [0, 250, 1000, 2000, 4000];
 /** Three phases of at most 30, 10 and 10 s, and the programs’ input and output before. */
@@ -42,7 +42,7 @@ export function createHostReach(options: {
 }): HostReach {
   const { home, build = '', log } = options;
   const files = hostFiles(home);
-  const most = options.restarts ?? mostRestarts;
+  const max = options.restarts ?? maxRestarts;
   let everConnected = false;
   let servesSince: number | null = null;
   let restarts = 0;
@@ -57,7 +57,7 @@ export function createHostReach(options: {
       if (!nobodyThere(error)) throw error;
     }
     if (everConnected) {
-      if (restarts >= most) {
+      if (restarts >= max) {
         const times = `${restarts + 1} times in a row, each time within a minute`;
         throw new HostGivenUp(
           'transport',

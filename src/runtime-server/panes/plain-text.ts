@@ -11,7 +11,7 @@ interface Plain {
 const esc = 0x1b;
 const bel = 0x07;
 /** The longest unfinished sequence that is waited for; a longer one is taken for noise and its start dropped. Bytes. */
-const longestWait = 4096;
+const maxPendingLength = 4096;
 
 /**
  * `final`: nothing follows, so an unfinished rest is dropped as well. A line ends at LF; CR before it goes; a CR without LF (a redrawn line) ends a
@@ -24,7 +24,7 @@ export function plainText(bytes: Uint8Array, final: boolean, lineStart = true): 
   while (at < bytes.length) {
     const end = unitEnd(bytes, at);
     if (end === null) {
-      if (!final && bytes.length - at <= longestWait) break;
+      if (!final && bytes.length - at <= maxPendingLength) break;
       at = final ? bytes.length : at + 1;
       continue;
     }

@@ -7,7 +7,7 @@ import { createBring } from './bring.ts';
 import { createClones } from './clone.ts';
 import type { CrewDeps } from './crew.ts';
 import { createCrews } from './crews.ts';
-import { createGuestDoors, type GuestDoors, type GuestDoorsDeps } from './guest-doors.ts';
+import { createGuestRouting, type GuestRouting, type GuestRoutingDeps } from './guest-routing.ts';
 import { guestRoutes } from './own-routes.ts';
 import type { RemotePanes } from './remote/panes.ts';
 import { peerRoutes } from './routes.ts';
@@ -20,7 +20,7 @@ interface Peers {
   readonly ownRoutes: readonly BoundRoute[];
   /** For tickets, on the peer port and the link's stream `peer`. */
   readonly routes: readonly BoundRoute[];
-  readonly doors: GuestDoors;
+  readonly routing: GuestRouting;
   /** For `doctor`: the person at this computer sees that others' bots run. */
   checks(): DoctorCheck[];
   start(): Promise<void>;
@@ -30,7 +30,7 @@ interface Peers {
 
 export function createPeers(
   deps: CrewDeps &
-    Omit<GuestDoorsDeps, 'crews'> & {
+    Omit<GuestRoutingDeps, 'crews'> & {
       /** The environment that git is run with. */
       readonly env: Readonly<Record<string, string | undefined>>;
       /** How git is run for what other computers bring; by default as any child. */
@@ -62,7 +62,7 @@ export function createPeers(
       engineId: deps.ledger.engineId,
     }),
     ownRoutes: guestRoutes(crews),
-    doors: createGuestDoors({ ...deps, crews }),
+    routing: createGuestRouting({ ...deps, crews }),
     checks() {
       const live = crews.all().flatMap((crew) => crew.registry.members().filter((member) => member.live));
       if (live.length === 0) return [];

@@ -3,9 +3,9 @@
  * for an operating system or git. Pure; must not know the disk.
  */
 
-const longestPath = 512;
+const maxPathLength = 512;
 /** The longest part in UTF-8; file systems take 255, the rest is for a copy's suffix. */
-const longestPart = 200;
+const maxPartLength = 200;
 
 const controls = /[\p{Cc}\p{Zl}\p{Zp}]/u;
 /** Marks that change the direction or are not seen, and code points that mean nothing to everybody. */
@@ -20,7 +20,7 @@ const repository = /^(\.git|git~\d+)$/i;
 /** The problem of a relative path, in words; null when it is valid. */
 export function nameProblem(path: string): string | null {
   if (path === '') return 'is empty';
-  if (Buffer.byteLength(path) > longestPath) return `is longer than ${longestPath} bytes`;
+  if (Buffer.byteLength(path) > maxPathLength) return `is longer than ${maxPathLength} bytes`;
   if (path.startsWith('/')) return 'is absolute';
   if (path.normalize('NFC') !== path) return 'is not in Unicode form NFC';
   for (const part of path.split('/')) {
@@ -33,7 +33,7 @@ export function nameProblem(path: string): string | null {
 function partProblem(part: string): string | null {
   if (part === '') return 'has an empty part';
   if (part === '.' || part === '..') return `has a part "${part}"`;
-  if (Buffer.byteLength(part) > longestPart) return `has a part longer than ${longestPart} bytes`;
+  if (Buffer.byteLength(part) > maxPartLength) return `has a part longer than ${maxPartLength} bytes`;
   if (controls.test(part)) return 'has a control character';
   if (unseen.test(part)) return 'has a character that is invisible or changes the text direction';
   const letter = special.exec(part)?.[0];

@@ -9,7 +9,7 @@ import { type BoundRoute, bind } from '../../kit/http/types.ts';
 import type { Base } from '../base/base.ts';
 import { createPhoneNumbers, type NumbersDeps } from './numbers.ts';
 import { createOutgoing, type OutgoingDeps } from './outgoing.ts';
-import type { ChannelDoors, ChannelMessage, ChannelOut } from './ports.ts';
+import type { ChannelMessage, ChannelOut, ChannelPort } from './ports.ts';
 
 export { phoneMigrations } from './migrations.ts';
 export type { ChannelOut } from './ports.ts';
@@ -31,7 +31,7 @@ export function createPhone(
   deps: Pick<Base, 'store' | 'clock'> &
     NumbersDeps &
     Pick<OutgoingDeps, 'openLanes' | 'call'> & {
-      readonly doors: () => ChannelDoors;
+      readonly channels: () => ChannelPort;
       readonly call: NumbersDeps['call'] & OutgoingDeps['call'];
       readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
     },
@@ -51,11 +51,11 @@ export function createPhone(
     const known = await store.read((tx) => tx.get('SELECT 1 FROM phone_text WHERE message_id = ?', messageId));
     if (known !== undefined) return 'duplicate';
     const message = messageOf(text);
-    const { threadId } = await deps.doors().take(message).catch(said);
+    const { threadId } = await deps.channels().take(message).catch(said);
     await store.write((tx) => {
       tx.run('DELETE FROM phone_text WHERE at < ?', clock.now() - knownMs);
       const sql = 'INSERT INTO phone_text (message_id, thread_id, at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING';
-      if (tx.run(sql, messageId, threadId, clock.now()).changes === 1) deps.doors().received(tx, message, threadId);
+      if (tx.run(sql, messageId, threadId, clock.now()).changes === 1) deps.channels().received(tx, message, threadId);
     });
     return 'delivered';
   }

@@ -7,7 +7,7 @@ import type { LaneItem, LaneOutcome, Lanes } from '../../kit/lane/lane.ts';
 import type { Tx } from '../../kit/store/store.ts';
 import type { PhoneNumbers } from './numbers.ts';
 import { piecesOf } from './pieces.ts';
-import type { ChannelDoors, ChannelOut, OutgoingEnd, OutgoingText } from './ports.ts';
+import type { ChannelOut, ChannelPort, OutgoingEnd, OutgoingText } from './ports.ts';
 
 export interface OutgoingDeps {
   readonly openLanes: (worker: {
@@ -15,7 +15,7 @@ export interface OutgoingDeps {
     onExpired(tx: Tx, item: LaneItem): void;
   }) => Lanes;
   readonly numbers: PhoneNumbers;
-  readonly doors: () => Pick<ChannelDoors, 'moved'>;
+  readonly channels: () => Pick<ChannelPort, 'moved'>;
   /** As this computer's device; `idempotencyKey`: the same one is sent once. */
   readonly call: (request: {
     readonly method: string;
@@ -40,14 +40,14 @@ interface Piece extends OutgoingText {
 }
 
 /** How long an answer to a text is useful. */
-const keptMs = 24 * 60 * 60_000;
+const retentionMs = 24 * 60 * 60_000;
 
-export function createOutgoing({ openLanes, numbers, doors, call, clock }: OutgoingDeps): Outgoing {
+export function createOutgoing({ openLanes, numbers, channels, call, clock }: OutgoingDeps): Outgoing {
   const lanes = openLanes({ send, onExpired });
 
   function end(piece: Piece, state: OutgoingEnd['state'], detail: string): LaneOutcome {
     const which = piece.of === 1 ? '' : ` (text ${piece.place} of ${piece.of})`;
-    const commit = (tx: Tx) => doors().moved(tx, piece.deliveryId, { state, detail: `${detail}${which}` });
+    const commit = (tx: Tx) => channels().moved(tx, piece.deliveryId, { state, detail: `${detail}${which}` });
     if (state !== 'failed') return { to: 'done', ...(piece.place === piece.of && { commit }) };
     return {
       to: 'dead',
@@ -97,7 +97,7 @@ export function createOutgoing({ openLanes, numbers, doors, call, clock }: Outgo
 
   function onExpired(tx: Tx, item: LaneItem): void {
     const { deliveryId } = item.body as Piece;
-    doors().moved(tx, deliveryId, { state: 'failed', detail: 'the cloud could not be reached for 24 hours' });
+    channels().moved(tx, deliveryId, { state: 'failed', detail: 'the cloud could not be reached for 24 hours' });
   }
 
   return {
@@ -105,7 +105,7 @@ export function createOutgoing({ openLanes, numbers, doors, call, clock }: Outgo
       const pieces = piecesOf(text.text);
       const { numberId, peer } = text.channel;
       if (pieces.length === 0) {
-        doors().moved(tx, text.deliveryId, { state: 'failed', detail: 'it has no text' });
+        channels().moved(tx, text.deliveryId, { state: 'failed', detail: 'it has no text' });
         return;
       }
       pieces.forEach((piece, index) => {
@@ -114,10 +114,10 @@ export function createOutgoing({ openLanes, numbers, doors, call, clock }: Outgo
           lane: `${numberId}/${peer}`,
           id: idOf(text.deliveryId, place),
           body: { ...text, text: piece, place, of: pieces.length } satisfies Piece,
-          deadline: clock.now() + keptMs,
+          deadline: clock.now() + retentionMs,
         });
       });
-      doors().moved(tx, text.deliveryId, { state: 'queued', detail: 'on its way as a text message' });
+      channels().moved(tx, text.deliveryId, { state: 'queued', detail: 'on its way as a text message' });
     },
     wake: () => lanes.wake(),
     start: () => lanes.start(),

@@ -29,7 +29,7 @@ export interface OutgoingText {
 export type OutgoingEnd = { readonly state: 'best_effort' | 'failed' | 'queued'; readonly detail: string };
 
 /** The factory's part. */
-export interface ChannelDoors {
+export interface ChannelPort {
   /**
    * Into the thread of this channel and bot, which is opened with the first message, and on to the bot; durable when it resolves. A repeat returns
    * the first one. `not_found`: the bot is not here. `refused` (429): too much waits for it.

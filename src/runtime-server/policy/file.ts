@@ -16,7 +16,7 @@ import { namesInPath } from './what-runs.ts';
 export const largestPolicyFile = 256 * 1024;
 export const policyFile = '.gantry/policy.yaml';
 /** Finding the line of each takes time, and nobody reads more of them at once. */
-const mostProblems = 100;
+const maxProblems = 100;
 
 const Glob = z.string().min(1).max(500);
 const Rule = z.strictObject({
@@ -60,7 +60,7 @@ export function readPolicy(text: string): ReadPolicy {
   const document = readYaml(text, counter);
   if (document.errors.length > 0) {
     return bad(
-      document.errors.slice(0, mostProblems).map((error) => ({
+      document.errors.slice(0, maxProblems).map((error) => ({
         path: '',
         line: counter.linePos(error.pos[0]).line,
         message: `Not valid YAML: ${error.message}`,
@@ -83,7 +83,7 @@ export function readPolicy(text: string): ReadPolicy {
       })),
     );
     return bad(
-      found.slice(0, mostProblems).map(({ path, message }) => ({ path: showPath(path), line: lineOf(path), message })),
+      found.slice(0, maxProblems).map(({ path, message }) => ({ path: showPath(path), line: lineOf(path), message })),
     );
   }
   const problems: PolicyProblem[] = [];

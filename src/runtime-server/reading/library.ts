@@ -10,7 +10,7 @@ import { readCampaigns, recentRuns } from '../workflows/store/campaigns.ts';
 import { fillIn, type Reference } from '../workflows/template/references.ts';
 
 /** The most entries of each kind in a list. */
-const mostListed = 50;
+const maxListed = 50;
 
 export function createLibrary({
   store,
@@ -69,8 +69,8 @@ export function createLibrary({
     board: (id) => there(pages.board(id)),
     async runs(agentId) {
       const [flows, own] = await Promise.all([
-        store.read((tx) => recentRuns(tx, workspace, mostListed)),
-        agentRuns.recent(agentId, mostListed),
+        store.read((tx) => recentRuns(tx, workspace, maxListed)),
+        agentRuns.recent(agentId, maxListed),
       ]);
       return [
         ...flows.map((run) => ({

@@ -14,7 +14,7 @@ export const lookedThrough = 10_000;
 /** Rows with long texts per read: the store answers one read at a time. Titles without texts are quick, and sorted again for each read. */
 const fewAtATime = 500;
 /** Of one text; the rest is not searched. Characters. */
-const mostText = 4_000;
+const maxTextLength = 4_000;
 const usually = 6;
 /** Characters shown of a text, before and after its first match. */
 const before = 24;
@@ -145,7 +145,7 @@ const messages: Kind = {
     return tx
       .all<MessageFound>(
         `SELECT m.id, m.sender, m.recipient, m.text, m.at, m.thread_id, t.title, t.channel
-           FROM (SELECT id, thread_id, sender, recipient, substr(text, 1, ${mostText}) AS text, at
+           FROM (SELECT id, thread_id, sender, recipient, substr(text, 1, ${maxTextLength}) AS text, at
                    FROM factory_message ORDER BY id DESC LIMIT ${fewAtATime} OFFSET ?) m
            JOIN factory_thread t ON t.id = m.thread_id
           WHERE ${sql} ORDER BY m.id DESC LIMIT ?`,
@@ -181,7 +181,7 @@ const events: Kind = {
     return tx
       .all<{ seq: number; at: number; type: string; subject: string; body: string }>(
         `SELECT l.seq, l.at, l.type, l.subject, l.body
-           FROM (SELECT seq, at, type, subject, actor, substr(body, 1, ${mostText}) AS body
+           FROM (SELECT seq, at, type, subject, actor, substr(body, 1, ${maxTextLength}) AS body
                    FROM ledger ORDER BY seq DESC LIMIT ${fewAtATime} OFFSET ?) l
           WHERE ${sql} ORDER BY l.seq DESC LIMIT ?`,
         from,

@@ -4,7 +4,7 @@ import { AppError } from '../../contracts/common/errors.ts';
 import { engineActor, sha256 } from '../base/actor.ts';
 import type { Base } from '../base/base.ts';
 import type { ConnectorTickets } from '../connectors/ports.ts';
-import { mostOpenTickets, type TicketWriter } from './tickets.ts';
+import { maxOpenTickets, type TicketWriter } from './tickets.ts';
 
 const kind = 'connector';
 /** Above every character that may follow in an event's id. */
@@ -30,8 +30,8 @@ export function createConnectorTickets({
         ref,
       );
       if (known !== undefined) return { id: known.id, opened: false };
-      if (tickets.openOf(tx, botId) >= mostOpenTickets) {
-        const fact = `${mostOpenTickets} tickets of ${nameOf(botId) ?? botId} are open.`;
+      if (tickets.openOf(tx, botId) >= maxOpenTickets) {
+        const fact = `${maxOpenTickets} tickets of ${nameOf(botId) ?? botId} are open.`;
         // The cloud sends the event again: closing some is all that is needed.
         throw new AppError('refused', fact, 'Close some first.', { status: 429, wireCode: 'too_many_tickets' });
       }

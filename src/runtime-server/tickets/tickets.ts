@@ -26,10 +26,10 @@ interface NewTicket {
 }
 
 /** Sources of work must not be able to fill the disk: beyond this, a bot gets no more until some are closed. */
-export const mostOpenTickets = 1000;
+export const maxOpenTickets = 1000;
 
 export interface TicketWriter {
-  /** Tickets of a bot that are open, counted to {@link mostOpenTickets}. */
+  /** Tickets of a bot that are open, counted to {@link maxOpenTickets}. */
   openOf(tx: Pick<Tx, 'get'>, botId: string): number;
   /** Returns the id of the source's ticket, and whether it was opened just now. The caller records the reason in the ledger. */
   open(tx: Tx, ticket: NewTicket): { readonly id: string; readonly opened: boolean };
@@ -70,7 +70,7 @@ export function createTickets(deps: Pick<EnginePartDeps, 'store' | 'ledger' | 'c
     openOf(tx, botId) {
       const sql = `SELECT count(*) AS n FROM (SELECT 1 FROM engine_ticket
         WHERE workspace = ? AND bot_id = ? AND status = 'open' LIMIT ?)`;
-      return tx.get<{ n: number }>(sql, workspace, botId, mostOpenTickets)?.n ?? 0;
+      return tx.get<{ n: number }>(sql, workspace, botId, maxOpenTickets)?.n ?? 0;
     },
     open(tx, ticket) {
       const { kind, ref } = ticket.source;

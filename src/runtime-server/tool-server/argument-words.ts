@@ -7,13 +7,13 @@ import { nearestOf } from '../../contracts/common/nearest.ts';
 
 type Issue = z.core.$ZodIssue;
 
-const mostIssues = 5;
-const longestValue = 60;
+const maxIssues = 5;
+const maxValueLength = 60;
 
 /** `names`: of the existing arguments. */
 export function wrongArguments(issues: readonly Issue[], given: unknown, names: readonly string[]): string {
   return issues
-    .slice(0, mostIssues)
+    .slice(0, maxIssues)
     .map((issue) => sentence(issue, given, names))
     .join(' ');
 }
@@ -63,5 +63,5 @@ function shown(value: unknown): string {
   if (Array.isArray(value)) return 'a list';
   if (typeof value === 'object' && value !== null) return 'an object';
   const text = JSON.stringify(value) ?? String(value);
-  return text.length > longestValue ? `${text.slice(0, longestValue)}…` : text;
+  return text.length > maxValueLength ? `${text.slice(0, maxValueLength)}…` : text;
 }

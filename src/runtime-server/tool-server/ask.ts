@@ -5,7 +5,7 @@
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
-import { type ApprovalAnswer, type ApprovalAsk, type ApprovalDesk, comesBackWithinMs } from '../approvals/desk.ts';
+import { type ApprovalAnswer, type ApprovalAsk, type Approvals, comesBackWithinMs } from '../approvals/approvals.ts';
 import { createTurns } from '../approvals/turns.ts';
 
 export interface CallQuestion extends Omit<ApprovalAsk, 'expiresInMs' | 'dedupeKey'> {
@@ -38,7 +38,7 @@ export function createAsker({
   approvals,
   timers,
 }: {
-  readonly approvals: Pick<ApprovalDesk, 'ask' | 'withdraw'>;
+  readonly approvals: Pick<Approvals, 'ask' | 'withdraw'>;
   readonly timers: Timers;
 }) {
   const turns = createTurns();

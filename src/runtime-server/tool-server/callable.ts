@@ -31,7 +31,7 @@ export interface Callable {
 }
 
 /** Text of a result beyond this is cut: it is sent beside the data it was made from. Characters. */
-const longestText = 1_000_000;
+const maxTextLength = 1_000_000;
 
 export function ownTool(tool: Tool): Callable {
   const [family = tool.name, member] = tool.name.split('.');
@@ -64,7 +64,7 @@ export function ownTool(tool: Tool): Callable {
         async run(signal, may) {
           const output = await plan.run(signal, may);
           const text = tool.say?.(output) ?? JSON.stringify(output);
-          const content = [{ type: 'text', text: cut(text, longestText) }, ...(tool.blocks?.(output) ?? [])];
+          const content = [{ type: 'text', text: cut(text, maxTextLength) }, ...(tool.blocks?.(output) ?? [])];
           return { isError: false, content, text, structured: output };
         },
       };
@@ -141,9 +141,9 @@ function wordsOf({ content, structuredContent }: ToolResult): string {
   return words.join('\n');
 }
 
-export function cut(text: string, longest: number): string {
-  if (text.length <= longest) return text;
-  return `${text.slice(0, longest)}\n[cut: ${text.length - longest} characters more]`;
+export function cut(text: string, maxLength: number): string {
+  if (text.length <= maxLength) return text;
+  return `${text.slice(0, maxLength)}\n[cut: ${text.length - maxLength} characters more]`;
 }
 
 /** JSON Schema 2020-12; its `$schema` is left out, which some clients refuse. */

@@ -3,7 +3,7 @@
  * bot never has more rights than its owner, because a page or message may have talked it into the call. Must not know tools.
  */
 import { AppError } from '../../contracts/common/errors.ts';
-import { longestApprovalWait } from '../../contracts/tool-server/tools.ts';
+import { maxApprovalWaitSeconds } from '../../contracts/tool-server/tools.ts';
 import { clientOf, surfaceOf } from '../../kit/http/principals.ts';
 import type { Principal } from '../../kit/http/types.ts';
 import type { ToolCaller } from './tool.ts';
@@ -27,7 +27,7 @@ export interface ToolCallers {
   of(principal: Principal, signal: AbortSignal): Promise<ToolCaller> | ToolCaller;
 }
 
-const patienceMs = longestApprovalWait * 1000;
+const patienceMs = maxApprovalWaitSeconds * 1000;
 
 function notHere(): AppError {
   return new AppError(

@@ -11,16 +11,16 @@ import { defineTool, type Tool, type ToolCaller } from './tool.ts';
 import type { Finder } from './what-runs-finder.ts';
 
 /** A model reads this much at once, bytes; the rest by `offset`. */
-const mostRead = 128 * 1024;
+const maxReadSize = 128 * 1024;
 /** Read and compared whole. */
 const largestFile = 64 * 1024 * 1024;
 const largestWrite = 4 * 1024 * 1024;
 /** Two texts with more lines between them are shown as one for the other: the time to compare them grows with the square. */
-const mostEdits = 1000;
-const mostListed = 5000;
+const maxEdits = 1000;
+const maxListed = 5000;
 const listedByDefault = 500;
 /** Files that decide what may run, in a folder that is removed: each is checked against all rules. */
-const mostInner = 500;
+const maxInner = 500;
 /** Named in a list, but not entered unless asked for. */
 const notEntered = new Set(['.git', 'node_modules']);
 
@@ -155,7 +155,7 @@ export function createFileTools(deps: {
       path: Path.optional(),
       recursive: z.boolean().optional(),
       glob: z.string().min(1).max(500).optional(),
-      limit: z.number().int().min(1).max(mostListed).optional(),
+      limit: z.number().int().min(1).max(maxListed).optional(),
     }),
     output: z.strictObject({
       path: z.string(),
@@ -253,8 +253,8 @@ export function createFileTools(deps: {
         const fact = `${located} has too many folders to search for files that say what may run.`;
         throw new AppError('usage', fact, 'Remove it in parts.');
       }
-      if (found.length > mostInner) {
-        const fact = `${located} has more than ${mostInner} files and folders that say what may run.`;
+      if (found.length > maxInner) {
+        const fact = `${located} has more than ${maxInner} files and folders that say what may run.`;
         throw new AppError('usage', fact, 'Remove it in parts.');
       }
       const inner = found.slice(0, 20).map(({ path }) => shown(relative(jail.root, path)));
@@ -338,15 +338,15 @@ function linesOf(text: string, offset: number, limit: number | undefined): { con
   while (end < last) {
     size += Buffer.byteLength(lines[end] as string);
     // One line is always given, however long.
-    if (size > mostRead && end > offset) break;
+    if (size > maxReadSize && end > offset) break;
     end += 1;
   }
   const content = lines.slice(offset, end).join('');
-  return { content: content.slice(0, mostRead * 2), next: end < lines.length ? end : null };
+  return { content: content.slice(0, maxReadSize * 2), next: end < lines.length ? end : null };
 }
 
 function bytesOf(content: Buffer, offset: number, limit: number | undefined): { content: string; next: number | null } {
-  const end = Math.min(content.byteLength, offset + Math.min(limit ?? mostRead, mostRead));
+  const end = Math.min(content.byteLength, offset + Math.min(limit ?? maxReadSize, maxReadSize));
   return { content: content.subarray(offset, end).toString('base64'), next: end < content.byteLength ? end : null };
 }
 
@@ -364,7 +364,7 @@ function changeOf(located: string, before: Buffer | null, after: Buffer): string
     return `${located}: ${after.byteLength} bytes that are not text, sha256 ${sha256(after)}${was}`;
   }
   const from = before === null ? '/dev/null' : located;
-  const options = { context: 3, maxEditLength: mostEdits };
+  const options = { context: 3, maxEditLength: maxEdits };
   return (
     createTwoFilesPatch(from, located, old, next, undefined, undefined, options) ?? wholly(from, located, old, next)
   );

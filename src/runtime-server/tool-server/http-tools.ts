@@ -5,9 +5,9 @@ import { defineTool, type Tool } from './tool.ts';
 import { contentTypeOf, type Web, type WebAnswer } from './web.ts';
 
 const defaultBytes = 256 * 1024;
-const mostBytes = 8 * 1024 * 1024;
+const maxAnswerBytes = 8 * 1024 * 1024;
 const defaultTimeoutMs = 30_000;
-const longestTimeoutMs = 5 * 60_000;
+const maxTimeoutMs = 5 * 60_000;
 /** These are the connection's own, or could make another request of this one. */
 const notTheirs =
   /^(?:host|content-length|transfer-encoding|connection|keep-alive|upgrade|te|trailer|expect|proxy-.*)$/i;
@@ -32,14 +32,14 @@ const Input = z.strictObject({
     .number()
     .int()
     .min(1)
-    .max(mostBytes)
+    .max(maxAnswerBytes)
     .optional()
     .meta({ description: `Of the answer; a longer one is cut. Default ${defaultBytes}.` }),
   timeoutMs: z
     .number()
     .int()
     .min(100)
-    .max(longestTimeoutMs)
+    .max(maxTimeoutMs)
     .optional()
     .meta({ description: `Default ${defaultTimeoutMs}.` }),
 });

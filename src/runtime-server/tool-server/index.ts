@@ -7,7 +7,7 @@ import type { BoundRoute } from '../../kit/http/types.ts';
 import type { Ledger } from '../../kit/ledger/ledger.ts';
 import type { ServerInfo } from '../../kit/mcp/service.ts';
 import type { Store } from '../../kit/store/store.ts';
-import type { ApprovalDesk } from '../approvals/desk.ts';
+import type { Approvals } from '../approvals/approvals.ts';
 import type { Base } from '../base/base.ts';
 import type { Policy } from '../policy/policy.ts';
 import { createAsker } from './ask.ts';
@@ -39,7 +39,7 @@ export { defineTool, type Tool, type ToolCaller } from './tool.ts';
 
 export interface ToolServerDeps extends Pick<Base, 'clock' | 'timers'> {
   readonly policy: Pick<Policy, 'decide'>;
-  readonly approvals: Pick<ApprovalDesk, 'ask' | 'withdraw'>;
+  readonly approvals: Pick<Approvals, 'ask' | 'withdraw'>;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly freshName: () => string;
   /** Folders that no tool reaches and no command sees: Gantry's own. */
@@ -57,7 +57,7 @@ export interface ToolServerDeps extends Pick<Base, 'clock' | 'timers'> {
   readonly foreign?: ForeignTools;
 }
 
-interface ToolDoorsDeps extends CallersDeps {
+interface ToolRoutesDeps extends CallersDeps {
   readonly store: Pick<Store, 'write'>;
   readonly ledger: Pick<Ledger, 'append'>;
   readonly info: ServerInfo;
@@ -69,7 +69,7 @@ export interface ToolServer {
   /** The tools, and these for callers of one area. */
   registry(more?: readonly Tool[]): ToolRegistry;
   /** MCP and REST. */
-  routes(deps: ToolDoorsDeps): readonly BoundRoute[];
+  routes(deps: ToolRoutesDeps): readonly BoundRoute[];
   /** Where commands of tools run. */
   readonly sandbox: ShellSandbox;
   close(): Promise<void>;
@@ -111,10 +111,10 @@ export function createToolServer(deps: ToolServerDeps): ToolServer {
     registry,
     sandbox,
     close: () => web.close(),
-    routes(doors) {
-      const callers = createToolCallers(doors);
-      const calls = createWireCalls({ ...doors, registry: registry(), callers });
-      return toolServerRoutes({ calls, service: createToolMcp({ ...doors, calls, foreign }), log: doors.log });
+    routes(own) {
+      const callers = createToolCallers(own);
+      const calls = createWireCalls({ ...own, registry: registry(), callers });
+      return toolServerRoutes({ calls, service: createToolMcp({ ...own, calls, foreign }), log: own.log });
     },
   };
 }

@@ -7,7 +7,7 @@ import { isAbsolute, relative, sep } from 'node:path';
 import { AppError } from '../../contracts/common/errors.ts';
 import { type ContentBlock, doesNotTake, type ToolInfo, type ToolResult } from '../../contracts/tool-server/tools.ts';
 import { canonicalJson } from '../../kit/ledger/canonical.ts';
-import { type Policy, type PolicyVerdict, strictest } from '../policy/policy.ts';
+import { type Policy, type PolicyAction, type PolicyVerdict, strictest } from '../policy/policy.ts';
 import type { Answered, CallQuestion, Waiting } from './ask.ts';
 import {
   type Callable,
@@ -59,7 +59,7 @@ export interface ToolRegistry {
 }
 
 /** A result beyond this is cut for a model: it reads all of it, again with each step. Characters. */
-const longestText = 60_000;
+const maxTextLength = 60_000;
 
 /** `more`: tools only for callers of one area; their names go before those of attached servers. */
 export function createToolRegistry(
@@ -172,7 +172,11 @@ export function createToolRegistry(
       const key = `tool:${hashOf(asked)}`;
       const { signal, patienceMs } = caller;
       const asking = (id: string | null) => watch.asking?.(id === null ? null : { id, title: plan.title });
-      const answered = await deps.ask(questionOf(plan, caller, key, actionHash()), { signal, patienceMs, asking });
+      const answered = await deps.ask(questionOf(tool, plan, caller, key, actionHash()), {
+        signal,
+        patienceMs,
+        asking,
+      });
       approvalId = answered.id;
       if (answered.how === 'open') return stillOpen(answered.id, told);
       if (answered.how === 'refused') return failed(answered.why, { ...told, approvalId });
@@ -183,7 +187,7 @@ export function createToolRegistry(
     try {
       const may = (host: OtherHost) => decide(deps.policy, tool, { ...plan, ...host }, caller);
       const result = await plan.run(caller.signal, may);
-      return { structured: undefined, ...result, text: cut(result.text, longestText), ...done };
+      return { structured: undefined, ...result, text: cut(result.text, maxTextLength), ...done };
     } catch (error) {
       return failed(wordsOf(error, name), done);
     }
@@ -211,6 +215,18 @@ export function toResult({ content, structured, isError }: ToolOutcome): ToolRes
   return { content: [...content], ...(structured === undefined ? {} : { structuredContent: structured }), isError };
 }
 
+/** As the rules see it. */
+function actionOf(tool: Callable, plan: ToolPlan<unknown>, caller: ToolCaller): PolicyAction {
+  return {
+    ...tool.action,
+    bot: caller.bot?.address ?? null,
+    ...(plan.path === undefined ? {} : { path: nameInRules(caller, plan.path) }),
+    ...(plan.command === undefined ? {} : { command: plan.command }),
+    ...(plan.host === undefined ? {} : { host: plan.host }),
+    ...(plan.privateHost === true ? { privateHost: true as const } : {}),
+  };
+}
+
 function decide(
   policy: Pick<Policy, 'decide'>,
   tool: Callable,
@@ -220,14 +236,7 @@ function decide(
   if (tool.report) return { verdict: 'allow', rule: 'a bot may report on its own work' };
   // Files that change what Gantry or git do are edits that no mode accepts unseen.
   const mode = plan.guarded === true && caller.mode === 'ACCEPT_EDITS' ? 'REQUIRE_APPROVAL' : caller.mode;
-  const action = {
-    ...tool.action,
-    bot: caller.bot?.address ?? null,
-    ...(plan.path === undefined ? {} : { path: nameInRules(caller, plan.path) }),
-    ...(plan.command === undefined ? {} : { command: plan.command }),
-    ...(plan.host === undefined ? {} : { host: plan.host }),
-    ...(plan.privateHost === true ? { privateHost: true as const } : {}),
-  };
+  const action = actionOf(tool, plan, caller);
   const others = (plan.also ?? []).map((path) => policy.decide({ ...action, path: nameInRules(caller, path) }, mode));
   const bare = strictest([policy.decide(action, mode), ...others]);
   if (plan.commandAsRun === undefined || bare.verdict !== 'allow') return bare;
@@ -235,7 +244,13 @@ function decide(
   return policy.decide({ ...action, command: plan.commandAsRun }, mode);
 }
 
-function questionOf(plan: ToolPlan<unknown>, caller: ToolCaller, key: string, actionHash: string): CallQuestion {
+function questionOf(
+  tool: Callable,
+  plan: ToolPlan<unknown>,
+  caller: ToolCaller,
+  key: string,
+  actionHash: string,
+): CallQuestion {
   const who = caller.bot?.address ?? `A program of yours (${caller.surface})`;
   return {
     key,
@@ -251,6 +266,8 @@ function questionOf(plan: ToolPlan<unknown>, caller: ToolCaller, key: string, ac
     ...(caller.nodeId === undefined ? {} : { nodeId: caller.nodeId }),
     ...(caller.runId === undefined ? {} : { runId: caller.runId }),
     actionHash,
+    // More paths than one, or variables beside the command, are more than a rule can name.
+    ...(plan.also === undefined && plan.commandAsRun === undefined ? { action: actionOf(tool, plan, caller) } : {}),
   };
 }
 

@@ -49,7 +49,7 @@ export interface ShellSandbox {
 
 const namespaces = ['--unshare-pid', '--unshare-ipc', '--die-with-parent', '--new-session', '--cap-drop', 'ALL'];
 /** Sockets of services that would do outside what is not allowed inside. */
-const doors = ['/run/user', '/run/docker.sock', '/run/podman', '/run/containerd'];
+const hostSockets = ['/run/user', '/run/docker.sock', '/run/podman', '/run/containerd'];
 /** Programs that keep a cache at home, which they cannot change, keep it in `/tmp`. */
 const caches: Environment = { XDG_CACHE_HOME: '/tmp/.cache', npm_config_cache: '/tmp/.npm' };
 
@@ -92,7 +92,7 @@ export function createShellSandbox({
       ['/dev', ['--dev', '/dev']],
       ['/proc', ['--proc', '/proc']],
       ['/tmp', ['--tmpfs', '/tmp']],
-      ...[...hidden, ...doors]
+      ...[...hidden, ...hostSockets]
         .filter(existsSync)
         .map((path) => realpathSync(path))
         .map((path): [string, string[]] => [path, cover(path)]),

@@ -15,7 +15,7 @@ import { setUpstreams } from './upstream.ts';
 import { isIn } from './what-runs-finder.ts';
 
 const defaultTimeoutMs = 2 * 60_000;
-const longestTimeoutMs = 30 * 60_000;
+const maxTimeoutMs = 30 * 60_000;
 /** Of each stream, bytes. */
 const outputCap = 256 * 1024;
 
@@ -51,7 +51,7 @@ export function createShellTool(deps: {
         .number()
         .int()
         .min(100)
-        .max(longestTimeoutMs)
+        .max(maxTimeoutMs)
         .optional()
         .meta({ description: `Default ${defaultTimeoutMs}.` }),
       stdin: z.string().max(1_000_000).optional(),

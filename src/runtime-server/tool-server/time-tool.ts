@@ -5,7 +5,7 @@ import { type Clock, iso } from '../../kit/clock/clock.ts';
 import { defineTool, type Tool } from './tool.ts';
 
 /** Zones whose format is kept: making one costs more than all else of a call. */
-const keptZones = 50;
+const maxZones = 50;
 
 export function createTimeTool({ clock }: { readonly clock: Pick<Clock, 'now'> }): Tool {
   const kept = new Map<string, Zone>();
@@ -18,7 +18,7 @@ export function createTimeTool({ clock }: { readonly clock: Pick<Clock, 'now'> }
       return own.zone;
     }
     const zone = kept.get(timezone) ?? readZone(timezone);
-    if (kept.size < keptZones) kept.set(timezone, zone);
+    if (kept.size < maxZones) kept.set(timezone, zone);
     return zone;
   };
   return defineTool({

@@ -38,11 +38,11 @@ export interface WebDeps {
 
 type May = (host: OtherHost) => PolicyVerdict;
 
-const mostRedirects = 3;
+const maxRedirects = 3;
 /** Names that lead to this computer or its network by definition. */
 const localName = /(?:^|\.)(?:localhost|local|internal|home\.arpa)(?::\d+)?$/;
 const documentTimeoutMs = 60_000;
-const usualTimeoutMs = 30_000;
+const defaultTimeoutMs = 30_000;
 const advice = 'Use a public http or https address; any other needs a rule in .gantry/policy.yaml that names its host.';
 
 export function createWeb({ clock, lookup }: WebDeps): Web {
@@ -78,7 +78,7 @@ export function createWeb({ clock, lookup }: WebDeps): Web {
   }
 
   async function request(first: EgressRequest, planned: OtherHost, may: May): Promise<WebAnswer> {
-    const endsAt = clock.monotonic() + (first.timeoutMs ?? usualTimeoutMs);
+    const endsAt = clock.monotonic() + (first.timeoutMs ?? defaultTimeoutMs);
     let now = first;
     let at = await settle(now.url, planned, may);
     for (let redirects = 0; ; redirects += 1) {
@@ -93,8 +93,8 @@ export function createWeb({ clock, lookup }: WebDeps): Web {
       if (next === null) return { ...answer, url: now.url };
       const leads = host(next.url);
       if (leads.host !== at.host && mayGo(may(leads), now.url, leads) === 'ask') return { ...answer, url: now.url };
-      if (redirects === mostRedirects) {
-        const fact = `${first.url.slice(0, 200)} redirects more than ${mostRedirects} times.`;
+      if (redirects === maxRedirects) {
+        const fact = `${first.url.slice(0, 200)} redirects more than ${maxRedirects} times.`;
         throw new AppError('transport', fact, 'Request the final address.');
       }
       now = next;

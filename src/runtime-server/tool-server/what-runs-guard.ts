@@ -41,7 +41,7 @@ export interface CommandNote {
   /** Files that decided what may run before it. */
   readonly found: readonly string[];
   readonly kept: readonly Omit<Kept, 'handle'>[];
-  readonly links: readonly KeptLink[];
+  readonly links: readonly SavedLink[];
 }
 
 interface Guard {
@@ -69,7 +69,7 @@ interface Kept extends Found {
   readonly handle: number;
 }
 
-interface KeptLink {
+interface SavedLink {
   readonly path: string;
   readonly text: string;
   readonly leadsTo: string | null;
@@ -109,7 +109,7 @@ export async function guardWhatRuns(finder: Finder, request: GuardRequest): Prom
   const { inRoots, look } = await groundOf(finder, request);
   const before = await look();
   const kept = new Map<string, Kept>();
-  const links: KeptLink[] = [];
+  const links: SavedLink[] = [];
   const foldersAbove = (path: string): Kept['above'] => {
     const folder = dirname(path);
     const outer = roots.includes(folder) ? [] : foldersAbove(folder);
@@ -267,7 +267,7 @@ function createAftermath(
     return `${shown(path)} says what may run. The command moved it away, so Gantry put it back.${instead}`;
   }
 
-  function restoreLink({ path, text, leadsTo }: KeptLink): string | null {
+  function restoreLink({ path, text, leadsTo }: SavedLink): string | null {
     const same = kindOf(path) === 'link' && readlinkSync(path) === text;
     if (same && realOf(path) === leadsTo) return null;
     makeWay(dirname(path));

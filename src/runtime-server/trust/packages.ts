@@ -9,8 +9,8 @@ import { basename, join } from 'node:path';
 import { isWithin, listWithin, printOf, readWithin } from '../../kit/files/within.ts';
 
 /** More are not looked through: what holds them cannot be agreed to. */
-const mostFiles = 10_000;
-const mostBytes = 64 * 1024 * 1024;
+const maxFiles = 10_000;
+const maxBytes = 64 * 1024 * 1024;
 const deepest = 32;
 
 type ReadPackages = string | { readonly is: 'unfit'; readonly why: string };
@@ -60,13 +60,13 @@ export function createPackages(): Packages {
       const print = printOf(path);
       const earlier = before?.get(path);
       const isSame = earlier?.print === print;
-      const found = isSame ? null : readWithin(folder, path, mostBytes - bytes);
+      const found = isSame ? null : readWithin(folder, path, maxBytes - bytes);
       if (found !== null && found.is !== 'file') {
         return refuse(`${way.join('/')}: ${found.is === 'unfit' ? found.why : 'It was removed while it was read.'}`);
       }
       const size = isSame ? earlier.size : (found?.bytes.length ?? 0);
       bytes += size;
-      if (bytes > mostBytes) return refuse(`It has more than ${mostBytes} bytes.`);
+      if (bytes > maxBytes) return refuse(`It has more than ${maxBytes} bytes.`);
       const hash = isSame
         ? earlier.hash
         : createHash('sha256')
@@ -87,8 +87,8 @@ export function createPackages(): Packages {
     };
     const enter = (at: string, way: readonly string[]): void => {
       if (way.length > deepest) refuse(`${way.join('/')} is nested too deep.`);
-      const listed = listWithin(folder, at, mostFiles - entries);
-      if (listed.more) refuse(`It has more than ${mostFiles} files.`);
+      const listed = listWithin(folder, at, maxFiles - entries);
+      if (listed.more) refuse(`It has more than ${maxFiles} files.`);
       entries += listed.entries.length;
       for (const { name, isFolder, isFile } of listed.entries) {
         const [path, inner] = [join(at, name), [...way, name]];

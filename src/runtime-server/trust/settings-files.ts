@@ -10,7 +10,7 @@ import { type ProgramSettings, settingsOfPrograms } from '../policy/what-runs.ts
 
 /** Written by the programs as they work, or fetched by them: they do not decide what may run. Packages that are loaded count as a whole. */
 const passedOver = new Set(['worktrees', 'agent-memory', 'agent-memory-local', 'node_modules', 'tmp', '.git']);
-const mostFiles = 500;
+const maxFiles = 500;
 const deepest = 6;
 
 interface SettingsFiles {
@@ -52,13 +52,13 @@ function found(root: string, folders: readonly string[], programs: readonly Prog
   const files = new Set<string>();
   let tooMany: string | null = null;
   const enter = (folder: string, depth: number): void => {
-    const listed = listWithin(root, folder, mostFiles);
+    const listed = listWithin(root, folder, maxFiles);
     if (listed.more || (depth === deepest && listed.entries.some((entry) => entry.isFolder))) tooMany ??= folder;
     for (const entry of listed.entries) {
       const path = join(folder, entry.name);
       if (entry.isFolder) {
         if (!passedOver.has(entry.name) && depth < deepest && tooMany === null) enter(path, depth + 1);
-      } else if (files.size >= mostFiles) tooMany ??= folder;
+      } else if (files.size >= maxFiles) tooMany ??= folder;
       else files.add(path);
     }
   };

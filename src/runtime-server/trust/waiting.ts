@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { byName } from '../../contracts/common/by-name.ts';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { HarnessName } from '../../contracts/factory/agent.ts';
-import { mostTeams } from '../../contracts/factory/team-file.ts';
+import { maxTeams } from '../../contracts/factory/team-file.ts';
 import type { Clock } from '../../kit/clock/clock.ts';
 import { isWithin, listWithin, printOf, readTextWithin } from '../../kit/files/within.ts';
 import { policyFile } from '../policy/file.ts';
@@ -45,10 +45,10 @@ export interface Waiting {
 /** Bytes of one file. The same for all kinds: nobody can agree to a larger one. */
 const largest = 256 * 1024;
 /** Of all files together; files beyond it are not read. */
-const mostBytes = 16 * 1024 * 1024;
-const mostFiles = 1000;
+const maxBytes = 16 * 1024 * 1024;
+const maxFiles = 1000;
 /** Places outside the workspace that somebody wanted to start a program in. */
-const mostAsked = 200;
+const maxAsked = 200;
 
 /** Folders of packages have thousands of files: a result is reused for this long, except when somebody starts or answers. Milliseconds. */
 const packagesLookMs = 30_000;
@@ -91,7 +91,7 @@ export function createWaiting(trust: Trust, clock: Pick<Clock, 'monotonic'>): Wa
     const before = known.get(path);
     if (before?.print === print) return before;
     const now = { print, ...hashed(read(path)) };
-    if (known.size > 10 * mostFiles) known.clear();
+    if (known.size > 10 * maxFiles) known.clear();
     known.set(path, now);
     return now;
   }
@@ -100,10 +100,10 @@ export function createWaiting(trust: Trust, clock: Pick<Clock, 'monotonic'>): Wa
     const at = (...parts: string[]) => join(root, '.gantry', ...parts);
     const listed = (folder: string, limit: number) => listWithin(root, at(folder), limit).entries;
     const all: [string, FileKind][] = [[join(root, policyFile), 'policy']];
-    for (const { name, isFolder } of listed('teams', mostTeams)) {
+    for (const { name, isFolder } of listed('teams', maxTeams)) {
       if (isFolder && !name.startsWith('.')) all.push([at('teams', name, 'team.yaml'), 'team']);
     }
-    for (const { name } of listed('templates', mostFiles)) {
+    for (const { name } of listed('templates', maxFiles)) {
       if (/^[^.].*\.(?:json|md)$/.test(name)) all.push([at('templates', name), 'template']);
     }
     for (const path of settingsIn(root).files) all.push([path, 'settings']);
@@ -111,7 +111,7 @@ export function createWaiting(trust: Trust, clock: Pick<Clock, 'monotonic'>): Wa
     let bytes = 0;
     const waiting: WaitingFile[] = [];
     for (const [path, kind] of all) {
-      if (bytes > mostBytes) break;
+      if (bytes > maxBytes) break;
       const { hash, size } = hashAt(path);
       bytes += size;
       if (hash === null || (hash === goneHash && kind !== 'policy')) continue;
@@ -131,7 +131,7 @@ export function createWaiting(trust: Trust, clock: Pick<Clock, 'monotonic'>): Wa
       return trust.judge(path, typeof text === 'string' ? text : null).waits;
     });
     if (waits.length === 0) return;
-    for (const path of waits) if (asked.size < mostAsked) asked.add(path);
+    for (const path of waits) if (asked.size < maxAsked) asked.add(path);
     throw waitsForYes(waits.map(trust.shown));
   }
 

@@ -22,12 +22,12 @@ interface Loads {
 }
 
 /** Nobody reads more of them; the diff has the others. */
-const mostWords = 60;
-const longestWord = 300;
+const maxWords = 60;
+const maxWordLength = 300;
 /** Texts beyond are not compared line by line. Characters. */
-const longestCompared = 256 * 1024;
-const mostEdits = 2000;
-const longestDiff = 64 * 1024;
+const maxComparedLength = 256 * 1024;
+const maxEdits = 2000;
+const maxDiffLength = 64 * 1024;
 
 /**
  * Variables that make any program load code or run another program. Matched whole; Windows and npm ignore case.
@@ -50,11 +50,11 @@ export function wordsOf(
   const fresh = after.filter((word) => !earlier.includes(word));
   const gone = earlier.filter((word) => !after.includes(word)).map((word) => `No longer: ${word}`);
   const words = [...fresh, ...gone].map((word) =>
-    word.length > longestWord ? `${word.slice(0, longestWord)}…` : word,
+    word.length > maxWordLength ? `${word.slice(0, maxWordLength)}…` : word,
   );
   if (words.length === 0) return [now === null ? 'The file was removed.' : 'Nothing that runs changes; see the diff.'];
-  const more = words.length - mostWords;
-  return more > 0 ? [...words.slice(0, mostWords), `And ${more} more: see the diff.`] : words;
+  const more = words.length - maxWords;
+  return more > 0 ? [...words.slice(0, maxWords), `And ${more} more: see the diff.`] : words;
 }
 
 /** Variables of a team's bots that load code and were not agreed to with this value. */
@@ -68,7 +68,7 @@ export function loadsOf(kind: FileKind, now: string | null, before: string | nul
 
 /** Null: too long to be read. */
 export function diffOf(path: string, before: string | null, now: string | null): string | null {
-  if ((before?.length ?? 0) > longestCompared || (now?.length ?? 0) > longestCompared) return null;
+  if ((before?.length ?? 0) > maxComparedLength || (now?.length ?? 0) > maxComparedLength) return null;
   const patch = createTwoFilesPatch(
     before === null ? '/dev/null' : path,
     now === null ? '/dev/null' : path,
@@ -76,9 +76,9 @@ export function diffOf(path: string, before: string | null, now: string | null):
     now ?? '',
     undefined,
     undefined,
-    { maxEditLength: mostEdits },
+    { maxEditLength: maxEdits },
   );
-  if (patch === undefined || patch.length > longestDiff) return null;
+  if (patch === undefined || patch.length > maxDiffLength) return null;
   return patch.replace(/^(?:Index: .*\n)?=+\n/, '');
 }
 

@@ -58,7 +58,7 @@ export interface MeteringDeps extends Pick<Base, 'store' | 'ledger' | 'clock' | 
 /** Everything that waits for a time checks the wall clock this often: a sleeping computer stops every timer. */
 export const lookEveryMs = 30_000;
 
-const dayMs = 24 * 3_600_000;
+export const dayMs = 24 * 3_600_000;
 export const startOfDay = (now: number): number => Math.floor(now / dayMs) * dayMs;
 export const dayOf = (now: number): string => new Date(now).toISOString().slice(0, 10);
 export const startOfMonth = (now: number): number =>

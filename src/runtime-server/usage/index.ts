@@ -6,6 +6,7 @@ import { AppError } from '../../contracts/common/errors.ts';
 import {
   type BotHold,
   getSpending,
+  getUsageDays,
   letBotGoOn,
   setSpendLimit,
   setWaitOut,
@@ -14,9 +15,9 @@ import {
 import { iso } from '../../kit/clock/clock.ts';
 import { surfaceOf } from '../../kit/http/principals.ts';
 import { type BoundRoute, bind } from '../../kit/http/types.ts';
-import { type SpendSum, sumSpendByAgent, unpricedModels } from '../models/index.ts';
+import { type SpendSum, sumSpendByAgent, sumSpendByDay, unpricedModels } from '../models/index.ts';
 import { createBudgets } from './budgets.ts';
-import { dayOf, type MeteringDeps, startOfDay, startOfMonth } from './deps.ts';
+import { dayMs, dayOf, type MeteringDeps, startOfDay, startOfMonth } from './deps.ts';
 import { createReading } from './reading.ts';
 import { createWaiting } from './waiting.ts';
 
@@ -90,6 +91,20 @@ export function createMetering(deps: MeteringDeps): Metering {
         },
       };
     }),
+    bind(getUsageDays, async ({ query: { by = 'day', days = defaultDays } }) => {
+      const now = clock.now();
+      const since = startOfDay(now) - (days - 1) * dayMs;
+      const rows = await store.read((tx) => sumSpendByDay(tx, since, by));
+      const nameOf = (key: string | null) => (key === null || by !== 'bot' ? key : (bots.find(key)?.address ?? key));
+      return {
+        body: {
+          from: dayOf(since),
+          to: dayOf(now),
+          by,
+          rows: rows.map(({ day, key, ...sum }) => ({ day: dayOf(day * dayMs), name: nameOf(key), ...usedOf([sum]) })),
+        },
+      };
+    }),
     bind(setSpendLimit, async ({ body: { subject, dailyCents, dryRun }, principal }) => {
       checkSubject(subject, dailyCents);
       const from = budgets.limits().find((one) => one.subject === subject)?.dailyCents ?? null;
@@ -144,6 +159,7 @@ export function createMetering(deps: MeteringDeps): Metering {
 }
 
 const microPerCent = 10_000;
+const defaultDays = 30;
 
 function usedOf(sums: readonly (SpendSum | undefined)[]): Used {
   const of = (pick: (sum: SpendSum) => number) =>

@@ -16,7 +16,7 @@ const microPerCent = 10_000;
  * Tokens of one answer, and millionths of a dollar: far above any, and a million of such lines can still be summed. A bot can write to its
  * transcript, and its content must not break the counting of all others.
  */
-const mostOfOne = 1e10;
+const maxPerOne = 1e10;
 
 interface Reading {
   start(): void;
@@ -158,5 +158,5 @@ export function createReading(deps: MeteringDeps): Reading {
 }
 
 function bounded(amount: number): number {
-  return Math.max(0, Math.min(amount, mostOfOne));
+  return Math.max(0, Math.min(amount, maxPerOne));
 }

@@ -72,11 +72,11 @@ export function createVault(deps: VaultDeps): Vault {
 
   return {
     secrets: { open },
-    part: ({ parties, registry }) => createDoors({ ...deps, parties, registry, place, find }),
+    part: ({ parties, registry }) => createVaultPart({ ...deps, parties, registry, place, find }),
   };
 }
 
-function createDoors({
+function createVaultPart({
   store,
   ledger,
   clock,

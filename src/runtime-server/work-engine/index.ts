@@ -1,7 +1,7 @@
 /** The work engine, beside runs: mail, ledger, leases, plans, programs, steering, triggers. Composed by the factory. */
 import type { BoundRoute, OwnerLookups } from '../../kit/http/types.ts';
 import { createLeases } from './leases.ts';
-import { createLedgerDoors } from './ledger.ts';
+import { createLedgerPart } from './ledger.ts';
 import { createMail } from './mail.ts';
 import { createPeers } from './peers.ts';
 import { createPlans, type PlanRunner } from './plans.ts';
@@ -18,7 +18,7 @@ type WorkEngineDeps = SteerDeps & TriggerDeps & { readonly runner: PlanRunner };
 export function createWorkEngine(deps: WorkEngineDeps): WorkEngine {
   const parts = [
     createMail(deps),
-    createLedgerDoors(deps),
+    createLedgerPart(deps),
     createLeases(deps),
     createPlans(deps),
     createPeers(deps),

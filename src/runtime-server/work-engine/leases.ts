@@ -13,7 +13,7 @@ import type { EnginePart, EnginePartDeps } from '../parties/part.ts';
 import type { Caller } from '../parties/parties.ts';
 
 /** One holder's claims at a time. */
-const mostLeases = 200;
+const maxLeases = 200;
 
 interface LeaseRow {
   fence: number;
@@ -73,7 +73,7 @@ export function createLeases({ store, ledger, clock, ids, workspace, parties }: 
     const own = all.find((row) => row.kind === claim.kind && row.key === claim.key);
     if (own !== undefined) return own;
     const count = all.filter((row) => row.holder === caller.id).length;
-    if (count < mostLeases) return null;
+    if (count < maxLeases) return null;
     throw new AppError('refused', `${caller.name} holds ${count} leases.`, 'Release some first.', { status: 409 });
   }
 

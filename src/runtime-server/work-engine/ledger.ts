@@ -18,7 +18,7 @@ import { type Caller, owner } from '../parties/parties.ts';
 import { addHead, readHeads } from './ledger-heads.ts';
 
 const batch = 1000;
-const mostTypes = 20;
+const maxTypes = 20;
 const mend =
   'Nothing was changed or removed by this check. Keep a copy of runtime.db; an export or a backup shows what the row said.';
 
@@ -32,15 +32,15 @@ interface Query {
   readonly cursor?: string;
 }
 
-export function createLedgerDoors({ ledger, store, clock, workspace, parties }: EnginePartDeps): EnginePart {
+export function createLedgerPart({ ledger, store, clock, workspace, parties }: EnginePartDeps): EnginePart {
   const folder = join(workspace, '.gantry', 'ledger');
   const headsFile = join(folder, 'heads.jsonl');
 
   async function query(asked: Query, caller: Caller) {
     const limit = asked.limit ?? defaultLimit;
     const types = asked.type?.split(',').map((one) => one.trim());
-    if (types !== undefined && types.length > mostTypes) {
-      throw new AppError('usage', `${types.length} types were requested.`, `Give at most ${mostTypes}.`);
+    if (types !== undefined && types.length > maxTypes) {
+      throw new AppError('usage', `${types.length} types were requested.`, `Give at most ${maxTypes}.`);
     }
     const order = asked.after !== undefined && asked.before === undefined ? 'ascending' : 'descending';
     const from = decodeCursor(asked.cursor, rowCursor);

@@ -15,7 +15,7 @@ import type { EnginePart, EnginePartDeps } from '../parties/part.ts';
 import { type Caller, owner } from '../parties/parties.ts';
 
 /** An unread inbox must not grow without end: a bot in a loop writes faster than a person reads. */
-const mostUnread = 1000;
+const maxUnread = 1000;
 const previewLength = 200;
 
 interface MailRow {
@@ -74,7 +74,7 @@ export function createMail(deps: EnginePartDeps): EnginePart {
       throw new AppError('not_found', `There is no mail ${inReplyTo}.`, 'Leave inReplyTo out.');
     }
     const unread = unreadOf(tx, to);
-    if (unread < mostUnread) return to;
+    if (unread < maxUnread) return to;
     const fact = `${parties.name(to)} already has ${unread} unread mails.`;
     throw new AppError('refused', fact, 'Wait until some are read.', { status: 409 });
   }

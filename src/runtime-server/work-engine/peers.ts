@@ -15,12 +15,12 @@ import type { EnginePart, EnginePartDeps } from '../parties/part.ts';
 import type { Caller } from '../parties/parties.ts';
 
 /** Programs that one caller speaks for. */
-export const mostPeers = 50;
+export const maxPeers = 50;
 /** Messages that wait for one program, and those that one beat brings. */
-const mostWaiting = 200;
+const maxWaiting = 200;
 const oneBeat = 50;
 /** A program that is silent for this long is removed from the list. */
-const keptMs = 24 * 3600 * 1000;
+const retentionMs = 24 * 3600 * 1000;
 
 interface PeerRow {
   id: string;
@@ -57,7 +57,7 @@ export function createPeers({ store, ledger, clock, ids, parties }: EnginePartDe
     const row = named(tx, name);
     if (row === undefined) {
       const count = tx.get<{ n: number }>('SELECT count(*) AS n FROM engine_peer WHERE owner = ?', caller.id)?.n ?? 0;
-      if (count < mostPeers) return null;
+      if (count < maxPeers) return null;
       const fact = `${caller.name} has already registered ${count} programs.`;
       throw new AppError('refused', fact, 'Remove some first.', { status: 409 });
     }
@@ -72,7 +72,7 @@ export function createPeers({ store, ledger, clock, ids, parties }: EnginePartDe
     caller: Caller,
   ): PeerRow {
     const now = clock.now();
-    tx.run('DELETE FROM engine_peer WHERE seen_at <= ?', now - keptMs);
+    tx.run('DELETE FROM engine_peer WHERE seen_at <= ?', now - retentionMs);
     const before = claimable(tx, body.name, caller);
     const ttl = body.ttlSeconds ?? defaultPeerSeconds;
     if (before !== null && before.owner === caller.id) {
@@ -134,7 +134,7 @@ export function createPeers({ store, ledger, clock, ids, parties }: EnginePartDe
     if (!alive(row)) {
       throw refuse(`${row.name} was last seen ${iso(row.seen_at)}.`, 'Start the program, then send again.');
     }
-    if (row.waiting < mostWaiting) return row;
+    if (row.waiting < maxWaiting) return row;
     throw refuse(`${row.waiting} messages wait for ${row.name}.`, 'Wait until it has taken some.');
   }
 

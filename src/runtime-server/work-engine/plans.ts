@@ -29,7 +29,7 @@ export interface PlanRunner {
 }
 
 /** Drafts of one bot at a time. */
-export const mostDrafts = 100;
+export const maxDrafts = 100;
 
 interface PlanRow {
   id: string;
@@ -174,7 +174,7 @@ export function createPlans(deps: EnginePartDeps & { readonly runner: PlanRunner
     if (caller.bot === null) return;
     const sql = "SELECT count(*) AS n FROM engine_plan WHERE workspace = ? AND author = ? AND state = 'draft'";
     const count = tx.get<{ n: number }>(sql, workspace, caller.id)?.n ?? 0;
-    if (count < mostDrafts) return;
+    if (count < maxDrafts) return;
     throw new AppError('refused', `${caller.name} has ${count} drafts.`, 'Discard some first.', { status: 409 });
   }
 

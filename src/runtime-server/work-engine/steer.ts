@@ -23,9 +23,9 @@ import type { Caller } from '../parties/parties.ts';
 import { repositoryState } from './repository.ts';
 
 const screenLines = 80;
-const longestScreen = 16_384;
+const maxScreenLength = 16_384;
 /** Of one bot; the oldest go first. */
-export const keptCheckpoints = 200;
+export const maxCheckpoints = 200;
 
 /** A live bot, as far as steering reaches. */
 interface SteeredBot {
@@ -85,7 +85,7 @@ export function createSteer(deps: SteerDeps): EnginePart {
           (SELECT id FROM engine_checkpoint WHERE agent_id = ? ORDER BY id DESC LIMIT 1 OFFSET ?)`,
         member.id,
         member.id,
-        keptCheckpoints,
+        maxCheckpoints,
       );
       const { id, agentId, state, node } = body;
       const noteSha256 = note === null ? null : sha256(note);
@@ -224,5 +224,5 @@ export function createSteer(deps: SteerDeps): EnginePart {
 }
 
 function textOf({ text }: { text: string }): string {
-  return text.length <= longestScreen ? text : text.slice(-longestScreen);
+  return text.length <= maxScreenLength ? text : text.slice(-maxScreenLength);
 }

@@ -13,7 +13,7 @@ import { newToken } from '../../kit/secrets/token-file.ts';
 import type { Tx } from '../../kit/store/store.ts';
 import { engineActor, sha256 } from '../base/actor.ts';
 import type { EnginePart, EnginePartDeps } from '../parties/part.ts';
-import { mostOpenTickets, type TicketWriter } from '../tickets/tickets.ts';
+import { maxOpenTickets, type TicketWriter } from '../tickets/tickets.ts';
 
 export interface TriggerDeps extends EnginePartDeps {
   readonly computerId: string;
@@ -94,7 +94,7 @@ export function createTriggers(deps: TriggerDeps): EnginePart {
   /** Posts for it are then dropped, and logged. */
   function refuseFull(tx: Read, botId: string): void {
     const open = deps.tickets.openOf(tx, botId);
-    if (open < mostOpenTickets) return;
+    if (open < maxOpenTickets) return;
     const fact = `${open} tickets of ${parties.name(botId)} are open.`;
     throw new AppError('refused', fact, 'Close some first.', { status: 409 });
   }

@@ -39,7 +39,7 @@ const repeatMs = 5000;
 /** A message that a person was asked about may arrive after all. */
 const mayArrive: readonly string[] = ['unconfirmed', 'budget'];
 /** Fates that came before the answer of their send: kept until then, a few. */
-const mostEarly = 1000;
+const maxEarly = 1000;
 
 export function createBotTurns(
   deps: Pick<Base, 'timers' | 'log'> & {
@@ -260,7 +260,7 @@ export function createBotTurns(
         const node = work.run.nodes.get(nodeId);
         if (node === undefined) return;
         if (node.handed === 'sending') {
-          if (early.size >= mostEarly) early.delete(early.keys().next().value as string);
+          if (early.size >= maxEarly) early.delete(early.keys().next().value as string);
           early.set(delivery.id, delivery);
         } else if (node.handed === 'sent' && node.delivery === delivery.id) apply(work, node, delivery);
       });

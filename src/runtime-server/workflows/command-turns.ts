@@ -9,7 +9,7 @@ import type { PlaceCommand, WorkPlaces } from './deps.ts';
 import { executorLines, type RunNode, verifyLine } from './model.ts';
 import type { Queues, Turn } from './queues.ts';
 import { attemptFailed, executed, openGate, prove } from './rules.ts';
-import { mostPrinted, type Shell, type ShellEnd, type StopReason } from './shell.ts';
+import { maxPrinted, type Shell, type ShellEnd, type StopReason } from './shell.ts';
 import { type ProofFile, saveOutput } from './store/runs.ts';
 import { toShell } from './template/shell-text.ts';
 import type { Work } from './work.ts';
@@ -252,7 +252,7 @@ function failureOf(end: ShellEnd): Failure {
   if (end.kind === 'cannot_start') return { cause: 'cannot_start', detail: end.why };
   if (end.stopped === 'timed_out') return { cause: 'timed_out', detail: 'It timed out; its processes were ended.' };
   if (end.stopped === 'output_too_large') {
-    return { cause: 'output_too_large', detail: `It printed more than ${mostPrinted} bytes and was ended.` };
+    return { cause: 'output_too_large', detail: `It printed more than ${maxPrinted} bytes and was ended.` };
   }
   const how = end.code === null ? `It was ended by ${end.signal}.` : `It ended with status ${end.code}.`;
   const tail = end.output.slice(-shownOutput).trim();

@@ -6,6 +6,7 @@ import type { Delivery } from '../../contracts/factory/delivery.ts';
 import type { Tx } from '../../kit/store/store.ts';
 import type { Base } from '../base/base.ts';
 import type { Trust } from '../trust/index.ts';
+import type { StepCost } from '../usage/costs.ts';
 import type { Run, RunNode } from './model.ts';
 import type { ShellJob } from './shell.ts';
 
@@ -86,7 +87,7 @@ export interface GateAsk {
 }
 
 /** The part of approvals that gates need. */
-export interface GateDesk {
+export interface GateApprovals {
   ask(
     ask: GateAsk,
     options: { readonly signal: AbortSignal; readonly apply: (tx: Tx, verdict: GateVerdict) => void },
@@ -94,6 +95,8 @@ export interface GateDesk {
   withdraw(id: string, surface: string): Promise<void>;
   /** The live approval of a node, or the newest one that ended; null when there was none. */
   ofNode(dagId: string, nodeId: string): Promise<Approval | null>;
+  /** Approvals of a run, oldest first; those that ended long ago are no longer known. */
+  ofRun(dagId: string): Promise<Approval[]>;
 }
 
 /** Stores the records of bots' runs. Ending an ended one changes nothing. */
@@ -160,7 +163,9 @@ export interface WorkflowDeps extends Base {
   readonly places: WorkPlaces;
   readonly place?: PlaceCommand | undefined;
   /** Null: only their verb opens gates. */
-  readonly desk: GateDesk | null;
+  readonly approvals: GateApprovals | null;
+  /** What model requests of the run's steps cost; absent: not recorded. */
+  readonly costsOf?: (dagId: string) => Promise<StepCost[]>;
   readonly deliveriesOf: (nodeId: string) => Promise<Delivery[]>;
   /** How many commands run at once. */
   readonly slots: number;

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import type { Actor } from '../base/actor.ts';
 import type { Log } from '../base/base.ts';
-import type { GateDesk, GateVerdict } from './deps.ts';
+import type { GateApprovals, GateVerdict } from './deps.ts';
 import type { RunNode } from './model.ts';
 
 interface Gates {
@@ -36,10 +36,10 @@ interface Question {
 }
 
 export function createGates(deps: {
-  readonly desk: GateDesk;
+  readonly approvals: GateApprovals;
   readonly log: Log;
   /** Opens or rejects the gate inside the transaction that takes the answer; nothing when it no longer waits. */
-  answered(tx: Parameters<NonNullable<Parameters<GateDesk['ask']>[1]['apply']>>[0], where: Where): void;
+  answered(tx: Parameters<NonNullable<Parameters<GateApprovals['ask']>[1]['apply']>>[0], where: Where): void;
 }): Gates {
   const questions = new Map<string, Question>();
   const surfaces = new Map<string, string>();
@@ -55,7 +55,7 @@ export function createGates(deps: {
     surfaces.delete(nodeId);
     question.ended = surface;
     if (question.id !== null)
-      deps.desk.withdraw(question.id, surface).catch(fault('An approval could not be withdrawn.'));
+      deps.approvals.withdraw(question.id, surface).catch(fault('An approval could not be withdrawn.'));
   }
 
   function ask(node: RunNode, runTitle: string, key: string): void {
@@ -63,7 +63,7 @@ export function createGates(deps: {
     const question: Question = { id: null, key, signal: new AbortController(), ended: null };
     questions.set(nodeId, question);
     const about = node.detail ?? 'A person opens this gate.';
-    const asking = deps.desk.ask(
+    const asking = deps.approvals.ask(
       {
         source: 'workflow',
         kind: 'wait_gate',
@@ -89,7 +89,7 @@ export function createGates(deps: {
       async ({ id, answer }) => {
         question.id = id;
         if (question.ended !== null) {
-          await deps.desk.withdraw(id, question.ended);
+          await deps.approvals.withdraw(id, question.ended);
           return;
         }
         const { kind } = await answer;

@@ -94,7 +94,7 @@ export const cancelDeadlineMs = 15_000;
 /** A process that ignores the request to end is killed this long after it. */
 export const killAfterMs = 10_000;
 /** The most characters of an output that later steps get. */
-export const keptOutput = 16_384;
+export const maxOutputLength = 16_384;
 
 export function nodeOf(run: Run, idOrStep: string): RunNode {
   const node = run.nodes.get(idOrStep) ?? run.byStep.get(idOrStep);

@@ -1,6 +1,6 @@
 /** Read models: flows, boards, node pages. Reads rows; changes nothing. */
 import { AppError } from '../../contracts/common/errors.ts';
-import { type Board, mostInSummary } from '../../contracts/factory/board.ts';
+import { type Board, maxInSummary } from '../../contracts/factory/board.ts';
 import type { NodeCard, NodePage } from '../../contracts/factory/node.ts';
 import type { Flow } from '../../contracts/factory/workflow.ts';
 import type { WorkflowDeps } from './deps.ts';
@@ -30,7 +30,7 @@ interface RunResults extends Pick<Flow, 'dagId' | 'title' | 'campaignId' | 'stat
 }
 
 /** Outputs of one run that are read at once, characters. */
-const mostOutput = 1_000_000;
+const maxOutput = 1_000_000;
 
 export function createPages(deps: WorkflowDeps): Pages {
   const { store, workspace } = deps;
@@ -85,8 +85,8 @@ export function createPages(deps: WorkflowDeps): Pages {
           summary: {
             proven: { k: proven, n: total },
             needsYou: needsYou.map(toRef),
-            now: now.slice(0, mostInSummary).map(toRef),
-            next: next.slice(0, mostInSummary).map(toRef),
+            now: now.slice(0, maxInSummary).map(toRef),
+            next: next.slice(0, maxInSummary).map(toRef),
           },
           runs,
           waves: waves.flatMap((nodes, depth) => (nodes === undefined ? [] : [{ depth, nodes }])),
@@ -97,7 +97,7 @@ export function createPages(deps: WorkflowDeps): Pages {
       store.read((tx) => {
         const run = loadRun(tx, workspace, dagId);
         if (run === null) throw unknownRun(dagId);
-        let left = mostOutput;
+        let left = maxOutput;
         const results = [...run.nodes.values()].map(({ nodeId, stepId, seq, title, status }) => {
           const output = left <= 0 ? '' : outputOf(tx, dagId, seq);
           left -= output.length;
@@ -131,7 +131,10 @@ export function createPages(deps: WorkflowDeps): Pages {
         };
       });
       const { nodeId: id } = page.card;
-      const [approval, deliveries] = await Promise.all([deps.desk?.ofNode(dagId, id) ?? null, deps.deliveriesOf(id)]);
+      const [approval, deliveries] = await Promise.all([
+        deps.approvals?.ofNode(dagId, id) ?? null,
+        deps.deliveriesOf(id),
+      ]);
       return { ...page, approval, deliveries };
     },
   };

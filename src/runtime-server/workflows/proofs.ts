@@ -35,7 +35,7 @@ export interface Proofs {
   find(ref: NodeRef, receiptId: string): Promise<StoredProof>;
 }
 
-const mostLine = 500;
+const maxLineLength = 500;
 
 export function createProofs(deps: WorkflowDeps & { readonly scheduler: Scheduler; readonly blobs: Blobs }): Proofs {
   async function runOf(dagId: string): Promise<Run> {
@@ -189,12 +189,16 @@ async function textOf(part: FormPart): Promise<string> {
   let size = 0;
   for await (const chunk of part.body) {
     size += chunk.byteLength;
-    if (size > mostLine * 4) break;
+    if (size > maxLineLength * 4) break;
     chunks.push(chunk);
   }
   const text = Buffer.concat(chunks).toString('utf8').trim();
-  if (text === '' || text.length > mostLine || size > mostLine * 4) {
-    throw new AppError('usage', `"line" must have 1 to ${mostLine} characters.`, 'Send the line that the file proves.');
+  if (text === '' || text.length > maxLineLength || size > maxLineLength * 4) {
+    throw new AppError(
+      'usage',
+      `"line" must have 1 to ${maxLineLength} characters.`,
+      'Send the line that the file proves.',
+    );
   }
   return text;
 }

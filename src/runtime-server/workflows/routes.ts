@@ -13,6 +13,8 @@ import { cancelRun } from './cancel.ts';
 import type { WorkflowDeps } from './deps.ts';
 import type { Pages } from './pages.ts';
 import type { Proofs } from './proofs.ts';
+import { reportPage, reportPolicy } from './report/report-page.ts';
+import { gatherReport } from './report/run-report.ts';
 import type { Runs } from './runs.ts';
 import type { Scheduler } from './scheduler.ts';
 import { cardsWhere, hasCampaign, readCampaigns, readProjects } from './store/campaigns.ts';
@@ -95,6 +97,17 @@ function runRoutes(deps: RouteDeps): BoundRoute[] {
   return [
     bind(table.startRun, async ({ body, principal }) => ({ body: await deps.runs.start(body, actorOf(principal)) })),
     bind(table.getFlow, async ({ params }) => ({ body: await deps.pages.flow(params.dagId) })),
+    bind(table.getRunReport, async ({ params, response }) => {
+      const text = reportPage(await gatherReport(deps, params.dagId));
+      response.writeHead(200, {
+        'content-type': 'text/html; charset=utf-8',
+        'content-length': Buffer.byteLength(text),
+        'content-disposition': `inline; filename="report-${params.dagId}.html"`,
+        // What bots wrote must never run as a page of ours.
+        'content-security-policy': `${reportPolicy}; sandbox`,
+      });
+      response.end(text);
+    }),
     bind(table.cancelRun, async ({ params, body, principal }) => {
       const plan = await cancelRun(deps.scheduler, params.dagId, actorOf(principal), body.dryRun === true);
       return { body: plan ?? (await deps.pages.flow(params.dagId)) };

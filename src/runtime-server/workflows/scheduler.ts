@@ -48,7 +48,7 @@ export interface Scheduler {
 /** How often an operation is tried again while the disk refuses. */
 const refusedPauseMs = 1000;
 /** Timers hold at most 2^31 ms; longer waits are armed again. */
-const longestTimerMs = 24 * 3600 * 1000;
+const maxTimerMs = 24 * 3600 * 1000;
 
 export function createScheduler(
   deps: WorkflowDeps & {
@@ -83,10 +83,10 @@ export function createScheduler(
   };
 
   const gates =
-    deps.desk === null
+    deps.approvals === null
       ? null
       : createGates({
-          desk: deps.desk,
+          approvals: deps.approvals,
           log: deps.log,
           answered(tx, { dagId, nodeId, verdict, by }) {
             inside(tx, dagId, by, (work) => {
@@ -207,10 +207,10 @@ export function createScheduler(
     const left = Math.max(0, at - deps.clock.now());
     const fire = () => {
       timers.delete(key);
-      if (left > longestTimerMs) arm(key, at, effect);
+      if (left > maxTimerMs) arm(key, at, effect);
       else effect();
     };
-    timers.set(key, { at, cancel: deps.timers.after(Math.min(left, longestTimerMs), fire) });
+    timers.set(key, { at, cancel: deps.timers.after(Math.min(left, maxTimerMs), fire) });
   }
 
   function wakeNode(dagId: string, nodeId: string): void {

@@ -20,7 +20,7 @@ import { join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
-import { keptOutput, killAfterMs } from './model.ts';
+import { killAfterMs, maxOutputLength } from './model.ts';
 
 export interface ShellJob {
   /** Unique among the jobs that run: names the file it prints into and marks its processes. */
@@ -72,7 +72,7 @@ export interface Shell {
 }
 
 /** The most output of a job, bytes: more is a mistake, and the disk is shared. */
-export const mostPrinted = 25 * 1024 * 1024;
+export const maxPrinted = 25 * 1024 * 1024;
 const sizeCheckMs = 1000;
 const mark = 'GANTRY_JOB';
 
@@ -216,7 +216,7 @@ export function createShell(deps: {
   function checkSizes(): void {
     cancelCheck = null;
     for (const [key, entry] of running) {
-      if (fstatSync(entry.handle).size > mostPrinted) stop(key, 'output_too_large');
+      if (fstatSync(entry.handle).size > maxPrinted) stop(key, 'output_too_large');
     }
     if (running.size > 0) cancelCheck = deps.timers.after(sizeCheckMs, checkSizes);
   }
@@ -262,7 +262,7 @@ function signalGroup(child: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): void {
 function lastOf(handle: number): string {
   const { size } = fstatSync(handle);
   if (size === 0) return '';
-  const from = Math.max(0, size - keptOutput);
+  const from = Math.max(0, size - maxOutputLength);
   const bytes = Buffer.allocUnsafe(size - from);
   const read = readSync(handle, bytes, 0, bytes.length, from);
   return bytes

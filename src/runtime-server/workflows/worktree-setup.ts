@@ -20,7 +20,7 @@ const timeoutMinutes = 60;
 
 export function composeSetup(
   deps: Omit<SetupDeps, 'ask' | 'find'> & {
-    readonly desk: { readonly ask: SetupDeps['ask'] };
+    readonly approvals: { readonly ask: SetupDeps['ask'] };
     readonly registry: Pick<Registry, 'find'>;
     readonly worktrees: Pick<WorktreeService, 'placeOf'>;
     readonly secrets: { open(env: Readonly<Record<string, string>>): Promise<Record<string, string>> };
@@ -28,13 +28,13 @@ export function composeSetup(
 ): WorktreeSetup {
   return createWorktreeSetup({
     ...deps,
-    ask: deps.desk.ask,
+    ask: deps.approvals.ask,
     async find(address) {
       const member = deps.registry.find(address);
       // A team file that waits for its person's yes gives no bot its set-up: its content does not count.
       const setup = member?.definition?.setup ?? null;
       const place = deps.worktrees.placeOf(address);
-      if (member === null || setup === null || place === null || !member.placement.keptHere) return null;
+      if (member === null || setup === null || place === null || !member.placement.isLocal) return null;
       const env = { ...member.definition?.env, ...(await deps.secrets.open(member.definition?.env ?? {})) };
       const [root, top] = [await realpath(place.root), await realpath(place.top)];
       const [folder, cwd] = [join(root, place.inside), join(top, place.inside)];

@@ -81,7 +81,9 @@ export async function openWay(subscriptions: number): Promise<Way> {
     return { eventId, text: `${lines.join('\r\n')}\r\n\r\n${body}` };
   };
   return {
-    ...{ cloudPid: pidOf(cloud), port, runtimeFile: join(computers.home, 'runtime.db') },
+    cloudPid: pidOf(cloud),
+    port,
+    runtimeFile: join(computers.home, 'runtime.db'),
     posts: (count) => Array.from({ length: count }, post),
     async computerAway() {
       await runtime?.stop();

@@ -11,7 +11,7 @@ import type { FromReaders, ToReaders } from '../../support/bench/stream-readers.
 
 export const figures: readonly Figure[] = [{ name: 'factory.streams', run: streams }];
 
-const most = { quick: 1000, full: 10_000 };
+const max = { quick: 1000, full: 10_000 };
 const sends = { quick: 10, full: 30 };
 /** Programs that hold the readers' ends. */
 const programs = 4;
@@ -20,10 +20,10 @@ const otherFiles = 500;
 const program = new URL('../../support/bench/stream-readers.ts', import.meta.url);
 
 async function streams({ quick, log }: FigureOptions): Promise<Measured> {
-  const wanted = quick ? most.quick : most.full;
+  const wanted = quick ? max.quick : max.full;
   const unit = 'MB PSS';
   const at = `engine port, PSS of the whole server process (runtime and cloud API) at its highest while ${wanted} streams of GET /api/factory/events are open, written to, and a tenth of them cut and back with Last-Event-ID`;
-  const allowed = mostFiles();
+  const allowed = maxFiles();
   if (allowed < wanted + otherFiles) {
     return { value: null, unit, n: wanted, at, why: `A program may open ${allowed} files here (ulimit -Hn).` };
   }
@@ -87,7 +87,7 @@ async function streams({ quick, log }: FigureOptions): Promise<Measured> {
 }
 
 /** Of one program and those it starts; node itself takes all that it may have. */
-function mostFiles(): number {
+function maxFiles(): number {
   const line = /^Max open files\s+\S+\s+(\S+)/m.exec(readFileSync('/proc/self/limits', 'latin1'));
   return line?.[1] === 'unlimited' ? Number.POSITIVE_INFINITY : Number(line?.[1]);
 }

@@ -35,8 +35,22 @@ const migrations = [
 ];
 
 const weights = {
-  ...{ say: 20, webhook: 52, send: 22, both: 4, time: 4, computer: 2, owner: 0.6, move: 0.5, ask: 0.8, look: 0.2 },
-  ...{ restart: 0.2, release: 0.1, consent: 1, reference: 10, dial: 9, control: 4 },
+  say: 20,
+  webhook: 52,
+  send: 22,
+  both: 4,
+  time: 4,
+  computer: 2,
+  owner: 0.6,
+  move: 0.5,
+  ask: 0.8,
+  look: 0.2,
+  restart: 0.2,
+  release: 0.1,
+  consent: 1,
+  reference: 10,
+  dial: 9,
+  control: 4,
 };
 
 async function measureInvariant({ quick, log }: FigureOptions): Promise<Measured> {
@@ -105,13 +119,14 @@ function createModel(world: World, oracle: Oracle, draw: Draw, clock: ReturnType
     said.set(carrierId, saying);
     saidFor.set(carrierId, numberId);
     const payload = {
-      ...{
-        id: carrierId,
-        direction: 'inbound',
-        from: { phone_number: from },
-        to: [{ phone_number: e164Of.get(numberId) }],
-      },
-      ...{ text: saying.text, media: [], parts: 1, received_at: new Date(clock.now()).toISOString() },
+      id: carrierId,
+      direction: 'inbound',
+      from: { phone_number: from },
+      to: [{ phone_number: e164Of.get(numberId) }],
+      text: saying.text,
+      media: [],
+      parts: 1,
+      received_at: new Date(clock.now()).toISOString(),
       ...(saying.known ? { autoresponse_type: saying.means.toUpperCase() } : {}),
     };
     world.post({ id: `event-${texts}`, type: 'message.received', occurredAt: clock.now(), payload, numberId });

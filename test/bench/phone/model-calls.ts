@@ -79,17 +79,15 @@ export function createModelCalls({ draw, now, oracle, numberId, post, isHealed }
       alive.delete(legId);
     },
     isAlive: async (legId) => alive.has(legId) && draw.chance(0.8),
-    ...{
-      answer: obeyed,
-      hold: obeyed,
-      resume: obeyed,
-      mute: obeyed,
-      unmute: obeyed,
-      speak: obeyed,
-      ask: obeyed,
-      dtmf: obeyed,
-      bridge: obeyed,
-    },
+    answer: obeyed,
+    hold: obeyed,
+    resume: obeyed,
+    mute: obeyed,
+    unmute: obeyed,
+    speak: obeyed,
+    ask: obeyed,
+    dtmf: obeyed,
+    bridge: obeyed,
   };
   return calls;
 }

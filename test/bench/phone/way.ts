@@ -54,7 +54,9 @@ export async function openWay(): Promise<Way> {
   const { computers: found } = await person<{ computers: { id: string }[] }>('GET', '/api/v1/computers');
   const [bot] = await agentsOf(runtime.engine, 'ops');
   const { number } = await person<{ number: PhoneNumber }>('POST', '/api/v1/phone/numbers', {
-    ...{ e164: numbers[0]!.e164, runtimeId: found[0]!.id, botId: bot!.id },
+    e164: numbers[0]!.e164,
+    runtimeId: found[0]!.id,
+    botId: bot!.id,
   });
   await sim.settled();
   const relay = new URL(Object.values(sim.state.profiles)[0]!.webhookUrl!).pathname;
@@ -68,16 +70,17 @@ export async function openWay(): Promise<Way> {
   const text = (): string => {
     made += 1;
     const payload = {
-      ...{
-        record_type: 'message',
-        id: `sms-${made}`,
-        direction: 'inbound',
-        type: 'SMS',
-        text: `Is it ready? (${made})`,
-      },
+      record_type: 'message',
+      id: `sms-${made}`,
+      direction: 'inbound',
+      type: 'SMS',
+      text: `Is it ready? (${made})`,
       from: { phone_number: `+1202555${String(1000 + (made % people))}`, carrier: 'Bench', line_type: 'Wireless' },
       to: [{ phone_number: number.e164, status: 'webhook_delivered' }],
-      ...{ media: [], parts: 1, encoding: 'GSM-7', received_at: new Date().toISOString() },
+      media: [],
+      parts: 1,
+      encoding: 'GSM-7',
+      received_at: new Date().toISOString(),
     };
     const event = { record_type: 'event', event_type: 'message.received', id: `event-${made}` };
     const data = { ...event, occurred_at: new Date().toISOString(), payload };
@@ -94,7 +97,8 @@ export async function openWay(): Promise<Way> {
     return `${lines.join('\r\n')}\r\n\r\n${body}`;
   };
   return {
-    ...{ cloudPid: pidOf(cloud), port },
+    cloudPid: pidOf(cloud),
+    port,
     texts: (count) => Array.from({ length: count }, text),
     async drained() {
       const end = performance.now() + patienceMs;

@@ -5,7 +5,7 @@ import { type Calls, createCalls } from '../../../src/cloud-api/phone/calls/inde
 import { createPaidSteps } from '../../../src/cloud-api/phone/carrier/paid-steps.ts';
 import { createInvites } from '../../../src/cloud-api/phone/numbers/invites.ts';
 import { createNumberStore } from '../../../src/cloud-api/phone/numbers/store.ts';
-import { numberLimits, type OpenPhoneLanes, usualCallLimits } from '../../../src/cloud-api/phone/part.ts';
+import { defaultCallLimits, numberLimits, type OpenPhoneLanes } from '../../../src/cloud-api/phone/part.ts';
 import type { CarrierEvent, HeldNumber } from '../../../src/cloud-api/phone/ports.ts';
 import { repliesOf } from '../../../src/cloud-api/phone/registration/replies.ts';
 import { createTexts, type Texts } from '../../../src/cloud-api/phone/texts/index.ts';
@@ -71,14 +71,17 @@ export async function openWorld({ store: opened, clock, ids, draw, oracle }: Wor
   let emitted = 0;
 
   const carrier = createModelCarrier({
-    ...{ draw, oracle },
+    draw,
+    oracle,
     now: () => clock.now(),
     numberId: (e164) => byE164.get(e164) ?? 'nobody',
     post,
   });
 
   const ringing = createModelCalls({
-    ...{ draw, oracle, post },
+    draw,
+    oracle,
+    post,
     now: () => clock.now(),
     numberId: (e164) => byE164.get(e164) ?? 'nobody',
     isHealed: () => carrier.isHealed(),
@@ -108,7 +111,11 @@ export async function openWorld({ store: opened, clock, ids, draw, oracle }: Wor
       },
     };
     const invites = createInvites({
-      ...{ store, clock, ids, numbers: rows.numbers, origin: 'https://gantry.example' },
+      store,
+      clock,
+      ids,
+      numbers: rows.numbers,
+      origin: 'https://gantry.example',
       sealer: createSealer({ masterKey: 'k'.repeat(43), purpose: 'phone' }),
       consents: () => calls.consents,
     });
@@ -127,7 +134,8 @@ export async function openWorld({ store: opened, clock, ids, draw, oracle }: Wor
       fees,
     };
     const texts: Texts = createTexts({
-      ...{ ...given, carrier },
+      ...given,
+      carrier,
       isLinked: (id) => linked.has(id),
       async call(id, { body }) {
         const text = body as RelayedText;
@@ -145,7 +153,7 @@ export async function openWorld({ store: opened, clock, ids, draw, oracle }: Wor
       onStop: [(tx, numberId, e164) => calls.onStop(tx, numberId, e164)],
       replies: async (number: HeldNumber) => repliesOf(number, null),
       limits: (_tx, { e164 }) =>
-        answered(e164.endsWith('1') ? numberLimits.soleProprietor : { ...numberLimits.usual, perDay: 400 }),
+        answered(e164.endsWith('1') ? numberLimits.soleProprietor : { ...numberLimits.standard, perDay: 400 }),
       approvals: {
         check: async () =>
           ({ title: 'Order flour', expiresAt: new Date(clock.now() + 3_600_000).toISOString() }) as Approval,
@@ -154,10 +162,13 @@ export async function openWorld({ store: opened, clock, ids, draw, oracle }: Wor
       patienceMs: 0,
     });
     const calls: Calls = createCalls({
-      ...{ ...given, carrier: { calls: ringing, name: 'simulator' }, webhookOrigin: 'http://cloud.test' },
-      ...{ optOuts: texts.optOuts, ownPhone: texts.ownPhone },
+      ...given,
+      carrier: { calls: ringing, name: 'simulator' },
+      webhookOrigin: 'http://cloud.test',
+      optOuts: texts.optOuts,
+      ownPhone: texts.ownPhone,
       brandOf: () => none(),
-      limits: { ...usualCallLimits, mostAtOnce: 1000, perDay: 100_000 },
+      limits: { ...defaultCallLimits, maxConcurrent: 1000, perDay: 100_000 },
     });
     return { texts, calls };
   }
@@ -199,16 +210,21 @@ export async function openWorld({ store: opened, clock, ids, draw, oracle }: Wor
       yield* rows.create(
         tx,
         {
-          ...{ id, userId: person, e164, type: 'local', country: 'CA', locality: null, monthlyCost: null },
-          ...{
-            carrier: 'simulator',
-            origin: 'bought',
-            runtimeId: draw.one(computers),
-            botId: 'bot_1',
-            botName: null,
-            portDetails: null,
-          },
-          ...{ addressHash: id, address: 'sealed' },
+          id,
+          userId: person,
+          e164,
+          type: 'local',
+          country: 'CA',
+          locality: null,
+          monthlyCost: null,
+          carrier: 'simulator',
+          origin: 'bought',
+          runtimeId: draw.one(computers),
+          botId: 'bot_1',
+          botName: null,
+          portDetails: null,
+          addressHash: id,
+          address: 'sealed',
         },
         1000,
       );
@@ -242,7 +258,18 @@ export async function openWorld({ store: opened, clock, ids, draw, oracle }: Wor
   }
 
   return {
-    ...{ store, rows, bag, carrier, delivered, pushed, linked, quiet, addNumber, ask, post, byE164 },
+    store,
+    rows,
+    bag,
+    carrier,
+    delivered,
+    pushed,
+    linked,
+    quiet,
+    addNumber,
+    ask,
+    post,
+    byE164,
     counts: () => ({ events: emitted }),
     /** The refusal's wire code, or `ok`. */
     async send(numberId: string, to: string, text: string, computerId?: string): Promise<string> {

@@ -2,6 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Page } from 'playwright';
 import type { Figure, FigureOptions, Measured } from '../../support/bench/figure.ts';
+import { traceMain } from '../../support/bench/main-thread.ts';
 import { quantile, rounded } from '../../support/bench/numbers.ts';
 import { browserName, withPage } from '../../support/bench/page.ts';
 import { shellTeam } from '../../support/bench/product.ts';
@@ -11,17 +12,6 @@ export const figures: readonly Figure[] = [{ name: 'renderer.flood', run: flood 
 const seconds = { quick: 5, full: 20 };
 /** Colours in each word, a screen's width a line: what a build or a test run prints, without end. */
 const command = `yes "$(printf '\\033[3%dmone \\033[1;3%dmtwo\\033[0m three ' 1 2 3 4 5 6 1 2 3 4 5 6)"`;
-
-interface TraceEvent {
-  readonly name: string;
-  readonly ph: string;
-  readonly pid: number;
-  readonly tid: number;
-  readonly ts: number;
-  readonly dur?: number;
-  readonly tdur?: number;
-  readonly args?: { readonly name?: string };
-}
 
 function flood({ quick, log }: FigureOptions): Promise<Measured> {
   const duration = seconds[quick ? 'quick' : 'full'];
@@ -39,20 +29,21 @@ function flood({ quick, log }: FigureOptions): Promise<Measured> {
     await openPane(page, 'two');
     // Compiling and first layout do not count towards the flood.
     await delay(2000);
-    await browser.startTracing(page, { categories: ['toplevel', 'disabled-by-default-devtools.timeline'] });
-    const until = performance.now() + duration * 1000;
     const keysMs: number[] = [];
-    while (performance.now() < until) {
-      const pressed = performance.now();
-      await page.keyboard.press('x');
-      keysMs.push(performance.now() - pressed);
-      await delay(200);
-    }
-    for (const bot of ['one', 'two']) {
-      if (!(await paneOf(page, bot).isVisible())) throw new Error(`The pane of ${bot} was not in sight.`);
-    }
-    const { traceEvents } = JSON.parse((await browser.stopTracing()).toString()) as { traceEvents: TraceEvent[] };
-    const { wall, cpu } = tasksOf(traceEvents);
+    const { tasks } = await traceMain(browser, page, async () => {
+      const until = performance.now() + duration * 1000;
+      while (performance.now() < until) {
+        const pressed = performance.now();
+        await page.keyboard.press('x');
+        keysMs.push(performance.now() - pressed);
+        await delay(200);
+      }
+      for (const bot of ['one', 'two']) {
+        if (!(await paneOf(page, bot).isVisible())) throw new Error(`The pane of ${bot} was not in sight.`);
+      }
+    });
+    const wall = tasks.map((task) => task.wall);
+    const cpu = tasks.flatMap((task) => task.cpu ?? []);
     const longest = Math.max(...(cpu.length === 0 ? wall : cpu));
     log(`${wall.length} tasks; the longest ${longest.toFixed(1)} ms, by the clock ${Math.max(...wall).toFixed(1)} ms`);
     return {
@@ -78,25 +69,4 @@ async function openPane(page: Page, bot: string): Promise<void> {
     (name) => document.activeElement?.closest('section')?.getAttribute('aria-label') === name,
     `Pane of ${bot}`,
   );
-}
-
-/** Of the page's own main thread: the renderer with the most to do. Milliseconds. */
-function tasksOf(events: readonly TraceEvent[]): { wall: number[]; cpu: number[] } {
-  const mains = new Set(
-    events
-      .filter(({ name, args }) => name === 'thread_name' && args?.name === 'CrRendererMain')
-      .map(({ pid, tid }) => `${pid} ${tid}`),
-  );
-  const byThread = new Map<string, TraceEvent[]>();
-  for (const event of events) {
-    if (event.ph !== 'X' || !/(^|::)RunTask$/.test(event.name)) continue;
-    const thread = `${event.pid} ${event.tid}`;
-    if (mains.has(thread)) byThread.set(thread, [...(byThread.get(thread) ?? []), event]);
-  }
-  const busiest = [...byThread.values()].sort((a, b) => b.length - a.length)[0] ?? [];
-  if (busiest.length === 0) throw new Error('The trace holds no task of a page.');
-  return {
-    wall: busiest.map(({ dur }) => (dur ?? 0) / 1000),
-    cpu: busiest.flatMap(({ tdur }) => (tdur === undefined ? [] : [tdur / 1000])),
-  };
 }

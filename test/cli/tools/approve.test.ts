@@ -5,13 +5,13 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Agent } from '../../../src/contracts/factory/agent.ts';
 import { type People, type Person, startPeople } from '../../cloud-api/identity/support.ts';
-import { type Desk, pairUp, signIn, startDesk } from '../../host/paired-support.ts';
+import { type Installation, pairUp, signIn, startInstallation } from '../../host/paired-support.ts';
 import { scratchHome } from '../../host/support.ts';
 import { keepUntilEnd, onEnd } from '../../kit/http/support.ts';
 import { run } from '../support.ts';
 
 const stop = keepUntilEnd();
-let desk: Desk;
+let installation: Installation;
 let people: People;
 let ada: Person;
 let bot: Agent;
@@ -21,10 +21,10 @@ beforeAll(async () => {
   mkdirSync(team, { recursive: true });
   writeFileSync(join(team, 'team.yaml'), 'bots:\n  - { bot: helper, binding: hosted, model: claude-haiku-4-5 }\n');
   const env = { ANTHROPIC_BASE_URL: 'http://127.0.0.1:9', ANTHROPIC_API_KEY: 'sk-test-0123456789' };
-  [desk, people] = await Promise.all([startDesk({ home, env }), startPeople()]);
+  [installation, people] = await Promise.all([startInstallation({ home, env }), startPeople()]);
   ada = await signIn(people);
-  expect((await desk.web('POST', '/api/factory/teams/ops/up', { body: {} })).status).toBe(200);
-  bot = (await desk.web('GET', '/api/factory/agents/helper@ops')).json as never as Agent;
+  expect((await installation.web('POST', '/api/factory/teams/ops/up', { body: {} })).status).toBe(200);
+  bot = (await installation.web('GET', '/api/factory/agents/helper@ops')).json as never as Agent;
 }, 40_000);
 afterAll(stop);
 
@@ -37,7 +37,7 @@ interface Printed {
   readonly bot: string | null;
 }
 const gantry = (...argv: string[]) =>
-  run({ GANTRY_HOME: desk.home, PATH: process.env.PATH ?? '' }, ['tools', 'approve', ...argv]);
+  run({ GANTRY_HOME: installation.home, PATH: process.env.PATH ?? '' }, ['tools', 'approve', ...argv]);
 const approve = async (...argv: string[]) => (await gantry(...argv, '--json')).json() as never as Printed;
 
 async function connect({ url, headers }: Printed): Promise<Client> {
@@ -62,26 +62,30 @@ async function refusedAt({ url, headers }: Printed, ...paths: string[]): Promise
   return answers.filter(({ status }) => ![401, 404, 405].includes(status));
 }
 const keyNames = async () => {
-  const { keys } = (await desk.web('GET', '/api/v1/keys')).json as never as { keys: { name: string }[] };
+  const { keys } = (await installation.web('GET', '/api/v1/keys')).json as never as { keys: { name: string }[] };
   return keys.map(({ name }) => name);
 };
 
 test('an app is let in to the server of all bots, and to nothing that changes anything', async () => {
   const made = await approve('Dashboard');
-  expect(made).toMatchObject({ scope: 'agents:read', bot: null, url: `${desk.gantry.origin}/edge/mcp` });
+  expect(made).toMatchObject({ scope: 'agents:read', bot: null, url: `${installation.gantry.origin}/edge/mcp` });
   expect(made.config.mcpServers.gantry.url).toBe(made.url);
   const client = await connect(made);
   expect(await client.callTool({ name: 'get_agent', arguments: { agent: bot.id } })).toMatchObject({
     structuredContent: { id: bot.id },
   });
   expect(await refusedAt(made, `/edge/mcp/bots/${bot.id}`, '/edge/mcp%2Fbots', '/mcp/server', ...factory)).toEqual([]);
-  const { apps } = (await desk.web('GET', '/api/v1/mcp/approvals')).json as never as { apps: object[] };
+  const { apps } = (await installation.web('GET', '/api/v1/mcp/approvals')).json as never as { apps: object[] };
   expect(apps).toMatchObject([{ clientId: `key:${made.key.id}`, clientName: 'Dashboard', scopes: ['agents:read'] }]);
 });
 
 test('with a bot, to the connector of that bot, and to nothing else', async () => {
   const made = await approve('Helpdesk', '--bot', 'helper@ops', '--days', '30');
-  expect(made).toMatchObject({ scope: 'bots:act', bot: bot.id, url: `${desk.gantry.origin}/edge/mcp/bots/${bot.id}` });
+  expect(made).toMatchObject({
+    scope: 'bots:act',
+    bot: bot.id,
+    url: `${installation.gantry.origin}/edge/mcp/bots/${bot.id}`,
+  });
   const client = await connect(made);
   expect(await client.callTool({ name: 'list_runs', arguments: {} })).toMatchObject({
     structuredContent: { runs: [] },
@@ -95,7 +99,9 @@ test('with a bot, to the connector of that bot, and to nothing else', async () =
   });
   expect((await same.listTools()).tools).not.toEqual([]);
   expect((await gantry('Helpdesk 2', '--bot', bot.id)).out).toContain('opens only this address');
-  const listed = (await desk.web('GET', '/api/v1/keys')).json as never as { keys: { id: string; resource: string }[] };
+  const listed = (await installation.web('GET', '/api/v1/keys')).json as never as {
+    keys: { id: string; resource: string }[];
+  };
   expect(listed.keys.find(({ id }) => id === made.key.id)?.resource).toBe(`/edge/mcp/bots/${bot.id}`);
 });
 
@@ -116,7 +122,7 @@ test('a bot that there is not makes no key', async () => {
 });
 
 test('while the computer is paired the key and the address are those of its home, and name this computer', async () => {
-  const paired = await pairUp(desk, people, ada);
+  const paired = await pairUp(installation, people, ada);
   const made = await approve('From afar', '--bot', bot.id);
   expect(made.url).toBe(`${people.origin}/edge/mcp/bots/${bot.id}?computer=${paired.computerId}`);
   const client = await connect(made);

@@ -6,22 +6,22 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { mcpClients } from '../../../src/cli/tools/mcp-clients.ts';
-import { type Desk, startDesk } from '../../host/paired-support.ts';
+import { type Installation, startInstallation } from '../../host/paired-support.ts';
 import { keepUntilEnd, onEnd } from '../../kit/http/support.ts';
 import { run } from '../support.ts';
 
 const twoTools = fileURLToPath(new URL('../../support/mcp/two-tools.ts', import.meta.url));
 const stop = keepUntilEnd();
-let desk: Desk;
+let installation: Installation;
 let ownerToken: string;
 beforeAll(async () => {
-  desk = await startDesk();
-  ownerToken = readFileSync(desk.places.token, 'utf8').trim();
-  writeFileSync(join(desk.home, 'ws', 'page.html'), '<h1>Converted</h1>');
+  installation = await startInstallation();
+  ownerToken = readFileSync(installation.places.token, 'utf8').trim();
+  writeFileSync(join(installation.home, 'ws', 'page.html'), '<h1>Converted</h1>');
 }, 40_000);
 afterAll(stop);
 
-const env = () => ({ GANTRY_HOME: desk.home, PATH: process.env.PATH ?? '' });
+const env = () => ({ GANTRY_HOME: installation.home, PATH: process.env.PATH ?? '' });
 const gantry = (...argv: string[]) => run(env(), ['tools', ...argv]);
 
 interface Printed {
@@ -125,7 +125,7 @@ test.each(mcpClients.filter(({ onlyStdio }) => onlyStdio !== true).map(({ name }
     const client = new Client({ name, version: '1' });
     await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }));
     await listAndCall(client);
-    const other = await fetch(`${desk.gantry.origin}/api/factory/agents`, { headers });
+    const other = await fetch(`${installation.gantry.origin}/api/factory/agents`, { headers });
     expect(other.status).toBe(403);
   },
 );
@@ -140,7 +140,7 @@ test.each(mcpClients.map(({ name }) => name))('%s: the printed command is a serv
     args: [...command.slice(1), ...((entry.args ?? []) as string[])],
     env: (entry.env ?? entry.environment) as Record<string, string>,
   };
-  expect(program.env).toEqual({ GANTRY_HOME: desk.home });
+  expect(program.env).toEqual({ GANTRY_HOME: installation.home });
   // The programs are the same but for how they are written down: one is started.
   if (name !== 'claude-desktop') return;
   const client = new Client({ name, version: '1' });
@@ -150,8 +150,11 @@ test.each(mcpClients.map(({ name }) => name))('%s: the printed command is a serv
 
 test('a key is called as one wants and lives as long; a dry run makes none', async () => {
   const keys = async () =>
-    ((await desk.web('GET', '/api/v1/keys')).json as never as { keys: { name: string; expiresAt: string | null }[] })
-      .keys;
+    (
+      (await installation.web('GET', '/api/v1/keys')).json as never as {
+        keys: { name: string; expiresAt: string | null }[];
+      }
+    ).keys;
   const before = (await keys()).length;
   const dry = (await gantry('connect', 'cursor', '--dry-run', '--json')).json() as never as Printed;
   expect([(await keys()).length, dry.text.includes('<a new API key>')]).toEqual([before, true]);

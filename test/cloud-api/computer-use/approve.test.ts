@@ -15,7 +15,7 @@ async function withRun() {
     owners: { 'computer-use-run': (_principal, id) => id === 'run_1' },
   });
   const ask = async () => {
-    const asked = await pair.desk.ask({ ...push, source: 'executor', runId: 'run_1' });
+    const asked = await pair.approvals.ask({ ...push, source: 'executor', runId: 'run_1' });
     state = run('run_1', {
       status: 'awaiting_approval',
       approval: {
@@ -69,7 +69,7 @@ test('a key answers no approval while its project’s mode is owner, and a run o
   const { secret } = made.json as unknown as { secret: string };
   const refused = await approve({ decision: 'approve', approval_id: asked.id }, secret);
   expect([refused.status, refused.json.error]).toEqual([403, 'forbidden']);
-  expect(await pair.desk.get(asked.id)).toMatchObject({ approval: { state: 'pending' } });
+  expect(await pair.approvals.get(asked.id)).toMatchObject({ approval: { state: 'pending' } });
   const unknown = await pair.callWeb('POST', '/computer-use/runs/run_2/approve', { body: { decision: 'deny' } });
   expect([unknown.status, unknown.json.error]).toEqual([404, 'run_not_found']);
 });

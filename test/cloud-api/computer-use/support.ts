@@ -1,6 +1,6 @@
 /** Runs as a computer would answer them, and a cloud of two people whose computers are reached over a real link. */
 import { createCallersComputers } from '../../../src/cloud-api/computer-use/computers.ts';
-import { createDeviceDoors } from '../../../src/cloud-api/computer-use/device-doors.ts';
+import { createDeviceRoutes } from '../../../src/cloud-api/computer-use/device-routes.ts';
 import type { HostedDevices } from '../../../src/cloud-api/computer-use/hosted-port.ts';
 import { createRunProxy } from '../../../src/cloud-api/computer-use/run-proxy.ts';
 import { createEngines } from '../../../src/cloud-api/link/engines.ts';
@@ -67,7 +67,7 @@ export async function startCloud(hosted: HostedDevices['pass'] | null = null) {
   const web = await serve({
     routes: [
       ...createRunProxy(callers).routes,
-      ...createDeviceDoors(callers, hosted === null ? null : { pass: hosted }).routes,
+      ...createDeviceRoutes(callers, hosted === null ? null : { pass: hosted }).routes,
     ],
     authenticators: [
       {
@@ -92,7 +92,7 @@ export async function startComputer(
   const { id, user } = computers.find((one) => one.id === `computer_${letter}`)!;
   const tokens = createLinkTokens();
   const dispatcher = createDispatcher({
-    door: { kind: 'socket' },
+    listener: { kind: 'socket' },
     authenticators: [createPairedLinkAuthenticator({ tokens, user: () => user })],
     routes,
     owners: { 'computer-use-run': () => true, 'computer-use-session': () => true, ...owners },

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Subscription, TrailEvent } from '../../../src/contracts/connectors/subscription.ts';
-import { pairUp, signIn, startDesk } from '../../host/paired-support.ts';
+import { pairUp, signIn, startInstallation } from '../../host/paired-support.ts';
 import { scratchHome } from '../../host/support.ts';
 import { onEnd } from '../../kit/http/support.ts';
 import { startIssueTracker } from '../../support/issue-tracker/tracker.ts';
@@ -18,12 +18,16 @@ test('while it is paired its old callbacks take events, and its trail at the des
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'team.yaml'), 'bots:\n  - { bot: clerk, harness: shell }\n');
   const people = await startPeople();
-  const desk = await startDesk({ home });
-  const { agents } = (await desk.web('GET', '/api/factory/agents')).json as never as { agents: { id: string }[] };
-  const made = await desk.web('POST', '/api/v1/mcp/connectors', { body: { name: 'tracker', url: tracker.url } });
+  const installation = await startInstallation({ home });
+  const { agents } = (await installation.web('GET', '/api/factory/agents')).json as never as {
+    agents: { id: string }[];
+  };
+  const made = await installation.web('POST', '/api/v1/mcp/connectors', {
+    body: { name: 'tracker', url: tracker.url },
+  });
   const events = `/api/v1/mcp/connectors/${made.json.id}/events`;
   const body = { name: 'issue.opened', arguments: { project: 'p' }, botId: agents[0]!.id };
-  const subscribed = await desk.web('POST', events, { body });
+  const subscribed = await installation.web('POST', events, { body });
   const { subscription } = subscribed.json as never as { subscription: Subscription };
   expect(subscription.status).toBe('active');
   const there = () => tracker.subscriptions.list().at(-1)!;
@@ -38,23 +42,23 @@ test('while it is paired its old callbacks take events, and its trail at the des
   };
 
   const ada = await signIn(people);
-  await pairUp(desk, people, ada);
+  await pairUp(installation, people, ada);
   await expect.poll(() => new URL(there().url).origin, { timeout: 20_000 }).toBe(people.origin);
   expect(await post(before.url, secretBefore, 'old_way')).toBe(202);
   expect(await post(there().url, secretOf(there().id), 'new_way')).toBe(202);
   expect(await post(there().url, secretOf(there().id), 'wrong', { issue: 7 })).toBe(202);
   const path = `${events}/subscriptions/${subscription.id}/events`;
-  const trail = async (call: typeof desk.web) =>
+  const trail = async (call: typeof installation.web) =>
     ((await call('GET', path)).json as never as { events: TrailEvent[] }).events;
   await expect
-    .poll(async () => (await trail(desk.web)).map(({ eventId }) => eventId).toSorted(), { timeout: 20_000 })
+    .poll(async () => (await trail(installation.web)).map(({ eventId }) => eventId).toSorted(), { timeout: 20_000 })
     .toEqual(['new_way', 'old_way', 'wrong']);
   await expect
-    .poll(async () => (await trail(desk.web)).map(({ status }) => status).toSorted())
+    .poll(async () => (await trail(installation.web)).map(({ status }) => status).toSorted())
     .toEqual(['dead', 'ticket', 'ticket']);
-  expect(await trail(ada.call as never)).toEqual(await trail(desk.web));
+  expect(await trail(ada.call as never)).toEqual(await trail(installation.web));
 
-  await desk.gantry.close({ stopBots: true });
+  await installation.gantry.close({ stopBots: true });
   const waits = await post(there().url, secretOf(there().id), 'waits');
   expect(waits).toBe(202);
 });

@@ -59,7 +59,7 @@ export async function openFloor(place: Place): Promise<Floor> {
     taken: () => delivered.map((one) => ('event' in one ? one.event.eventId : one.type)),
     open: () => openReplica(place, cloud, clock),
     async link(answer = () => {}) {
-      const door = bind(deliverEvent, async ({ body }) => {
+      const listener = bind(deliverEvent, async ({ body }) => {
         await answer(body);
         delivered.push(body);
         return {
@@ -71,7 +71,7 @@ export async function openFloor(place: Place): Promise<Floor> {
         };
       });
       const dispatcher = createDispatcher({
-        door: { kind: 'socket' },
+        listener: { kind: 'socket' },
         authenticators: [
           createDeviceAuthenticator({
             store: shareStore(seen),
@@ -79,7 +79,7 @@ export async function openFloor(place: Place): Promise<Floor> {
             find: (id) => ({ userId: person, keys: [cloud.keys.get(id)!] }),
           }),
         ],
-        routes: [door],
+        routes: [listener],
         owners: {},
         ids: countingIds(),
         log: { warn() {}, error() {} },

@@ -70,13 +70,13 @@ export interface ConnectorPairOptions extends PairOptions {
 export async function startConnectorPair({ answer, routes = [], ...options }: ConnectorPairOptions = {}) {
   const { clock = systemClock } = options;
   const delivered: EventDelivery[] = [];
-  const door = bind(deliverEvent, async ({ body }) => {
+  const listener = bind(deliverEvent, async ({ body }) => {
     await answer?.(body);
     delivered.push(body);
     const eventId = 'event' in body ? body.event.eventId : '';
     return { body: { status: 'triggered' as const, ticketId: `ticket_${delivered.length}`, eventId } };
   });
-  const pair = await startPair({ ...options, routes: [door, ...routes] as BoundRoute[] });
+  const pair = await startPair({ ...options, routes: [listener, ...routes] as BoundRoute[] });
   const device = createSignedCaller({
     runtimeId: pair.device.runtimeId,
     key: pair.device.key,

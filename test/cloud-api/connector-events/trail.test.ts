@@ -11,7 +11,13 @@ import { waitFor } from '../../runtime-server/engine.ts';
 import { newSecret, startConnectorPair, sub } from './support.ts';
 
 const taken = (eventId: string, at: number | null): TrailEvent => ({
-  ...{ eventId, about: 'Boom', name: 'issue.opened', status: 'ticket', reason: null, ticketId: 'ticket_1', runs: [] },
+  eventId,
+  about: 'Boom',
+  name: 'issue.opened',
+  status: 'ticket',
+  reason: null,
+  ticketId: 'ticket_1',
+  runs: [],
   receivedAt: at === null ? null : iso(at),
   relayedAt: iso(at ?? 0),
 });
@@ -21,7 +27,11 @@ test('page after page, each event of either list shows once, newest first', () =
   const computer = Array.from({ length: 40 }, (_, index) => 2 * (40 - index)).map((at) => taken(`evt_${at}`, at));
   computer.splice(37, 0, taken('evt_7', 7));
   const left = Array.from({ length: 40 }, (_, index) => 2 * (40 - index) - 1).map((at) => ({
-    ...{ id: `id_${at}`, eventId: `evt_${at}`, name: 'issue.opened', status: 'waiting' as const, reason: null },
+    id: `id_${at}`,
+    eventId: `evt_${at}`,
+    name: 'issue.opened',
+    status: 'waiting' as const,
+    reason: null,
     receivedAt: at,
   }));
   const page = (cursor: string | null, limit: number) => {
@@ -93,8 +103,13 @@ test('the trail at both mounts has what waits, was given up or refused, and when
     const events = await eventsOf(mount);
     expect(events).toMatchObject([
       {
-        ...{ eventId: 'waits', about: null, name: 'issue.opened', status: 'waiting', reason: null },
-        ...{ ticketId: null, relayedAt: null },
+        eventId: 'waits',
+        about: null,
+        name: 'issue.opened',
+        status: 'waiting',
+        reason: null,
+        ticketId: null,
+        relayedAt: null,
       },
       { eventId: 'wrong', status: 'dead', reason: 'invalid_event: data.n must be a text.' },
       { eventId: 'taken', about: 'Boom', status: 'ticket', ticketId: 'ticket_1' },

@@ -65,7 +65,10 @@ export async function startReceiver(): Promise<Receiver> {
       subscription: header('x-mcp-subscription-id'),
       timestamp: Number(signed['webhook-timestamp']),
       signatures: signed['webhook-signature'].split(' '),
-      ...{ text, body, signedWith, status },
+      text,
+      body,
+      signedWith,
+      status,
     });
     // Never answered.
     if (status === 0) return;

@@ -95,7 +95,9 @@ describe('what is wrong with a subscription is said, and nobody is asked for a c
   ])('%s', async (_, more, code, data) => {
     const { rpc, store } = await world({ allow: [] });
     const { error } = await rpc('events/subscribe', {
-      ...{ name: 'agent.run.completed', arguments: {}, ...delivery({}) },
+      name: 'agent.run.completed',
+      arguments: {},
+      ...delivery({}),
       ...more,
     });
     expect(error).toMatchObject({ code, message: expect.stringMatching(/\.$/) });
@@ -255,8 +257,12 @@ test('a bot’s server, and the argument botId, tell only of that bot', async ()
 
 test('the id of a subscription depends on each part of it, and not on the order of arguments', () => {
   const key: SubscriptionKey = {
-    ...{ userId: 'user_1', clientId: 'app_1', server: 'agents' as const, event: 'agent.run.completed' },
-    ...{ url: 'https://example.com/hook?a=1', arguments: { a: 1, b: { c: [1, 2], d: null } } },
+    userId: 'user_1',
+    clientId: 'app_1',
+    server: 'agents' as const,
+    event: 'agent.run.completed',
+    url: 'https://example.com/hook?a=1',
+    arguments: { a: 1, b: { c: [1, 2], d: null } },
   };
   const id = subscriptionId(key);
   expect(id).toMatch(/^sub_[0-9a-f]{24}$/);

@@ -94,7 +94,12 @@ export async function openWorld(options: WorldOptions): Promise<World> {
   const shutOut = new Set<string>();
   const asked: string[] = [];
   const edge = createEdgeEvents({
-    ...{ store, clock, timers, ids, log, egress },
+    store,
+    clock,
+    timers,
+    ids,
+    log,
+    egress,
     sealer: createSealer({ masterKey: options.masterKey ?? 'master-key-of-tests-0123456789abcdef', purpose: 'edge' }),
     events: backbone,
     mayStill({ clientId, scope }) {
@@ -141,12 +146,21 @@ export async function openWorld(options: WorldOptions): Promise<World> {
   const emit: World['emit'] = (type, sourceId, data, userId = app.userId) =>
     store.write((tx) => backbone.emit(tx, { userId, type, sourceId, occurredAt: clock.now(), data }));
   return {
-    ...{ store, edge, port, warnings, shutOut, asked, rpc, emit, close },
+    store,
+    edge,
+    port,
+    warnings,
+    shutOut,
+    asked,
+    rpc,
+    emit,
+    close,
     subscribe: (receiver, { name = 'agent.run.completed', url, secret, by, server, ...more } = {}) =>
       rpc(
         'events/subscribe',
         {
-          ...{ name, arguments: {} },
+          name,
+          arguments: {},
           delivery: { mode: 'webhook', url: url ?? receiver.url, secret: secret ?? receiver.secrets.at(-1)! },
           ...more,
         },

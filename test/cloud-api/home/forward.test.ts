@@ -70,7 +70,7 @@ async function startServer(
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen, close };
 }
 
-async function startDesk(cloudUrl: string, link: HomeState = { linked: true, since: 0 }) {
+async function startInstallation(cloudUrl: string, link: HomeState = { linked: true, since: 0 }) {
   let paired: PairedWith | null = { cloudUrl, credential: 'home-credential', computerId: 'computer_1' };
   const forward = createForward({
     timers: systemTimers,
@@ -104,7 +104,7 @@ test('the person’s credential goes with it, their cookie, token and hops do no
     });
     response.end('{"ok":true}');
   });
-  const desk = await startDesk(home.url);
+  const installation = await startInstallation(home.url);
   const headers = {
     cookie: 'gantry=mine',
     'x-platform-csrf': 'mine',
@@ -114,7 +114,7 @@ test('the person’s credential goes with it, their cookie, token and hops do no
     'idempotency-key': 'once',
     'last-event-id': '7',
   };
-  const reply = await desk.call('GET', '/api/v1/plain?a=1', { token: 'browser', headers });
+  const reply = await installation.call('GET', '/api/v1/plain?a=1', { token: 'browser', headers });
   expect(reply.json).toEqual({ ok: true });
   expect(home.seen[0]!.url).toBe('/api/v1/plain?a=1');
   const { host, connection, ...got } = home.seen[0]!.headers;
@@ -134,11 +134,11 @@ test('the person’s credential goes with it, their cookie, token and hops do no
 
 test('a call of nobody in particular carries no credential, and a key of this computer goes nowhere', async () => {
   const home = await startServer((_incoming, response) => response.end('{}'));
-  const desk = await startDesk(home.url);
-  expect((await desk.call('POST', '/api/v1/open', { token: null, body: {} })).status).toBe(200);
+  const installation = await startInstallation(home.url);
+  expect((await installation.call('POST', '/api/v1/open', { token: null, body: {} })).status).toBe(200);
   expect(home.seen[0]!.headers.authorization).toBeUndefined();
   expect(home.seen[0]!.headers['x-gantry-surface']).toBeUndefined();
-  const refused = await desk.call('GET', '/api/v1/plain', { token: 'key' });
+  const refused = await installation.call('GET', '/api/v1/plain', { token: 'key' });
   expect([refused.status, refused.json.message]).toEqual([403, expect.stringContaining(home.url)]);
   expect(home.seen).toHaveLength(1);
 });
@@ -162,10 +162,10 @@ test('a large body passes piece by piece in both directions, and an event arrive
     });
     incoming.on('end', () => response.end());
   });
-  const desk = await startDesk(home.url);
+  const installation = await startInstallation(home.url);
   const upload = request({
     host: '127.0.0.1',
-    port: desk.port,
+    port: installation.port,
     method: 'POST',
     path: '/api/v1/plain',
     headers: { authorization: 'Bearer owner' },
@@ -180,7 +180,7 @@ test('a large body passes piece by piece in both directions, and an event arrive
   expect(largest).toBeLessThan(size / 4);
 
   const stop = new AbortController();
-  const stream = await fetch(`http://127.0.0.1:${desk.port}/api/v1/plain`, {
+  const stream = await fetch(`http://127.0.0.1:${installation.port}/api/v1/plain`, {
     headers: { authorization: 'Bearer owner' },
     signal: stop.signal,
   });
@@ -196,26 +196,26 @@ test('while home is away every area says so in its own shape, and since when', a
   const home = await startServer(() => {});
   const since = Date.UTC(2026, 0, 2, 3, 4, 5);
   const link = { linked: true, since };
-  const desk = await startDesk(home.url, link);
+  const installation = await startInstallation(home.url, link);
   await home.close();
   link.linked = false;
   const words = `${home.url} cannot be reached since 2026-01-02T03:04:05.000Z (ECONNREFUSED)`;
-  const plain = await desk.call('GET', '/api/v1/plain');
+  const plain = await installation.call('GET', '/api/v1/plain');
   expect([plain.status, plain.json]).toEqual([502, { error: 'transport', message: expect.stringContaining(words) }]);
-  const factory = await desk.call('GET', '/api/factory/x');
+  const factory = await installation.call('GET', '/api/factory/x');
   expect([factory.status, factory.json.error]).toEqual([
     502,
     { code: 'transport', fact: expect.stringContaining(words), action: expect.any(String) },
   ]);
-  const computers = await desk.call('GET', '/api/v1/computers/x');
+  const computers = await installation.call('GET', '/api/v1/computers/x');
   expect([computers.status, computers.json.error]).toEqual([
     502,
     { type: 'api_error', code: 'transport', message: expect.stringContaining(words), param: null },
   ]);
   // A body that is under way does not keep the answer from coming.
-  expect((await desk.call('POST', '/api/v1/plain', { raw: Buffer.alloc(200_000) })).status).toBe(502);
-  desk.unpair();
-  expect((await desk.call('GET', '/api/v1/plain')).status).toBe(502);
+  expect((await installation.call('POST', '/api/v1/plain', { raw: Buffer.alloc(200_000) })).status).toBe(502);
+  installation.unpair();
+  expect((await installation.call('GET', '/api/v1/plain')).status).toBe(502);
 });
 
 test('an idle connection that home had closed costs a reader nothing, and no write is sent twice', async () => {
@@ -226,11 +226,11 @@ test('an idle connection that home had closed costs a reader nothing, and no wri
     if (requests % 2 === 0) incoming.socket.destroy();
     else response.end('{}');
   });
-  const desk = await startDesk(home.url);
-  expect((await desk.call('GET', '/api/v1/plain')).status).toBe(200);
-  expect((await desk.call('GET', '/api/v1/plain')).status).toBe(200);
+  const installation = await startInstallation(home.url);
+  expect((await installation.call('GET', '/api/v1/plain')).status).toBe(200);
+  expect((await installation.call('GET', '/api/v1/plain')).status).toBe(200);
   expect(requests).toBe(3);
-  expect((await desk.call('POST', '/api/v1/plain', { body: {} })).status).toBe(502);
+  expect((await installation.call('POST', '/api/v1/plain', { body: {} })).status).toBe(502);
   expect(requests).toBe(4);
 });
 
@@ -238,14 +238,14 @@ test('when home knows this computer no more, the person is told, and is not thro
   const home = await startServer((_incoming, response) =>
     response.writeHead(401).end('{"error":"unauthorized","message":"no"}'),
   );
-  const desk = await startDesk(home.url);
-  const reply = await desk.call('GET', '/api/v1/plain');
+  const installation = await startInstallation(home.url);
+  const reply = await installation.call('GET', '/api/v1/plain');
   expect([reply.status, reply.json.error]).toEqual([409, 'needs_person']);
   expect(reply.json.message).toContain('gantry pair --end');
   // Whoever reads on does not ask there again at once: it would count as guessing.
-  expect((await desk.call('GET', '/api/v1/plain')).status).toBe(409);
+  expect((await installation.call('GET', '/api/v1/plain')).status).toBe(409);
   expect(home.seen).toHaveLength(1);
-  expect((await desk.call('POST', '/api/v1/open', { token: null, body: {} })).status).toBe(401);
+  expect((await installation.call('POST', '/api/v1/open', { token: null, body: {} })).status).toBe(401);
 });
 
 test('a cut in the middle of an answer is seen here, too', async () => {
@@ -253,8 +253,8 @@ test('a cut in the middle of an answer is seen here, too', async () => {
     response.writeHead(200, { 'content-length': '1000' });
     response.write('half', () => incoming.socket.destroy());
   });
-  const desk = await startDesk(home.url);
-  await expect(desk.call('GET', '/api/v1/plain')).rejects.toThrow(/aborted|ECONNRESET|hang up/);
+  const installation = await startInstallation(home.url);
+  await expect(installation.call('GET', '/api/v1/plain')).rejects.toThrow(/aborted|ECONNRESET|hang up/);
 });
 
 test('a home behind TLS is asked only when somebody vouches for its certificate', async () => {
@@ -263,10 +263,10 @@ test('a home behind TLS is asked only when somebody vouches for its certificate'
   await once(server, 'listening');
   onEnd(async () => void server.close());
   const cloudUrl = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const distrusted = await (await startDesk(cloudUrl)).call('GET', '/api/v1/plain');
+  const distrusted = await (await startInstallation(cloudUrl)).call('GET', '/api/v1/plain');
   expect([distrusted.status, distrusted.json.message]).toEqual([502, expect.stringContaining('SELF_SIGNED')]);
   const usual = tls.getCACertificates('default');
   tls.setDefaultCACertificates([...usual, loopbackCertificate.cert]);
   onTestFinished(() => tls.setDefaultCACertificates(usual));
-  expect((await (await startDesk(cloudUrl)).call('GET', '/api/v1/plain')).text).toBe('{"ok":true}');
+  expect((await (await startInstallation(cloudUrl)).call('GET', '/api/v1/plain')).text).toBe('{"ok":true}');
 });

@@ -1,6 +1,6 @@
 /** Questions of a hosted computer's executor and who answers them; the live view and control for the person whose project it is. */
 import { describe, expect, test } from 'vitest';
-import { createDeviceDoors } from '../../../src/cloud-api/computer-use/device-doors.ts';
+import { createDeviceRoutes } from '../../../src/cloud-api/computer-use/device-routes.ts';
 import { answerHostedApproval } from '../../../src/contracts/hosted-computers/device.ts';
 import { serve } from '../../kit/http/support.ts';
 import { engines } from '../../support/engines.ts';
@@ -26,8 +26,14 @@ function asking({ substitute }: TestHosted) {
     }
     known.set('apr_1', 'pending');
     const approval = {
-      ...{ id: 'apr_1', action_hash: 'hash', member: 'javascript_exec', toolset: 'browser', risk: 'high' },
-      ...{ confirmation_class: 'always', approve_url: '/elsewhere', approver: 'owner' },
+      id: 'apr_1',
+      action_hash: 'hash',
+      member: 'javascript_exec',
+      toolset: 'browser',
+      risk: 'high',
+      confirmation_class: 'always',
+      approve_url: '/elsewhere',
+      approver: 'owner',
     };
     const said = refusal('conflict_error', 'approval_required', 'A person must approve this call first.');
     return { status: 409, body: { ...said, approval, words: 'Run a script on shop.example?', result: result() } };
@@ -60,8 +66,14 @@ describe.each(engines)('hosted computers on $name', (engine) => {
     };
     const said = refusal('conflict_error', 'approval_required', 'Approve this first.');
     const approval = {
-      ...{ id: 'apr_1', action_hash: 'hash', member: 'javascript_exec', toolset: 'browser', risk: 'high' },
-      ...{ confirmation_class: 'always', approve_url: 'javascript:alert(1)', approver: 'owner' },
+      id: 'apr_1',
+      action_hash: 'hash',
+      member: 'javascript_exec',
+      toolset: 'browser',
+      risk: 'high',
+      confirmation_class: 'always',
+      approve_url: 'javascript:alert(1)',
+      approver: 'owner',
     };
     answerWith(409, { ...said, approval, more: '<script>' });
     const asked = await act(id, risky);
@@ -94,7 +106,9 @@ describe.each(engines)('hosted computers on $name', (engine) => {
           message: 'A person must approve this call first.',
         },
         approval: {
-          ...{ id: 'apr_1', action_hash: 'hash', approver: 'owner' },
+          id: 'apr_1',
+          action_hash: 'hash',
+          approver: 'owner',
           approve_url: `https://gantry.example/computers?hosted=${id}`,
         },
         result: { is_error: false },
@@ -102,8 +116,12 @@ describe.each(engines)('hosted computers on $name', (engine) => {
     }
     expect((await send('GET', at(id, '/approvals'))).approvals).toEqual([
       {
-        ...{ id: 'apr_1', member: 'javascript_exec', toolset: 'browser', risk: 'high' },
-        ...{ words: 'Run a script on shop.example?', requested_at: '2026-01-02T03:04:05.000Z' },
+        id: 'apr_1',
+        member: 'javascript_exec',
+        toolset: 'browser',
+        risk: 'high',
+        words: 'Run a script on shop.example?',
+        requested_at: '2026-01-02T03:04:05.000Z',
       },
     ]);
     const granted = { ...risky, approval_grant: 'apr_1' };
@@ -176,35 +194,35 @@ describe.each(engines)('hosted computers on $name', (engine) => {
   test('the person of the project takes control and watches; a key, a stranger and a sleeping computer do not', async () => {
     const hosted = await open();
     const { id, substitute, clock, until, send, at, types, meters } = hosted;
-    const doors = await serve({
+    const access = await serve({
       authenticators: [people],
       // Of a person's own computers none is asked here.
-      routes: createDeviceDoors(undefined as never, hosted.hosted.devices).routes,
+      routes: createDeviceRoutes(undefined as never, hosted.hosted.devices).routes,
     });
-    const door = (method: string, rest: string, token = 'ada', body?: unknown) =>
-      doors.call(method, `/api/v1/computers/${id}${rest}`, { token, body });
+    const listener = (method: string, rest: string, token = 'ada', body?: unknown) =>
+      access.call(method, `/api/v1/computers/${id}${rest}`, { token, body });
     substitute.settings.answer = ({ path }) => ({ status: 200, body: path.endsWith('/toolset') ? result() : { path } });
     for (const token of ['bob', 'ada/compute']) {
-      expect([token, (await door('GET', '/view', token)).status]).toEqual([token, 404]);
+      expect([token, (await listener('GET', '/view', token)).status]).toEqual([token, 404]);
     }
-    expect((await door('GET', '/view?browser_session_id=s')).json).toEqual({
+    expect((await listener('GET', '/view?browser_session_id=s')).json).toEqual({
       path: '/api/v1/computers/this-device/view?browser_session_id=s',
     });
-    expect((await door('POST', '/control/take')).status).toBe(200);
-    expect((await door('POST', '/control/release', 'ada', { reason: 'done' })).status).toBe(200);
+    expect((await listener('POST', '/control/take')).status).toBe(200);
+    expect((await listener('POST', '/control/release', 'ada', { reason: 'done' })).status).toBe(200);
     expect(substitute.heard.at(-1)).toMatchObject({
       body: { reason: 'done' },
       headers: { 'x-gantry-surface': 'browser' },
     });
     const call = { toolset: 'computer', member: 'screenshot', input: {} };
-    expect((await door('POST', '/toolset', 'ada', call)).json).toEqual(result());
-    expect((await door('POST', '/toolset', 'ada', { ...call, toolset: 'x' })).status).toBe(400);
+    expect((await listener('POST', '/toolset', 'ada', call)).json).toEqual(result());
+    expect((await listener('POST', '/toolset', 'ada', { ...call, toolset: 'x' })).status).toBe(400);
     expect((await meters(id)).actions).toBe(1);
     expect((await types(id)).slice(2)).toEqual(['control.taken', 'control.released', 'action.completed']);
     // A computer that drips bytes holds nobody who takes control.
     substitute.settings.drips = true;
     const asked = substitute.heard.length;
-    const dripping = door('POST', '/control/take').then(
+    const dripping = listener('POST', '/control/take').then(
       () => 'answered',
       () => 'cut',
     );
@@ -213,12 +231,12 @@ describe.each(engines)('hosted computers on $name', (engine) => {
     expect(await dripping).toBe('cut');
     substitute.settings.drips = false;
     // Letters in percents are the same path, and count the same.
-    expect((await door('POST', '/%74oolset', 'ada', call)).json).toEqual(result());
+    expect((await listener('POST', '/%74oolset', 'ada', call)).json).toEqual(result());
     expect((await meters(id)).actions).toBe(2);
     // Somebody watches while it falls asleep.
     let ended = false;
     substitute.settings.answer = () => new Promise(() => {});
-    void door('GET', '/view').then(
+    void listener('GET', '/view').then(
       () => {},
       () => {
         ended = true;
@@ -227,12 +245,12 @@ describe.each(engines)('hosted computers on $name', (engine) => {
     clock.jump(301_000);
     await until(async () => (await send('GET', at(id))).body.sleeping);
     await expect.poll(() => ended).toBe(true);
-    expect((await door('GET', '/view')).json).toMatchObject({ error: { code: 'computer_not_running' } });
+    expect((await listener('GET', '/view')).json).toMatchObject({ error: { code: 'computer_not_running' } });
     expect(substitute.state(id)).toBe('frozen');
     substitute.settings.answer = () => ({ status: 200, body: {} });
-    expect((await door('POST', '/control/take')).status).toBe(200);
+    expect((await listener('POST', '/control/take')).status).toBe(200);
     expect(substitute.state(id)).toBe('running');
     await hosted.projects.change('shop', { hostedDriverEnabled: false });
-    expect((await door('GET', '/view')).json).toMatchObject({ error: { code: 'hosted_driver_disabled' } });
+    expect((await listener('GET', '/view')).json).toMatchObject({ error: { code: 'hosted_driver_disabled' } });
   });
 });

@@ -15,8 +15,14 @@ describe.each(engines)('hosted computers on $name', (engine) => {
     const { send, at, create, act, substitute, clock } = await open();
     const made = await create({ name: '  Shop ', account_id: 'acct_1', metadata: { a: [1] } });
     expect(made).toEqual({
-      ...{ id: expect.stringMatching(/^cmp_[0-9A-Za-z]+$/), object: 'computer', name: 'Shop', status: 'running' },
-      ...{ sleeping: false, account_id: 'acct_1', key_id: 'key_1', metadata: { a: [1] } },
+      id: expect.stringMatching(/^cmp_[0-9A-Za-z]+$/),
+      object: 'computer',
+      name: 'Shop',
+      status: 'running',
+      sleeping: false,
+      account_id: 'acct_1',
+      key_id: 'key_1',
+      metadata: { a: [1] },
       created_at: new Date(clock.now()).toISOString(),
       started_at: new Date(clock.now()).toISOString(),
     });
@@ -102,7 +108,8 @@ describe.each(engines)('hosted computers on $name', (engine) => {
     }
     await projects.change('shop', { hostedDriverEnabled: true });
     expect(await send('GET', '/v1/computers', { token: 'ada/work' })).toMatchObject({
-      ...{ status: 403, error: { type: 'permission_error', code: 'insufficient_scope' } },
+      status: 403,
+      error: { type: 'permission_error', code: 'insufficient_scope' },
     });
     expect(await settings('ada/work')).toMatchObject({ status: 200, hosted_driver_enabled: true });
     expect(await send('GET', '/v1/computers')).toMatchObject({ status: 200, computers: [], next_cursor: null });
@@ -136,7 +143,8 @@ describe.each(engines)('hosted computers on $name', (engine) => {
     expect((await send('GET', at(one.id), lab)).status).toBe(404);
     for (const named of ['bobs', 'nothing']) {
       expect(await send('GET', '/v1/computers', { headers: { 'x-gantry-project': named } })).toMatchObject({
-        ...{ status: 404, error: { code: 'project_not_found' } },
+        status: 404,
+        error: { code: 'project_not_found' },
       });
     }
     const rest = ['', '/events', '/events/stream', '/meters', '/approvals', '/toolset/schema?toolset=computer'];
@@ -329,7 +337,8 @@ describe.each(engines)('hosted computers on $name', (engine) => {
       send(body === undefined ? 'GET' : 'PATCH', '/api/v1/admin/pool', { token: 'ada/admin', body });
     expect(await pool({ running: 3 })).toMatchObject({ status: 200, running: 3, idleSeconds: 300, awake: 3 });
     expect(await send('POST', '/v1/computers', { token: otherKey })).toMatchObject({
-      ...{ status: 503, error: { code: 'computer_unavailable', message: expect.stringContaining('All 3') } },
+      status: 503,
+      error: { code: 'computer_unavailable', message: expect.stringContaining('All 3') },
     });
     // One that sleeps makes room, and needs some to wake.
     clock.jump(300_000);

@@ -11,13 +11,21 @@ import { createTestClock } from '../../support/test-clock.ts';
 
 const id = 'cmp_0123456789';
 const state = (more = {}) => ({
-  ...{ computer: id, state: 'running', why: null, since: 1 },
+  computer: id,
+  state: 'running',
+  why: null,
+  since: 1,
   channel: { socket: '/run/engine.sock', token: 'token' },
   ...more,
 });
 const capabilities = {
-  ...{ refused: null, egress: 'enforced', freeze: 'cgroup2', limits: { memory: true, processes: true } },
-  ...{ ipv6: true, screen: { width: 1280, height: 800 }, most: 20 },
+  refused: null,
+  egress: 'enforced',
+  freeze: 'cgroup2',
+  limits: { memory: true, processes: true },
+  ipv6: true,
+  screen: { width: 1280, height: 800 },
+  max: 20,
 };
 
 function helper(answer: (request: HostRequest) => { ok: true; value: unknown } | { ok: false; fault: unknown } | null) {
@@ -43,7 +51,10 @@ function helper(answer: (request: HostRequest) => { ok: true; value: unknown } |
     server.close();
   });
   return {
-    ...{ folder, asked, cut, sockets },
+    folder,
+    asked,
+    cut,
+    sockets,
     listen: () => new Promise<void>((resolve) => server.listen(socketIn(folder), resolve)),
     say: (line: string) => {
       for (const socket of sockets) socket.write(line);

@@ -180,7 +180,10 @@ export function createSubstituteDriver(now: () => number) {
   };
 
   return {
-    ...{ driver, settings, heard, done },
+    driver,
+    settings,
+    heard,
+    done,
     state: (computer: string) => made.get(computer)?.state ?? null,
     computers: () => [...made.keys()],
     /** Made by nobody here. */

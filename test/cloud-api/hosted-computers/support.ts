@@ -79,7 +79,14 @@ export async function startHosted(engine: Engine, options: HostedOptions = {}) {
   const { backbone } = createEvents({ store, clock, ids });
   const usage = createUsage({ store, clock, events: backbone });
   const hosted = createHostedComputers({
-    ...{ store, clock, timers: clock, ids, projects, usage, origin: 'https://gantry.example', log: { warn } },
+    store,
+    clock,
+    timers: clock,
+    ids,
+    projects,
+    usage,
+    origin: 'https://gantry.example',
+    log: { warn },
     driver: substitute.driver,
   });
   let closed = false;
@@ -104,12 +111,28 @@ export async function startHosted(engine: Engine, options: HostedOptions = {}) {
   const at = (id: string, rest = '') => `/v1/computers/${id}${rest}`;
   const project = (more: Partial<Project> = {}) =>
     projects.create({
-      ...{ id: 'shop', userId: 'user_ada', name: 'Shop', hostedDriverEnabled: true, spendCapCents: null },
+      id: 'shop',
+      userId: 'user_ada',
+      name: 'Shop',
+      hostedDriverEnabled: true,
+      spendCapCents: null,
       createdAt: clock.now(),
       ...more,
     });
   return {
-    ...{ clock, store, place, hosted, substitute, server, send, at, project, projects, faults, close, usage },
+    clock,
+    store,
+    place,
+    hosted,
+    substitute,
+    server,
+    send,
+    at,
+    project,
+    projects,
+    faults,
+    close,
+    usage,
     create: async (body: unknown = {}, more: CallOptions = {}) => {
       const made = await send('POST', '/v1/computers', { body, ...more });
       if (made.status !== 201) throw new Error(JSON.stringify(made));

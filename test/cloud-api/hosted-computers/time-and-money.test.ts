@@ -17,7 +17,9 @@ describe.each(engines)('hosted computers on $name', (engine) => {
       return json as unknown as { spentCents: number; lines: Record<string, unknown>[] };
     };
     return {
-      ...{ ...hosted, price, usage },
+      ...hosted,
+      price,
+      usage,
       sleeping: async (id: string) => (await hosted.send('GET', hosted.at(id))).body.sleeping,
       cap: (spendCapCents: number | null) => hosted.projects.change('shop', { spendCapCents }),
     };

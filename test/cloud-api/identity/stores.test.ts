@@ -102,7 +102,12 @@ describe.each(engines)('on $name', ({ place }) => {
     const ended: unknown[] = [];
     const sessions = await createSessions({
       store: createSessionStore(store, { note: (_tx, change) => answered(void noted.push(change)) }),
-      ...{ clock, ids, log, kind: 'user', cookieName: 'gantry_1', signInAgain: 'Sign in.' },
+      clock,
+      ids,
+      log,
+      kind: 'user',
+      cookieName: 'gantry_1',
+      signInAgain: 'Sign in.',
       onEnded: (id, replacedBy) => ended.push([id, replacedBy]),
     });
     const from = (cookie: string) => ({ headers: { cookie: `gantry_1=${cookie}` } }) as IncomingMessage;
@@ -129,8 +134,14 @@ describe.each(engines)('on $name', ({ place }) => {
     const { store } = await open();
     const sessions = createSessionStore(store, changes);
     const row = (digest: string, more: Partial<SignInRow> = {}): SignInRow => ({
-      ...{ digest, id: `session_${digest}`, user_id: 'user_1', kind: 'browser', device: 'Firefox', computer_id: null },
-      ...{ created_at: 10, used_at: 10 },
+      digest,
+      id: `session_${digest}`,
+      user_id: 'user_1',
+      kind: 'browser',
+      device: 'Firefox',
+      computer_id: null,
+      created_at: 10,
+      used_at: 10,
       ...more,
     });
     const home = { kind: 'home', computer_id: 'computer_1' } as const;

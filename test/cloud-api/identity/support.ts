@@ -2,7 +2,7 @@
 import type { CloudSettings } from '../../../src/host/cloud-settings.ts';
 import { type Headless, type HeadlessOptions, startHeadless } from '../../../src/host/headless.ts';
 import { placesIn } from '../../../src/host/places.ts';
-import { usualPushSettings } from '../../../src/host/push-settings.ts';
+import { defaultPushSettings } from '../../../src/host/push-settings.ts';
 import { readTokenFile } from '../../../src/kit/secrets/token-file.ts';
 import { type MovableClock, movableClock, scratchHome } from '../../host/support.ts';
 import { type Call, caller, onEnd } from '../../kit/http/support.ts';
@@ -49,7 +49,7 @@ export async function startPeople(options: PeopleOptions = {}): Promise<People> 
       listen: { host: '127.0.0.1', port },
       oidc: { issuer: provider.issuer, clientId: provider.clientId, clientSecret: provider.clientSecret },
       trustedProxies: [],
-      push: usualPushSettings,
+      push: defaultPushSettings,
       replicaUrl: null,
       databaseUrl: null,
       ...options.settings,

@@ -167,7 +167,11 @@ test('an approval that was answered meanwhile is not pushed late, and its token 
   const device = await world.device();
   const ask = (approvalId: string, title = 'Run it') =>
     world.emit('approval.requested', approvalId, {
-      ...{ approvalId, kind: 'tool_call', title, risk: 'low', source: 'gate' },
+      approvalId,
+      kind: 'tool_call',
+      title,
+      risk: 'low',
+      source: 'gate',
     });
   await ask('apr_1');
   await world.settled(() => device.pushes().length === 1);
@@ -224,7 +228,11 @@ test('a push has the command, what goes with it and the reason on lines of their
   const device = await world.device();
   for (const approvalId of Object.keys(asked)) {
     await world.emit('approval.requested', approvalId, {
-      ...{ approvalId, kind: 'tool_call', title: 'Run it', risk: 'low', source: 'gate' },
+      approvalId,
+      kind: 'tool_call',
+      title: 'Run it',
+      risk: 'low',
+      source: 'gate',
     });
   }
   await world.settled(() => device.pushes().length === 2);
@@ -252,7 +260,11 @@ test('a person who is shut out is told nothing, and the buttons that they have a
   const device = await world.device();
   const ask = (approvalId: string) =>
     world.emit('approval.requested', approvalId, {
-      ...{ approvalId, kind: 'tool_call', title: 'Run it', risk: 'low', source: 'gate' },
+      approvalId,
+      kind: 'tool_call',
+      title: 'Run it',
+      risk: 'low',
+      source: 'gate',
     });
   await ask('apr_1');
   await world.settled(() => device.pushes().length === 1);

@@ -7,8 +7,12 @@ import { openWorld, person, type World } from './support.ts';
 const minute = 60_000;
 const hour = 60 * minute;
 const message = (thread: string, text = 'Hello', more: object = {}) => ({
-  ...{ messageId: `m-${thread}`, from: '+15550100', text },
-  ...{ threadId: thread, botId: 'agent_1', provider: 'sms' },
+  messageId: `m-${thread}`,
+  from: '+15550100',
+  text,
+  threadId: thread,
+  botId: 'agent_1',
+  provider: 'sms',
   ...more,
 });
 const needs = { reason: 'It asks.' };

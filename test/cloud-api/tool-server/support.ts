@@ -147,7 +147,7 @@ export async function startToolComputer(cloud: TestCloud, at: number, options: T
   const endpoint = createMcpEndpoint({ service, log: { error() {} } });
   const given = new Set(routes.map(({ route }) => route.op));
   const dispatcher = createDispatcher({
-    door: { kind: 'socket' },
+    listener: { kind: 'socket' },
     authenticators: [createPairedLinkAuthenticator({ tokens, user: () => user })],
     routes: [...(given.has(mcpServer.op) ? [] : [bind(mcpServer, endpoint)]), ...routes],
     owners: {},

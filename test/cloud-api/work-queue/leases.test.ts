@@ -71,7 +71,11 @@ describe.each(engines)('on $name', (engine) => {
       const gone = new AbortController();
       const ask = () =>
         q.work.queue.lease({
-          ...{ userId: 'user_ada', workerId: 'gone', waitMs: 30_000, draining: false, signal: gone.signal },
+          userId: 'user_ada',
+          workerId: 'gone',
+          waitMs: 30_000,
+          draining: false,
+          signal: gone.signal,
         });
       let left: ReturnType<typeof ask>;
       if (when === 'at once') {

@@ -1,6 +1,6 @@
 /** What has ended is kept for 30 days and then goes by itself; what has not ended stays. */
 import { describe, expect, test } from 'vitest';
-import { keptMs } from '../../../src/cloud-api/work-queue/retention.ts';
+import { retentionMs } from '../../../src/cloud-api/work-queue/retention.ts';
 import { engines } from '../../support/engines.ts';
 import { startQueue } from './support.ts';
 
@@ -20,7 +20,7 @@ describe.each(engines)('on $name', (engine) => {
     const held = await q.create();
     await q.lease('w1');
     const queued = await q.create();
-    q.later(keptMs - day);
+    q.later(retentionMs - day);
     const recent = await q.create();
     await q.post(`/${recent.id}/stop`);
     const listed = async () => (await q.send('GET', '')).tasks.map(({ id }) => id);
@@ -50,7 +50,7 @@ describe.each(engines)('on $name', (engine) => {
       return (await q.store.get<{ n: number }>('SELECT count(*) AS n FROM work_task'))!.n;
     };
     expect(await count()).toBe(1235);
-    q.later(keptMs + 1);
+    q.later(retentionMs + 1);
     expect(await count()).toBe(0);
   });
 });

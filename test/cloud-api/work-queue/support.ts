@@ -85,7 +85,15 @@ export async function startQueue(engine: Engine, { leaseMs, real = false }: Queu
   // What the queue does by itself, however idle it is.
   const idle = real ? 0 : clock.pending();
   return {
-    ...{ clock, store, work, faults, server, send, post, lease, create },
+    clock,
+    store,
+    work,
+    faults,
+    server,
+    send,
+    post,
+    lease,
+    create,
     /** How many timers run because somebody waits. */
     waiting: () => clock.pending() - idle,
     /** Time passes, and nobody is woken by it. */

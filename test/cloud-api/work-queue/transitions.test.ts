@@ -29,7 +29,10 @@ const tries: Readonly<Record<Move, (q: TestQueue, id: string) => Promise<unknown
   },
   giveBack: (q, id) =>
     createWorkStore({ store: q.store, now: () => q.clock.now(), leaseMs: 60_000 }).giveBack({
-      ...{ userId: 'user_ada', id, workerId: 'w1', leaseId: null },
+      userId: 'user_ada',
+      id,
+      workerId: 'w1',
+      leaseId: null,
     }),
   heartbeat: (q, id) => q.post(`/${id}/heartbeat`, { worker_id: 'w1' }),
   ack: (q, id) => q.post(`/${id}/ack`, { worker_id: 'w1', result: 1 }),

@@ -11,7 +11,10 @@ test.skipIf(postgres === null)(
     const { schema, ask } = postgres!;
     const url = await schema();
     const store = await openSharedStore({
-      ...{ databaseUrl: url, file: '', migrations: workQueueMigrations, clock: createTestClock() },
+      databaseUrl: url,
+      file: '',
+      migrations: workQueueMigrations,
+      clock: createTestClock(),
     });
     onTestFinished(() => store.close());
     await ask(

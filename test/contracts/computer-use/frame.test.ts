@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import {
   isInside,
   largestFrame,
-  longestFrameEdge,
+  maxFrameEdge,
   pictureSize,
   screenOf,
   toFrame,
@@ -30,7 +30,7 @@ describe.each(sizes)('a screen of %i x %i', (width, height) => {
 
   test('has a frame within both limits, in its shape, never enlarged', () => {
     const { frame_width, frame_height } = screen;
-    expect(Math.max(frame_width, frame_height)).toBeLessThanOrEqual(longestFrameEdge);
+    expect(Math.max(frame_width, frame_height)).toBeLessThanOrEqual(maxFrameEdge);
     expect(frame_width * frame_height).toBeLessThanOrEqual(largestFrame);
     expect(Math.abs(frame_width / frame_height - width / height)).toBeLessThan((width / height) * 0.01);
     expect(frame_width).toBeLessThanOrEqual(width);

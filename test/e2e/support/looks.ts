@@ -7,6 +7,7 @@ import { root } from './renderer.ts';
 
 /** Those that the documentation shows; the others are for looking at. */
 const shown = new Set([
+  'always-allow-dark',
   'board-dark',
   'dag-dark',
   'computers-create-dark',
@@ -21,6 +22,8 @@ const shown = new Set([
   'connectors-service-dark',
   'connectors-trail-dark',
   'desktop-settings-dark',
+  'diff-comments-dark',
+  'diff-path-light',
   'floor-390',
   'floor-computers-dark',
   'floor-dark',

@@ -20,7 +20,7 @@ const team = `bots:
     permissions: REQUIRE_APPROVAL
 `;
 
-export interface PhoneDesk {
+export interface PhoneTeam {
   readonly gantry: Gantry;
   readonly model: ModelServer;
   call<T = { id: string }>(method: string, path: string, body?: unknown): Promise<T>;
@@ -28,7 +28,7 @@ export interface PhoneDesk {
 }
 
 /** With the bots `clerk` and `night`, and a carrier that takes no time. */
-export async function startPhoneDesk(): Promise<PhoneDesk> {
+export async function startPhoneTeam(): Promise<PhoneTeam> {
   const model = await startModelServer();
   const gantry = await startGantry({
     workspace: 'empty',
@@ -40,7 +40,7 @@ export async function startPhoneDesk(): Promise<PhoneDesk> {
   mkdirSync(desk, { recursive: true });
   writeFileSync(join(desk, 'team.yaml'), team);
   await gantry.agree();
-  const call: PhoneDesk['call'] = (...asked) => ownerCall(gantry, ...asked);
+  const call: PhoneTeam['call'] = (...asked) => ownerCall(gantry, ...asked);
   await call('POST', '/api/factory/teams/desk/up', {});
   await call('POST', '/api/v1/phone/demo/speed', { speed: 'instant' });
   return {

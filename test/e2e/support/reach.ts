@@ -5,7 +5,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type People, startPeople } from '../../cloud-api/identity/support.ts';
-import { type Desk, startDesk } from '../../host/paired-support.ts';
+import { type Installation, startInstallation } from '../../host/paired-support.ts';
 import { scratchHome } from '../../host/support.ts';
 import { type PushService, startPushService } from '../../support/push-service.ts';
 import type { Page } from './browser.ts';
@@ -17,7 +17,7 @@ export interface Reach {
   /** Where people and computers call the cloud. */
   readonly origin: string;
   /** A computer with one team of shell bots: `<team>` with `web` and `ops`. */
-  desk(team: string): Promise<Desk>;
+  installation(team: string): Promise<Installation>;
   close(): Promise<void>;
 }
 
@@ -31,7 +31,7 @@ export async function startReach(): Promise<Reach> {
     people,
     service,
     origin: people.origin,
-    async desk(team) {
+    async installation(team) {
       const home = scratchHome();
       const folder = join(home, 'ws', '.gantry', 'teams', team);
       mkdirSync(folder, { recursive: true });
@@ -39,7 +39,7 @@ export async function startReach(): Promise<Reach> {
         join(folder, 'team.yaml'),
         'bots:\n  - bot: web\n    harness: shell\n  - bot: ops\n    harness: shell\n',
       );
-      return startDesk({ home });
+      return startInstallation({ home });
     },
     close: () => service.close(),
   };

@@ -21,7 +21,7 @@ const buttons = columns * rows;
 const settleMs = 1500;
 const clicksMs = 90_000;
 /** Clicks of a turn before its kill. */
-const mostTold = 60;
+const maxTold = 60;
 
 /** What was asked of the runtime in all its lives. */
 interface Asked {
@@ -55,7 +55,7 @@ async function run({ quick, log }: FigureOptions): Promise<Measured> {
       drive: (product, signal, round) =>
         isTurn(round) ? driveTurn(product, site, asked, signal) : driveRuns(product, site, asked, signal),
       underWay: (round) =>
-        isTurn(round) ? more(asked.told, 1 + Math.floor(random() * mostTold)) : more(site.clicks, 1),
+        isTurn(round) ? more(asked.told, 1 + Math.floor(random() * maxTold)) : more(site.clicks, 1),
       check: async (product, round) => {
         await delay(settleMs);
         const problems = [...(await runProblems(product, asked)), ...(await resend(product, site, asked))];

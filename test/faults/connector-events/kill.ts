@@ -71,7 +71,10 @@ async function kill({ quick, log }: FigureOptions): Promise<Measured> {
       at: `a tracker, gantry cloud and a paired gantry start: ${opened} events of ${subscriptions} subscriptions through callback, lane and relay into tickets; either program killed by SIGKILL in turn 0 to ${killAfter[1] / 1000} s after the link stands, ${kills} times, every connection to the cloud cut ${cut} times; read from the computer’s database`,
       detail: {
         seconds: took(),
-        ...{ kills, cuts: cut, subscriptions, opened },
+        kills,
+        cuts: cut,
+        subscriptions,
+        opened,
         tickets: arrived.tickets.length,
         posts: world.tracker.subscriptions.deliveries().filter(({ kind }) => kind === 'event').length,
       },

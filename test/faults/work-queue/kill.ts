@@ -21,14 +21,22 @@ interface Plan {
 
 const whole: Plan = {
   size: { replicas: 3, workers: 4, concurrency: 4 },
-  ...{ tasks: 1000, longs: 8, kills: 50 },
-  ...{ pauseMs: [500, 4000], awayMs: [0, 1500], taskSeconds: [0.05, 3] },
+  tasks: 1000,
+  longs: 8,
+  kills: 50,
+  pauseMs: [500, 4000],
+  awayMs: [0, 1500],
+  taskSeconds: [0.05, 3],
 };
 /** The same with each program killed once: starting them is what takes time, and two replicas can contradict each other already. */
 const short: Plan = {
   size: { replicas: 2, workers: 3, concurrency: 4 },
-  ...{ tasks: 50, longs: 0, kills: 5 },
-  ...{ pauseMs: [100, 500], awayMs: [0, 500], taskSeconds: [0.05, 1.5] },
+  tasks: 50,
+  longs: 0,
+  kills: 5,
+  pauseMs: [100, 500],
+  awayMs: [0, 500],
+  taskSeconds: [0.05, 1.5],
 };
 /** Longer than a lease: kept by beats alone, whichever replica takes them. */
 const longSeconds = 70;
@@ -40,7 +48,7 @@ const hands = 4;
 async function run({ quick, log }: FigureOptions): Promise<Measured> {
   const { size, tasks, longs, kills, pauseMs, awayMs, taskSeconds } = quick ? short : whole;
   const random = seededRandom(1000);
-  const between = ([least, most]: Plan['pauseMs']) => least + random() * (most - least);
+  const between = ([least, max]: Plan['pauseMs']) => least + random() * (max - least);
   const world = await createWorld(size);
   const began = performance.now();
   const took = () => Math.round((performance.now() - began) / 1000);

@@ -30,7 +30,7 @@ export const figures: readonly Figure[] = [{ name: 'workspace.hostile', run: hos
 const readyWithinMs = 5000;
 /** An empty folder is ready sooner on a machine that has time; with others at work it takes longer. */
 const quietMs = 2500;
-const mostMb = 50;
+const maxMb = 50;
 
 interface Folder {
   /** Of the workspace; its folder is made. */
@@ -202,7 +202,7 @@ async function hostile({ quick, log }: FigureOptions): Promise<Measured> {
   const problems = empty.flatMap((one) =>
     [...one.problems, ...late(one)].map((problem) => `an empty folder: ${problem}`),
   );
-  let [slowest, busiest, most] = [0, 0, Number.NEGATIVE_INFINITY];
+  let [slowest, busiest, max] = [0, 0, Number.NEGATIVE_INFINITY];
 
   function late({ readyMs, cpuMs }: Visited): string[] {
     const limit = loaded ? Math.max(readyWithinMs, 3 * emptyMs) : readyWithinMs;
@@ -217,9 +217,9 @@ async function hostile({ quick, log }: FigureOptions): Promise<Measured> {
     const more = found.peakMb - emptyMb;
     slowest = Math.max(slowest, found.readyMs);
     busiest = Math.max(busiest, found.cpuMs);
-    most = Math.max(most, more);
+    max = Math.max(max, more);
     const all = [...found.problems, ...late(found)];
-    if (more > mostMb) all.push(`it took ${Math.round(more)} MB more than an empty folder`);
+    if (more > maxMb) all.push(`it took ${Math.round(more)} MB more than an empty folder`);
     problems.push(...all.map((problem) => `${one[0]}: ${problem}`));
   }
   return {
@@ -233,7 +233,7 @@ async function hostile({ quick, log }: FigureOptions): Promise<Measured> {
       emptyReadyMs: Math.round(emptyMs),
       slowestReadyMs: Math.round(slowest),
       mostCpuMs: Math.round(busiest),
-      mostMbAboveEmpty: Math.round(most),
+      mostMbAboveEmpty: Math.round(max),
       emptyPeakMb: Math.round(emptyMb),
     },
   };

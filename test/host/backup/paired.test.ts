@@ -8,7 +8,7 @@ import { systemClock } from '../../../src/kit/clock/clock.ts';
 import { startPeople } from '../../cloud-api/identity/support.ts';
 import { keepUntilEnd } from '../../kit/http/support.ts';
 import { scratchFolder } from '../../support/scratch.ts';
-import { computersOf, pairUp, signIn, startDesk } from '../paired-support.ts';
+import { computersOf, pairUp, signIn, startInstallation } from '../paired-support.ts';
 
 const stop = keepUntilEnd();
 afterAll(stop);
@@ -16,7 +16,7 @@ afterAll(stop);
 test('a copy elsewhere is not paired; paired, it is the computer, and the first one is refused', async () => {
   const people = await startPeople();
   const ada = await signIn(people);
-  const first = await startDesk();
+  const first = await startInstallation();
   const { computerId } = (await pairUp(first, people, ada)) as { computerId?: string };
   const file = join(scratchFolder(), 'b.tar.gz');
   await writeBackup({ places: first.places, file, withSecrets: true, clock: systemClock });
@@ -30,7 +30,7 @@ test('a copy elsewhere is not paired; paired, it is the computer, and the first 
     clock: systemClock,
   });
   expect(restored.pairing).toBe('dropped');
-  const second = await startDesk({ home });
+  const second = await startInstallation({ home });
   expect(await second.pairing()).toEqual({ state: 'unpaired', computerId });
   expect((await second.engine('GET', '/api/factory/ledger/verify')).json).toMatchObject({ ok: true });
   // The first one notices nothing of a copy that is not paired.

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { AppError } from '../../../src/contracts/common/errors.ts';
 import { defineRoute } from '../../../src/contracts/common/route.ts';
-import { bearerOf } from '../../../src/kit/http/principals.ts';
+import { bearerOf, createLinkAuthenticator } from '../../../src/kit/http/principals.ts';
 import { type Authenticator, bind } from '../../../src/kit/http/types.ts';
 import { ownerToken, rawRequest, serve } from './support.ts';
 
@@ -273,4 +273,38 @@ test('a body that is refused has the code of its field where the route has one',
   expect(await code({ name: 5 })).toBe('invalid_name');
   expect(await code({ name: 'a', colour: 'red' })).toBe('invalid_thing');
   expect(await code(7)).toBe('invalid_thing');
+});
+
+test('what a key, an access token or a bot may not do in front of the link, it may not do behind it', async () => {
+  const answer = defineRoute({
+    ...nothing,
+    op: 'answer',
+    path: '/api/factory/answer',
+    auth: ['owner', 'link'],
+    scope: null,
+  });
+  const look = defineRoute({ ...nothing, op: 'look', path: '/api/factory/look', auth: ['owner', 'key', 'link'] });
+  const link = createLinkAuthenticator(ownerToken);
+  const { call } = await serve({
+    routes: [answer, look].map((route) => bind(route, () => ({ body: { ok: true } }))),
+    authenticators: [link],
+  });
+  const asked = async (path: string, surface: string) => {
+    const headers = { 'x-platform-user-id': 'u', 'x-gantry-surface': surface };
+    const { status, json } = await call('POST', path, { headers });
+    return [status, json.error?.fact];
+  };
+  const ok = [200, undefined];
+  expect(await asked('/api/factory/answer', 'browser')).toEqual(ok);
+  expect(await asked('/api/factory/look', 'key')).toEqual(ok);
+  expect(await asked('/api/factory/look', 'oidc')).toEqual(ok);
+  expect(await asked('/api/factory/answer', 'key')).toEqual([
+    403,
+    'An API key is not enough to POST /api/factory/answer.',
+  ]);
+  expect(await asked('/api/factory/answer', 'oidc')).toEqual([403, 'No access token is enough for this.']);
+  expect(await asked('/api/factory/look', 'bot')).toEqual([
+    403,
+    'A bot’s token is not enough to POST /api/factory/look.',
+  ]);
 });

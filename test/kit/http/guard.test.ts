@@ -102,7 +102,7 @@ test('the Unix socket takes any Host and no Origin', async () => {
   const socketPath = join(folder, 'engine.sock');
   const quiet = { warn: () => {}, error: () => {} };
   const dispatcher = createDispatcher({
-    door: { kind: 'socket' },
+    listener: { kind: 'socket' },
     authenticators: [createOwnerAuthenticator(ownerToken)],
     routes: [hello],
     owners: {},

@@ -142,16 +142,16 @@ test('a reader that does not read is cut off before it fills our memory', async 
   await vi.waitFor(() => expect(sink).toBeDefined());
   const event = { data: 'x'.repeat(64 * 1024) };
   let sent = 0;
-  let mostWaiting = 0;
+  let maxWaiting = 0;
   while (!sink!.signal.aborted && sent < 2000) {
     sink!.send(event);
     sent += 1;
-    mostWaiting = Math.max(mostWaiting, sent);
+    maxWaiting = Math.max(maxWaiting, sent);
     if (sent % 16 === 0) await new Promise((resolve) => setImmediate(resolve));
   }
   expect(sink!.signal.aborted).toBe(true);
   // Kernel buffers take a few MB; ours never more than its limit.
-  expect(mostWaiting).toBeLessThan(400);
+  expect(maxWaiting).toBeLessThan(400);
   expect(sink!.send(event)).toBe(false);
   await sink!.drained();
 });

@@ -31,7 +31,7 @@ export async function serve(options: Partial<DispatcherOptions> & Pick<Dispatche
     lines.push({ message, fields });
   };
   const dispatcher = createDispatcher({
-    door: { kind: 'tcp', origins: 'own' },
+    listener: { kind: 'tcp', origins: 'own' },
     authenticators: [createOwnerAuthenticator(ownerToken)],
     owners: {},
     ids: countingIds(),

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { type IncomingMessage, type RequestListener, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { mostPipes } from '../../../src/kit/link/carrier.ts';
+import { maxPipes } from '../../../src/kit/link/carrier.ts';
 import {
   linkCaller,
   startTestCloud,
@@ -135,7 +135,7 @@ test('readers that stand still hold up nobody and are not read ahead for without
 
 test('as many connections as a link takes are open at once; one more is refused until one is given back', async () => {
   const { cloud, computer, caller } = await setUp();
-  const open = await Promise.all(Array.from({ length: mostPipes }, () => cloud.dialIns.open(computer.id, 'engine')));
+  const open = await Promise.all(Array.from({ length: maxPipes }, () => cloud.dialIns.open(computer.id, 'engine')));
   await expect(cloud.dialIns.open(computer.id, 'engine')).rejects.toMatchObject({ code: 'refused', status: 429 });
   open[0]!.destroy();
   await once(open[0]!, 'close');

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { mcpMeta } from '../../../src/contracts/tool-server/mcp.ts';
-import { byBytes, longestSafeName, safeNames } from '../../../src/kit/mcp/names.ts';
+import { byBytes, maxSafeNameLength, safeNames } from '../../../src/kit/mcp/names.ts';
 import type { ListedTool, McpServiceOptions } from '../../../src/kit/mcp/service.ts';
 import { createProfile, type Order } from '../../support/mcp/profile.ts';
 import { schemaProblems } from '../../support/mcp/schema.ts';
@@ -143,7 +143,7 @@ test('safe names are safe, each other’s, and the same whatever order the names
       expect(new Set(safe.values()).size).toBe(names.length);
       for (const [, spelled] of safe) {
         expect(spelled).toMatch(/^[A-Za-z0-9_-]+$/);
-        expect(spelled.length).toBeLessThanOrEqual(longestSafeName);
+        expect(spelled.length).toBeLessThanOrEqual(maxSafeNameLength);
       }
       expect([...safeNames(names.toReversed())].toSorted()).toEqual([...safe].toSorted());
     }),

@@ -11,7 +11,9 @@ const now = Date.UTC(2026, 0, 20);
 const migrations = [
   ...laneMigrations,
   {
-    ...{ area: 'test', number: 1, name: 'posted' },
+    area: 'test',
+    number: 1,
+    name: 'posted',
     sql: `CREATE TABLE posted (id TEXT PRIMARY KEY, said TEXT, seen_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
       CREATE INDEX posted_seen ON posted (seen_at);
       CREATE TABLE listener (name TEXT PRIMARY KEY) STRICT;`,
@@ -30,7 +32,10 @@ async function open(place: Place) {
   const ids = async (table: string) =>
     (await store.all<{ id: string }>(`SELECT id FROM ${table} ORDER BY id`)).map(({ id }) => id);
   return {
-    ...{ store, lanes, lanesOf, receipts },
+    store,
+    lanes,
+    lanesOf,
+    receipts,
     take: (id: string, { at = now, ...more }: How = {}) =>
       receipts.take({ receipt: { id, said: null, seen_at: at }, item: { lane: 'a', body: id }, ...more }),
     kept: () => ids('posted'),

@@ -199,7 +199,10 @@ describe.skipIf(postgres === null)('on PostgreSQL', () => {
     through.searchParams.delete('host');
     through.host = `127.0.0.1:${(listener.address() as { port: number }).port}`;
     const slow = createConnections({
-      ...{ url: through.href.replaceAll('+', '%20'), most: 2, timers: systemTimers, connectMs: 1_000 },
+      url: through.href.replaceAll('+', '%20'),
+      max: 2,
+      timers: systemTimers,
+      connectMs: 1_000,
     });
     onTestFinished(() => slow.close());
     const one = () =>

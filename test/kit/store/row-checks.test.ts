@@ -26,7 +26,11 @@ async function open(file = join(scratchFolder(), 'notes.db'), migrations: readon
   const timers = createTestClock();
   const told: string[] = [];
   const rows = createRowChecks({
-    ...{ store, file, tables, clock: systemClock, timers },
+    store,
+    file,
+    tables,
+    clock: systemClock,
+    timers,
     tell: (sentence) => told.push(sentence),
     onFault: (fault) => told.push(`fault ${String(fault)}`),
   });

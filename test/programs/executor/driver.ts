@@ -16,7 +16,7 @@ import {
   type HostQuestion,
   type Looked,
   largestPicture,
-  longestHead,
+  maxHeadLength,
   type ProgramEvent,
   type Request,
   type RequestHead,
@@ -117,17 +117,20 @@ export async function startDriver(env: Record<string, string> = {}, session = 'o
       return code;
     },
   };
-  const take = createFrameReader<AnswerHead | EventHead>({ head: longestHead, body: largestPicture }, (head, bytes) => {
-    if (!('event' in head)) {
-      waiting.get(head.id)?.({ head, bytes });
-      waiting.delete(head.id);
-      return;
-    }
-    driver.events.push(head);
-    if (head.event !== 'host') return;
-    driver.questions.push(head);
-    void driver.send({ do: 'host', question: head.question, ...driver.allow(head) });
-  });
+  const take = createFrameReader<AnswerHead | EventHead>(
+    { head: maxHeadLength, body: largestPicture },
+    (head, bytes) => {
+      if (!('event' in head)) {
+        waiting.get(head.id)?.({ head, bytes });
+        waiting.delete(head.id);
+        return;
+      }
+      driver.events.push(head);
+      if (head.event !== 'host') return;
+      driver.questions.push(head);
+      void driver.send({ do: 'host', question: head.question, ...driver.allow(head) });
+    },
+  );
   child.stdout!.on('data', (chunk: Buffer) => take(chunk));
   return driver;
 }

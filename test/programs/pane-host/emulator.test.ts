@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { createEmulator, type EmulatorParts, loadEmulatorParts } from '../../../src/programs/pane-host/emulator.ts';
-import type { KeptOsc } from '../../../src/programs/pane-host/pane.ts';
+import type { RecordedOsc } from '../../../src/programs/pane-host/pane.ts';
 import { freshId, sleep, spec, testPane, until } from './support.ts';
 
 async function emulator(size = { cols: 40, rows: 6 }) {
@@ -160,7 +160,7 @@ test('an emulator that breaks is replaced: the pane goes on, its text before and
     }
   }
   const faults: string[] = [];
-  const oscs: KeptOsc[] = [];
+  const oscs: RecordedOsc[] = [];
   const script =
     "stty raw -echo; printf 'before \\033]9;one\\007\\033[c'; dd bs=1 count=7 of=/dev/null 2>/dev/null; printf 'x\\033]6666;\\007'; sleep 0.2; printf 'after'; dd bs=1 count=1 of=/dev/null 2>/dev/null; echo twice; sleep 60";
   const pane = await testPane(

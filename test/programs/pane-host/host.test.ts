@@ -6,7 +6,7 @@ import {
   createFrameReader,
   frameHead,
   hostFiles,
-  longestSocketPath,
+  maxSocketPathLength,
 } from '../../../src/programs/pane-host/protocol.ts';
 import { connectHost } from '../../../src/runtime-server/panes/host-connection.ts';
 import { hostToken } from '../../../src/runtime-server/panes/host-starter.ts';
@@ -68,7 +68,7 @@ test('a data folder too deep for a socket path works, through a folder that is c
   const home = join(scratchFolder(), 'deep'.repeat(30));
   mkdirSync(home);
   const files = hostFiles(home);
-  expect(Buffer.byteLength(files.socket)).toBeLessThanOrEqual(longestSocketPath);
+  expect(Buffer.byteLength(files.socket)).toBeLessThanOrEqual(maxSocketPathLength);
   const folder = files.socketFolder ?? '';
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const engine = await testEngine(home);
@@ -125,10 +125,10 @@ test('screens come at most every 33 ms while somebody watches, facts only to tho
   // Half a second of output; how long it really was is measured.
   await sleep(500);
   await connection.request({ op: 'unwatch', pane: p });
-  const most = (performance.now() - start) / 33 + 2;
+  const max = (performance.now() - start) / 33 + 2;
   const screens = count('screen');
   expect(screens).toBeGreaterThan(1);
-  expect(screens).toBeLessThanOrEqual(most);
+  expect(screens).toBeLessThanOrEqual(max);
   expect(count('facts')).toBe(0);
   // Time for a screen that comes although nobody watches.
   await sleep(200);

@@ -6,7 +6,11 @@ import { startWorker } from '../../../src/programs/worker/worker.ts';
 test('a queue behind a path is asked at that path', async () => {
   const asked: string[] = [];
   const worker = startWorker({
-    ...{ url: addressOf('https://host/gantry/'), key: 'k', workerId: 'w', run: async () => null, untilEmpty: true },
+    url: addressOf('https://host/gantry/'),
+    key: 'k',
+    workerId: 'w',
+    run: async () => null,
+    untilEmpty: true,
     random: () => 0,
     beats: { hold: () => () => {}, close: async () => {} },
     async fetch(url) {

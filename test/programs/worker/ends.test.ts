@@ -11,7 +11,10 @@ import { engines } from '../../support/engines.ts';
 function begin(port: number, run: WorkerOptions['run'], more: Partial<WorkerOptions> = {}) {
   const events: WorkerEvent[] = [];
   const worker = startWorker({
-    ...{ url: `http://127.0.0.1:${port}`, key: 'ada', workerId: 'w1', run },
+    url: `http://127.0.0.1:${port}`,
+    key: 'ada',
+    workerId: 'w1',
+    run,
     random: () => 0.01,
     tell: (event) => events.push(event),
     ...more,

@@ -53,13 +53,13 @@ test('it ends each task with what became of it, and with an empty queue it ends 
 test('it works on as many at once as it was told, and on no more', async () => {
   const q = await start();
   for (let count = 0; count < 6; count += 1) await q.create();
-  let [most, at] = [0, 0];
+  let [max, at] = [0, 0];
   const gates: (() => void)[] = [];
   const { worker } = begin(
     q,
     async () => {
       at += 1;
-      most = Math.max(most, at);
+      max = Math.max(max, at);
       await new Promise<void>((resolve) => gates.push(resolve));
       at -= 1;
     },
@@ -72,7 +72,7 @@ test('it works on as many at once as it was told, and on no more', async () => {
     gates.shift()!();
   }
   expect((await worker.ended).succeeded).toBe(6);
-  expect(most).toBe(3);
+  expect(max).toBe(3);
 });
 
 test('one that drains finishes what it holds, takes nothing new, and leaves nothing behind', async () => {

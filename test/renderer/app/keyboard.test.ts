@@ -25,9 +25,9 @@ test.each([
 });
 
 test('letters typed into a field stay there, and a terminal keeps everything but Ctrl Shift', () => {
-  const keys = ['g h', '/', '?', 'Esc', 'Ctrl K', 'Ctrl Shift P'];
+  const keys = ['g h', '/', '?', 'Esc', 'F1', 'Ctrl K', 'Ctrl Z', 'Ctrl Shift P'];
   expect(keys.filter((one) => mayTake(one, 'none'))).toEqual(keys);
-  expect(keys.filter((one) => mayTake(one, 'text'))).toEqual(['Esc', 'Ctrl K', 'Ctrl Shift P']);
+  expect(keys.filter((one) => mayTake(one, 'text'))).toEqual(['Esc', 'F1', 'Ctrl K', 'Ctrl Shift P']);
   expect(keys.filter((one) => mayTake(one, 'terminal'))).toEqual(['Ctrl Shift P']);
 });
 
@@ -41,4 +41,12 @@ test('a first letter waits for its second while what can be done changes, and no
   expect(read(press('h'), at(200), [goHome])).toBeNull();
   expect(read(press('g'), at(300), [goHome])).toBeNull();
   expect(read(press('h'), at(1600), [goHome])).toBeNull();
+});
+
+test('Ctrl Z in a dialog or a field takes back nothing that was done before', () => {
+  const undo: Action = { id: 'undo', title: 'Undo', group: 'This page', keys: 'Ctrl Z', run: () => {} };
+  const read = createPressReader();
+  const pressed = (field: 'none' | 'text', inDialog: boolean) =>
+    read(press('z', { ctrlKey: true }), { field, inDialog, at: 0 }, [undo]);
+  expect([pressed('none', false), pressed('text', false), pressed('none', true)]).toEqual([undo, null, null]);
 });

@@ -21,11 +21,11 @@ async function newBot(): Promise<{ token: string; address: string }> {
 const gate = (body: object, token = ownerToken) => engine.current.call<GateAnswer>('POST', '/gate', body, { token });
 
 async function live(of: Engine): Promise<Approval[]> {
-  return of.desk.live();
+  return of.approvals.live();
 }
 
 async function answer(of: Engine, id: string, decision: 'approve' | 'reject', note: string | null = null) {
-  return of.desk.answer({
+  return of.approvals.answer({
     id,
     decision,
     note,
@@ -80,7 +80,7 @@ test('a bot waits for its person, gets the answer with the note, and must ask ag
   const again = await gate({ tool: 'shell.exec', command: 'npm publish', waitSeconds: 0 }, token);
   expect(again.body).toMatchObject({ verdict: 'ask', rule: 'nobody has answered yet' });
   expect(again.body.approvalId).not.toBe(asked!.id);
-  await engine.current.desk.withdraw(again.body.approvalId!, 'engine');
+  await engine.current.approvals.withdraw(again.body.approvalId!, 'engine');
 });
 
 test('a bot that did not wait takes the answer by asking again, once; another bot and another action do not get it', async () => {
@@ -96,7 +96,7 @@ test('a bot that did not wait takes the answer by asking again, once; another bo
   expect((await gate(ask, other)).body.verdict).toBe('ask');
   expect((await gate(ask, token)).body).toMatchObject({ verdict: 'allow', approvalId: first.body.approvalId });
   expect((await gate(ask, token)).body.verdict).toBe('ask');
-  for (const { id } of await live(engine.current)) await engine.current.desk.withdraw(id, 'engine');
+  for (const { id } of await live(engine.current)) await engine.current.approvals.withdraw(id, 'engine');
 });
 
 test('two that ask the same at once wait for one question, and one of them acts on its yes', async () => {
@@ -110,7 +110,7 @@ test('two that ask the same at once wait for one question, and one of them acts 
   await answer(engine.current, asked!.id, 'approve');
   const verdicts = (await Promise.all(both)).map(({ body }) => body.verdict);
   expect(verdicts.toSorted()).toEqual(['allow', 'ask']);
-  for (const { id } of await live(engine.current)) await engine.current.desk.withdraw(id, 'engine');
+  for (const { id } of await live(engine.current)) await engine.current.approvals.withdraw(id, 'engine');
 });
 
 test('no means no, and so does a question that was withdrawn', async () => {
@@ -122,7 +122,7 @@ test('no means no, and so does a question that was withdrawn', async () => {
   expect((await waiting).body).toMatchObject({ verdict: 'deny', note: 'keep them' });
   const second = gate({ tool: 'file.remove', path: 'src' }, token);
   await expect.poll(() => live(engine.current)).toHaveLength(1);
-  await engine.current.desk.withdraw((await live(engine.current))[0]!.id, 'engine');
+  await engine.current.approvals.withdraw((await live(engine.current))[0]!.id, 'engine');
   expect((await second).body).toMatchObject({ verdict: 'deny', rule: 'the question was withdrawn (engine)' });
 });
 
@@ -130,12 +130,18 @@ test('what waits outlives a restart for whoever asks again, and is withdrawn for
   const { token, address } = await newBot();
   const ask = { tool: 'shell.exec', command: 'terraform apply', waitSeconds: 0 };
   const first = await gate(ask, token);
-  const lost = await engine.current.desk.ask({
-    ...{ source: 'executor', kind: 'tool_call', title: 'x', summary: 'x', risk: 'low', agentId: null },
-    ...{ actionHash: '0', expiresInMs: 60_000 },
+  const lost = await engine.current.approvals.ask({
+    source: 'executor',
+    kind: 'tool_call',
+    title: 'x',
+    summary: 'x',
+    risk: 'low',
+    agentId: null,
+    actionHash: '0',
+    expiresInMs: 60_000,
   });
   await engine.current.restart();
-  expect((await engine.current.desk.get(lost.id))?.approval).toMatchObject({
+  expect((await engine.current.approvals.get(lost.id))?.approval).toMatchObject({
     state: 'resolved',
     decision: null,
     resolvedBy: { surface: 'engine' },

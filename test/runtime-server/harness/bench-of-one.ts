@@ -8,7 +8,7 @@ import { systemTimers, type Timers } from '../../../src/kit/clock/timers.ts';
 import { runProcess } from '../../../src/kit/process/run-process.ts';
 import type { ProcessRunner, Ran, Surroundings } from '../../../src/runtime-server/harness/adapter.ts';
 import type {
-  BotDoors,
+  BotPaths,
   BotSpec,
   DeliverResult,
   ExecOptions,
@@ -55,7 +55,7 @@ export interface Scratch {
   readonly env: Record<string, string>;
   /** A second set of harnesses over the same panes and memory: the runtime after a restart. */
   restarted(timers?: Timers, clock?: Clock): Harnesses;
-  doors(agentId: string): BotDoors;
+  paths(agentId: string): BotPaths;
   /** In its folder. */
   spec(bot: Partial<BotSpec>): BotSpec;
   /** Puts the stand-in of a harness on PATH. */
@@ -92,7 +92,7 @@ export function createScratch(env: Record<string, string> = {}): Scratch {
       clock,
       timers,
       memory,
-      desk: people,
+      approvals: people,
       policy,
       processes,
       env: whole,
@@ -101,7 +101,7 @@ export function createScratch(env: Record<string, string> = {}): Scratch {
   const harnesses = create();
   let count = 0;
 
-  function doors(agentId: string): BotDoors {
+  function paths(agentId: string): BotPaths {
     const folder = join(root, 'bots', agentId);
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     return {
@@ -122,7 +122,7 @@ export function createScratch(env: Record<string, string> = {}): Scratch {
     facts,
     env: whole,
     restarted: create,
-    doors,
+    paths,
     spec: (bot) => botSpec({ cwd: work, ...bot }),
     standIn(harness) {
       const bin = join(work, 'bin');
@@ -141,7 +141,7 @@ export function createScratch(env: Record<string, string> = {}): Scratch {
     async up(spec) {
       count += 1;
       const bot = scratch.spec({ agentId: `agent_${count}`, ...spec });
-      const launch = await harnesses.prepare(bot, doors(bot.agentId));
+      const launch = await harnesses.prepare(bot, paths(bot.agentId));
       const paneId = `pane_${count}`;
       panes.start(paneId, launch);
       return harnesses.attach(bot, paneId);
@@ -159,7 +159,7 @@ export async function callExec(
   exec: (
     around: Surroundings,
     bot: BotSpec,
-    doors: BotDoors,
+    paths: BotPaths,
     text: string,
     options: ExecOptions,
   ) => Promise<ExecResult>,
@@ -179,8 +179,8 @@ export async function callExec(
     home: '/',
     processes: runner,
   };
-  const doors = { urlFile: '/u', tokenFile: '/t', workspace: '/w', gantry: ['gantry'], folder: '/f' };
-  return { result: await exec(around, bot, doors, '--help', options), calls };
+  const paths = { urlFile: '/u', tokenFile: '/t', workspace: '/w', gantry: ['gantry'], folder: '/f' };
+  return { result: await exec(around, bot, paths, '--help', options), calls };
 }
 
 /** Of its run: what it printed, with code 0. */

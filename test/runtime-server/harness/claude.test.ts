@@ -159,9 +159,9 @@ test('exit code 0 is offline, another is failed with the code', async () => {
 
 test('the start has hooks by a settings file of its own, an id of ours, and asks for permission; the home stays untouched', async () => {
   const bot = scratch.spec({ agentId: 'agent_x', harness: 'claude', model: 'opus', culture: 'Be kind.' });
-  const doors = scratch.doors('agent_x');
-  const launch = await scratch.harnesses.prepare(bot, doors);
-  const settingsFile = join(doors.folder, 'claude-settings.json');
+  const paths = scratch.paths('agent_x');
+  const launch = await scratch.harnesses.prepare(bot, paths);
+  const settingsFile = join(paths.folder, 'claude-settings.json');
   let id = launch.command[4] ?? '';
   expect(id).toMatch(/^[0-9a-f-]{36}$/);
   expect(launch.command.slice(1)).toEqual([
@@ -180,13 +180,13 @@ test('the start has hooks by a settings file of its own, an id of ours, and asks
   expect(Object.keys(hooks)).toEqual(
     expect.arrayContaining(['UserPromptSubmit', 'PermissionRequest', 'Stop', 'StopFailure']),
   );
-  expect(hooks.Stop[0].hooks[0].command).toBe(`'${process.execPath}' '${doors.gantry[1]}' 'hook' 'Stop'`);
+  expect(hooks.Stop[0].hooks[0].command).toBe(`'${process.execPath}' '${paths.gantry[1]}' 'hook' 'Stop'`);
   // A question waits as long as a person may take; all else is over in seconds.
   expect(hooks.PermissionRequest[0].hooks[0].timeout).toBeGreaterThan(24 * 60 * 60);
   expect(hooks.Stop[0].hooks[0].timeout).toBe(10);
   expect(launch.env).toMatchObject({ TERM_PROGRAM: 'ghostty', GANTRY_AGENT: 'agent_x', GANTRY_TEAM: 'dev' });
   // Nothing was said yet: there is no conversation to go on with.
-  const anew = await scratch.harnesses.prepare({ ...bot, resume: true }, doors);
+  const anew = await scratch.harnesses.prepare({ ...bot, resume: true }, paths);
   expect(anew.command[3]).toBe('--session-id');
   expect(anew.resumed).toBeUndefined();
   id = anew.command[4] ?? '';
@@ -199,14 +199,14 @@ test('the start has hooks by a settings file of its own, an id of ours, and asks
   );
   mkdirSync(dirname(transcript), { recursive: true });
   writeFileSync(transcript, '');
-  const again = await scratch.harnesses.prepare({ ...bot, resume: true }, doors);
+  const again = await scratch.harnesses.prepare({ ...bot, resume: true }, paths);
   expect(again.resumed).toBe(true);
   expect(again.command.slice(3, 5)).toEqual(['--resume', id]);
-  expect((await scratch.harnesses.prepare(bot, doors)).command[4]).not.toBe(id);
+  expect((await scratch.harnesses.prepare(bot, paths)).command[4]).not.toBe(id);
 });
 
 test('the start has the tools of this computer with the bot’s own token, which a shell reads when they are connected', async () => {
-  const doors = { ...scratch.doors("agent_t's"), urlFile: join(scratch.work, 'url') };
+  const paths = { ...scratch.paths("agent_t's"), urlFile: join(scratch.work, 'url') };
   const none = { model: null, command: null, culture: null, env: {} };
   const bot = {
     agentId: "agent_t's",
@@ -216,40 +216,40 @@ test('the start has the tools of this computer with the bot’s own token, which
     cwd: scratch.work,
     ...none,
   } as const;
-  const without = await scratch.harnesses.prepare(bot, doors);
+  const without = await scratch.harnesses.prepare(bot, paths);
   expect(without.command).not.toContain('--mcp-config');
-  writeFileSync(doors.urlFile, 'http://127.0.0.1:3011\n');
-  const launch = await scratch.harnesses.prepare(bot, doors);
-  const file = join(doors.folder, 'claude-tools.json');
+  writeFileSync(paths.urlFile, 'http://127.0.0.1:3011\n');
+  const launch = await scratch.harnesses.prepare(bot, paths);
+  const file = join(paths.folder, 'claude-tools.json');
   expect(launch.command.slice(launch.command.indexOf('--mcp-config'))).toEqual(['--mcp-config', file]);
   expect(statSync(file).mode & 0o777).toBe(0o600);
   const { gantry } = JSON.parse(readFileSync(file, 'utf8')).mcpServers;
   expect([gantry.type, gantry.url]).toEqual(['http', 'http://127.0.0.1:3011/mcp/server?names=safe']);
-  writeFileSync(doors.tokenFile, 'gantry_bot_0123\n');
+  writeFileSync(paths.tokenFile, 'gantry_bot_0123\n');
   const read = spawnSync('sh', ['-c', gantry.headersHelper], { encoding: 'utf8' });
   expect(JSON.parse(read.stdout)).toEqual({ Authorization: 'Bearer gantry_bot_0123' });
   expect(JSON.stringify(launch)).not.toContain('gantry_bot_0123');
   // Where Gantry's policy decides, Claude Code asks nothing of its own.
-  const { permissions } = JSON.parse(readFileSync(join(doors.folder, 'claude-settings.json'), 'utf8'));
+  const { permissions } = JSON.parse(readFileSync(join(paths.folder, 'claude-settings.json'), 'utf8'));
   expect(permissions).toEqual({ allow: ['mcp__gantry'] });
 });
 
 test('that a tool has run is reported only while a question waits: otherwise no program of ours starts', async () => {
-  const doors = {
-    ...scratch.doors('agent_y'),
+  const paths = {
+    ...scratch.paths('agent_y'),
     gantry: [process.execPath, '-e', 'console.log(process.argv.slice(1).join())'],
   };
   const none = { model: null, command: null, culture: null, env: {} };
   const bot = { agentId: 'agent_y', slug: 'web', team: 'dev', harness: 'claude', cwd: scratch.work, ...none } as const;
-  await scratch.harnesses.prepare(bot, doors);
-  const { hooks } = JSON.parse(readFileSync(join(doors.folder, 'claude-settings.json'), 'utf8'));
+  await scratch.harnesses.prepare(bot, paths);
+  const { hooks } = JSON.parse(readFileSync(join(paths.folder, 'claude-settings.json'), 'utf8'));
   for (const event of ['PostToolUse', 'PostToolUseFailure']) {
     const { command } = hooks[event][0].hooks[0];
     const run = () => spawnSync('sh', ['-c', command], { input: '{}', encoding: 'utf8' });
     expect(run()).toMatchObject({ status: 0, stdout: '' });
-    writeFileSync(join(doors.folder, 'asking'), '');
+    writeFileSync(join(paths.folder, 'asking'), '');
     expect(run()).toMatchObject({ status: 0, stdout: `hook,${event}\n` });
-    rmSync(join(doors.folder, 'asking'));
+    rmSync(join(paths.folder, 'asking'));
   }
 });
 

@@ -267,8 +267,8 @@ test('the end of a question in the pane is seen by the status; hooks of a sub-ag
 
 test('the start keeps the person asked, leaves no server behind, and has its hooks by the command line alone', async () => {
   const bot = scratch.spec({ agentId: 'agent_x', harness: 'codex', model: 'gpt-x', culture: 'Be kind.' });
-  const doors = scratch.doors('agent_x');
-  const { command, env } = await scratch.harnesses.prepare(bot, doors);
+  const paths = scratch.paths('agent_x');
+  const { command, env } = await scratch.harnesses.prepare(bot, paths);
   expect(command.slice(1, 6)).toEqual(['--no-daemon', '-a', 'on-request', '-s', 'workspace-write']);
   expect(command.slice(-4)).toEqual(['-m', 'gpt-x', '-c', 'developer_instructions="Be kind."']);
   expect(command).not.toContain('--dangerously-bypass-hook-trust');
@@ -303,8 +303,8 @@ test('a hook is trusted by the hash that Codex reckons of it', () => {
 
 test('a conversation is taken up again where it was seen and its transcript is still there', async () => {
   const spec = scratch.spec({ agentId: 'agent_r', harness: 'codex', resume: true });
-  const doors = scratch.doors('agent_r');
-  const begin = async () => (await scratch.harnesses.prepare(spec, doors)).command.slice(1, 3);
+  const paths = scratch.paths('agent_r');
+  const begin = async () => (await scratch.harnesses.prepare(spec, paths)).command.slice(1, 3);
   expect(await begin()).toEqual(['--no-daemon', '-a']);
   const transcript = join(scratch.work, 'rollout.jsonl');
   const facts = { sessionId: '01a2', transcript };

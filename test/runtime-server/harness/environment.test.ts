@@ -7,7 +7,7 @@ const bot = botSpec({
   harness: 'claude',
   env: { FOO: 'team', GANTRY_AGENT: 'forged', TERM_PROGRAM: 'team' },
 });
-const doors = { urlFile: '/u', tokenFile: '/t', workspace: '/w', gantry: ['gantry'], folder: '/f' };
+const paths = { urlFile: '/u', tokenFile: '/t', workspace: '/w', gantry: ['gantry'], folder: '/f' };
 
 test('marks of a surrounding agent, terminal, npm run or Gantry do not reach a bot; what a person set does', () => {
   const kept = personEnvironment({
@@ -37,7 +37,7 @@ test('marks of a surrounding agent, terminal, npm run or Gantry do not reach a b
 });
 
 test('the team file wins over the adapter, and the doors of Gantry win over all', () => {
-  const env = botEnvironment({ FOO: 'mine', LANG: 'de_DE.UTF-8' }, bot, doors, { TERM_PROGRAM: 'ghostty', FOO: 'own' });
+  const env = botEnvironment({ FOO: 'mine', LANG: 'de_DE.UTF-8' }, bot, paths, { TERM_PROGRAM: 'ghostty', FOO: 'own' });
   expect(env).toEqual({
     LANG: 'de_DE.UTF-8',
     TERM: 'xterm-256color',
@@ -53,5 +53,5 @@ test('the team file wins over the adapter, and the doors of Gantry win over all'
 });
 
 test('without any locale a bot gets one that knows UTF-8', () => {
-  expect(botEnvironment({}, bot, doors).LANG).toBe('C.UTF-8');
+  expect(botEnvironment({}, bot, paths).LANG).toBe('C.UTF-8');
 });

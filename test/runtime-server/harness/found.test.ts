@@ -81,9 +81,9 @@ test('versions are compared number by number', () => {
 
 test('what is not installed is refused with its install command', async () => {
   const bot = scratch.spec({ harness: 'codex' });
-  const doors = scratch.doors('a');
+  const paths = scratch.paths('a');
   const custom = { ...bot, harness: 'custom' } as const;
-  await expect(scratch.harnesses.prepare({ ...custom, command: 'no-such-program --x' }, doors)).rejects.toMatchObject({
+  await expect(scratch.harnesses.prepare({ ...custom, command: 'no-such-program --x' }, paths)).rejects.toMatchObject({
     code: 'usage',
     fact: 'The command "no-such-program" of web@dev was not found.',
   });
@@ -94,12 +94,12 @@ test('what is not installed is refused with its install command', async () => {
     ['codex', '@openai/codex'],
     ['gemini', '@google/gemini-cli'],
   ] as const) {
-    await expect(again.prepare({ ...bot, harness }, doors)).rejects.toMatchObject({
+    await expect(again.prepare({ ...bot, harness }, paths)).rejects.toMatchObject({
       code: 'usage',
       action: expect.stringContaining(`npm install -g ${name}`),
     });
   }
-  await expect(again.prepare({ ...bot, harness: 'custom' }, doors)).rejects.toMatchObject({
+  await expect(again.prepare({ ...bot, harness: 'custom' }, paths)).rejects.toMatchObject({
     code: 'usage',
     fact: expect.stringContaining('no command'),
   });

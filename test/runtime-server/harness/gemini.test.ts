@@ -65,7 +65,7 @@ test.each([
 
 test('a start names its session; it is resumed only where a transcript of it is there', async () => {
   const spec = scratch.spec({ agentId: 'agent_r', harness: 'gemini', model: 'gemini-x', resume: true });
-  const begin = () => scratch.harnesses.prepare(spec, scratch.doors('agent_r'));
+  const begin = () => scratch.harnesses.prepare(spec, scratch.paths('agent_r'));
   const first = await begin();
   const id = sessionOf('agent_r');
   expect(first.command.slice(1, 5)).toEqual(['--session-id', id, '--approval-mode', 'default']);

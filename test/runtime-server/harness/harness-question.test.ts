@@ -20,7 +20,7 @@ const waiting = async (engine: Engine, count: number) =>
     )
   ).body.approvals;
 const answer = (engine: Engine, id: string, decision: 'approve' | 'reject', note: string | null = null) =>
-  engine.desk.answer({
+  engine.approvals.answer({
     id,
     decision,
     note,
@@ -51,5 +51,5 @@ test('a hook that its harness killed withdraws the question, and a stopped bot l
   await waiting(engine, 1);
   await engine.call('POST', '/teams/dev/down');
   expect(await stopped.ended).toEqual({ code: 0, printed: '' });
-  expect(await engine.desk.live()).toEqual([]);
+  expect(await engine.approvals.live()).toEqual([]);
 });

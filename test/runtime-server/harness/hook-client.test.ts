@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { runHook } from '../../../src/runtime-server/harness/hook-client.ts';
 import { eventually } from './bench-of-one.ts';
 
@@ -28,6 +28,7 @@ beforeEach(async () => {
   writeFileSync(join(folder, 'token'), 'secret\n');
 });
 afterEach(() => {
+  vi.restoreAllMocks();
   server.closeAllConnections();
   server.close();
   rmSync(folder, { recursive: true });
@@ -122,8 +123,30 @@ test('a question waits longer than any other event; without a decision it ends q
   expect(await asked).toEqual({ code: 0, printed: '' });
 }, 15_000);
 
-test('a stopped bot, whose token is void, asks no more', async () => {
+test('a question leaves a port that holds it open when the engine has moved to another', async () => {
+  answer.body = null;
+  const asked = hook('PermissionRequest', '{}');
+  await eventually(() => seen.length === 1);
+  const next = createServer((_, response) => void response.end('{"decision":"allow"}'));
+  await new Promise<void>((resolve) => next.listen(0, '127.0.0.1', resolve));
+  writeFileSync(join(folder, 'url'), `http://127.0.0.1:${(next.address() as AddressInfo).port}\n`);
+  expect(await asked).toEqual({ code: 0, printed: '{"decision":"allow"}\n' });
+  next.close();
+}, 15_000);
+
+test('an engine that does not know the bot yet is asked again', async () => {
   answer = { status: 401, body: '{"error":{}}' };
-  expect(await hook('PermissionRequest', '{}')).toEqual({ code: 0, printed: '' });
-  expect(seen).toHaveLength(1);
+  const asked = hook('PermissionRequest', '{}');
+  await eventually(() => seen.length === 2);
+  answer = { status: 200, body: '{"decision":"deny"}' };
+  expect(await asked).toEqual({ code: 0, printed: '{"decision":"deny"}\n' });
 });
+
+test('a stopped bot, whose token is void, asks no more after half a minute of refusals', async () => {
+  answer = { status: 401, body: '{"error":{}}' };
+  let milliseconds = 0;
+  vi.spyOn(performance, 'now').mockImplementation(() => (milliseconds += 4000));
+  expect(await hook('PermissionRequest', '{}')).toEqual({ code: 0, printed: '' });
+  expect(milliseconds).toBeGreaterThan(30_000);
+  expect(seen.length).toBeGreaterThan(1);
+}, 15_000);

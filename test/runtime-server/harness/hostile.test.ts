@@ -29,7 +29,7 @@ afterEach(() => scratch.close());
 
 const spec = (harness: HarnessName, more: Partial<BotSpec> = {}) =>
   scratch.spec({ agentId: `agent_${harness}`, harness, ...more });
-const start = async (bot: BotSpec) => (await scratch.harnesses.prepare(bot, scratch.doors(bot.agentId))).command;
+const start = async (bot: BotSpec) => (await scratch.harnesses.prepare(bot, scratch.paths(bot.agentId))).command;
 
 test.each(['--dangerously-skip-permissions', '-y', '../../other', 'a\nb', ''])(
   'the session id %j of a memory is nobody’s: it is in no argument of the next start',
@@ -154,7 +154,7 @@ test('what a person pastes cannot end its own frame, in either way to write that
 
 test('opencode begins with its own agent, whatever a cloned project names, and its helper asks as it does', async () => {
   const bot = spec('opencode');
-  const { env } = await scratch.harnesses.prepare(bot, scratch.doors(bot.agentId));
+  const { env } = await scratch.harnesses.prepare(bot, scratch.paths(bot.agentId));
   const { default_agent: first, agent, permission } = JSON.parse(env.OPENCODE_CONFIG_CONTENT ?? '{}');
   expect([first, permission.bash]).toEqual(['build', 'ask']);
   expect(agent).toEqual({ build: { permission }, general: { permission } });

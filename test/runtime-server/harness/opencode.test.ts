@@ -167,12 +167,12 @@ test('answered in the pane, also while nobody listened: the approval is withdraw
 });
 
 test('the start asks for permission, has no plugins and no update, a password of its own in a private file; the home stays untouched', async () => {
-  const doors = scratch.doors('agent_x');
-  const launch = await scratch.harnesses.prepare(spec, doors);
+  const paths = scratch.paths('agent_x');
+  const launch = await scratch.harnesses.prepare(spec, paths);
   const config = JSON.parse(String(launch.env.OPENCODE_CONFIG_CONTENT));
   expect(config).toMatchObject({ autoupdate: false, share: 'disabled', permission: { bash: 'ask', edit: 'ask' } });
   expect(readFileSync(config.instructions[0], 'utf8')).toBe('Be kind.\n');
-  const file = join(doors.folder, 'opencode-server.json');
+  const file = join(paths.folder, 'opencode-server.json');
   expect(statSync(file).mode & 0o777).toBe(0o600);
   const first = JSON.parse(readFileSync(file, 'utf8'));
   expect(launch.env.OPENCODE_SERVER_PASSWORD).toBe(first.password);
@@ -185,7 +185,7 @@ test('the start asks for permission, has no plugins and no update, a password of
     '--model=fake/fake-1',
   ]);
   expect(launch.command.join(' ')).not.toContain(first.password);
-  await scratch.harnesses.prepare(spec, doors);
+  await scratch.harnesses.prepare(spec, paths);
   expect(JSON.parse(readFileSync(file, 'utf8')).password).not.toBe(first.password);
   expect(readdirSync(scratch.home)).toEqual([]);
 });

@@ -1,8 +1,8 @@
 /** A desk in memory, and the people who answer at it: what the harness needs of the approvals desk, as that one keeps it. */
 import type {
   PermissionAnswer,
+  PermissionApprovals,
   PermissionAsk,
-  PermissionDesk,
   PermissionPolicy,
 } from '../../../src/runtime-server/harness/harness.ts';
 
@@ -13,7 +13,7 @@ interface Held {
   ended: PermissionAnswer | null;
 }
 
-export interface People extends PermissionDesk {
+export interface People extends PermissionApprovals {
   /** Everything that was ever asked, in order; a question that was joined stands once. */
   readonly held: readonly Held[];
   answer(id: string, kind: 'approve' | 'reject', note?: string | null): void;

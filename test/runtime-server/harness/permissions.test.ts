@@ -180,7 +180,7 @@ test('a rule of the person answers without asking anybody, and the bot never wai
 });
 
 test('the mark that lets tools report exists only while a question waits', async () => {
-  const mark = join(scratch.doors(agentId).folder, 'asking');
+  const mark = join(scratch.paths(agentId).folder, 'asking');
   const { answer, hold } = await ask();
   await eventually(() => existsSync(mark));
   scratch.people.answer(hold.id, 'approve');

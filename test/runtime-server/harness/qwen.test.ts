@@ -115,9 +115,9 @@ test('a question outlives the runtime: it is asked again under the same approval
 });
 
 test('the start asks for permission, names its conversation, has private files and no telemetry; the home stays untouched', async () => {
-  const doors = scratch.doors('agent_x');
+  const paths = scratch.paths('agent_x');
   const base = { slug: 'web', team: 'dev', model: 'm', command: null, cwd: scratch.work, env: {}, culture: 'Be kind.' };
-  const launch = await scratch.harnesses.prepare({ agentId: 'agent_x', harness: 'qwen', ...base }, doors);
+  const launch = await scratch.harnesses.prepare({ agentId: 'agent_x', harness: 'qwen', ...base }, paths);
   const [, ...args] = launch.command;
   expect(args[args.indexOf('--approval-mode') + 1]).toBe('default');
   expect(args[args.indexOf('--session-id') + 1]).toMatch(/^[0-9a-f-]{36}$/);
@@ -135,7 +135,7 @@ test('a settings file that a company put there is not put aside', async () => {
   const base = { slug: 'web', team: 'dev', model: null, command: null, cwd: scratch.work, env: {}, culture: null };
   const launch = await scratch.harnesses.prepare(
     { agentId: 'agent_y', harness: 'qwen', ...base },
-    scratch.doors('agent_y'),
+    scratch.paths('agent_y'),
   );
   expect(launch.env.QWEN_CODE_SYSTEM_SETTINGS_PATH).toBe('/etc/ours.json');
 });

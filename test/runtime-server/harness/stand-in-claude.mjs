@@ -5,11 +5,14 @@
 import { appendFileSync } from 'node:fs';
 import { mode, play } from './stand-in-composer.mjs';
 
-const rule = '─'.repeat(100);
+let last = null;
 let shown = null;
 let ghost = mode === 'ghost';
 
-function draw({ composer, working, dialog }) {
+function draw(state) {
+  last = state;
+  const { composer, working, dialog } = state;
+  const rule = '─'.repeat(Math.min(process.stdout.columns ?? 100, 100));
   const text = shown ?? composer;
   const box =
     text !== ''
@@ -22,6 +25,9 @@ function draw({ composer, working, dialog }) {
     : [rule, box, rule, `  ⏸ manual mode on · ${working ? 'esc to interrupt' : '? for shortcuts'}`];
   process.stdout.write(`\x1b]0;${working ? '◐' : '✳'} Claude Code\x07\x1b[H\x1b[2J${rows.join('\r\n')}`);
 }
+
+// As the real program does: what a narrower terminal makes of the old drawing is no composer.
+process.stdout.on('resize', () => last !== null && draw(last));
 
 play({
   turnMs: 6000,

@@ -147,7 +147,7 @@ test('a cancelled run ends the turn that works for it, and nothing more is done'
   await until(ref, 'cancelled');
   expect(await engine.until(bot, 'idle')).toMatchObject({ stateReason: 'The run was cancelled.' });
   expect(existsSync(join(engine.workspace, 'late.txt'))).toBe(false);
-  await vi.waitFor(async () => expect(await engine.desk.live()).toEqual([]), waits);
+  await vi.waitFor(async () => expect(await engine.approvals.live()).toEqual([]), waits);
   const flow = await engine.call<Flow>('GET', `/dags/${ref.dagId}`);
   expect(flow.body.status).toBe('cancelled');
 });
@@ -205,7 +205,7 @@ test('a turn under way when Gantry ends is interrupted: said, shown, not repeate
     async () => expect((await floor.messages(thread)).at(-1)?.text).toMatch(/nothing was repeated/),
     waits,
   );
-  await vi.waitFor(async () => expect((await engine.desk.get(question.id))?.approval.state).toBe('resolved'), {
+  await vi.waitFor(async () => expect((await engine.approvals.get(question.id))?.approval.state).toBe('resolved'), {
     timeout: 5000,
   });
   let body = '';

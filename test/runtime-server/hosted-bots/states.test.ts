@@ -253,8 +253,8 @@ test('an interrupt ends a turn that waits for a person; its question is withdraw
   expect(steered.body).toMatchObject({ interrupted: true, keys: [] });
   expect(await engine.until(bot, 'idle')).toMatchObject({ stateReason: expect.stringMatching(/^interrupted by /) });
   expect(existsSync(path('never.txt'))).toBe(false);
-  await vi.waitFor(async () => expect(await engine.desk.live()).toEqual([]), waits);
-  expect((await engine.desk.get(question.id))?.approval.resolvedBy?.surface).toBe('engine');
+  await vi.waitFor(async () => expect(await engine.approvals.live()).toEqual([]), waits);
+  expect((await engine.approvals.get(question.id))?.approval.resolvedBy?.surface).toBe('engine');
   await vi.waitFor(async () => expect((await floor.messages(thread)).at(-1)?.text).toContain('interrupted by'), waits);
 });
 
@@ -283,7 +283,7 @@ test('PLAN_ONLY looks and never writes, whoever asks for it', async () => {
   for (const refused of told.slice(1)) expect(refused).toContain('PLAN_ONLY');
   expect(existsSync(path('no.txt'))).toBe(false);
   expect(existsSync(path('plan.txt'))).toBe(true);
-  expect(await engine.desk.live()).toEqual([]);
+  expect(await engine.approvals.live()).toEqual([]);
 });
 
 test('ACCEPT_EDITS writes files unasked, but asks for commands and for what steers Gantry and git', async () => {

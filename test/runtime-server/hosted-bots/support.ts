@@ -73,14 +73,14 @@ export async function openFloor(options: EngineOptions & { keys?: Record<string,
     },
     question: () =>
       vi.waitFor(async () => {
-        const [first] = await engine.desk.live();
+        const [first] = await engine.approvals.live();
         expect(first).toBeDefined();
         return first as Approval;
       }, waits),
     async answer(id, decision, note) {
       const at = new Date().toISOString();
       const resolvedBy = { user: 'user_local', surface: 'browser' };
-      expect(await engine.desk.answer({ id, decision, note: note ?? null, resolvedBy, at })).toBe('applied');
+      expect(await engine.approvals.answer({ id, decision, note: note ?? null, resolvedBy, at })).toBe('applied');
     },
     async transcript(address) {
       const agent = await engine.agent(address);

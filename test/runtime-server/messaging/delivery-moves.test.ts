@@ -25,6 +25,8 @@ const delivery = (id: string, state: DeliveryRecord['state']): DeliveryRecord =>
   caller: 'user',
   surface: 'cli',
   idempotencyKey: null,
+  sender: 'owner',
+  firstWords: 'hello',
 });
 
 test('a delivery moves exactly as its table says, and what is refused changes nothing', async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Delivery } from '../../../src/contracts/factory/delivery.ts';
 import type { LedgerRow } from '../../../src/kit/ledger/ledger.ts';
-import { type Engine, sharedEngine, waitFor } from '../engine.ts';
+import { type Engine, ownerToken, sharedEngine, waitFor } from '../engine.ts';
 import { makeBusy, newTeam, startShells } from '../shells.ts';
 
 const shared = sharedEngine();
@@ -47,6 +47,26 @@ test('a send that names nobody is not found and writes nothing', async () => {
   });
   expect(await engine.ledger.head()).toBe(head);
   expect(await deliveries(engine, `?agent=web@${team}`)).toEqual([]);
+});
+
+test('a delivery says who sent it and how it begins, to its person and to the bots of the message, and to no other bot', async () => {
+  const engine = shared.current;
+  const team = await startShells(engine, 'web', 'other');
+  const { body } = await send(engine, { to: `web@${team}`, text: 'echo one\necho two' });
+  expect(body).toMatchObject({ from: 'owner', firstWords: 'echo one' });
+  const seenBy = async (token: string) =>
+    (
+      await engine.call<{ deliveries: Record<string, unknown>[] }>('GET', `/deliveries?agent=web@${team}`, undefined, {
+        token,
+      })
+    ).body.deliveries[0];
+  const words = { id: body.id, from: 'owner', firstWords: 'echo one' };
+  expect(await seenBy(ownerToken)).toMatchObject(words);
+  expect(await seenBy(await engine.botToken(`web@${team}`))).toMatchObject(words);
+  const other = await seenBy(await engine.botToken(`other@${team}`));
+  expect(other).toMatchObject({ id: body.id });
+  expect(Object.keys(other ?? {})).not.toContain('firstWords');
+  expect(Object.keys(other ?? {})).not.toContain('from');
 });
 
 test('what was promised is in the ledger before the text is typed, and its witness after', async () => {

@@ -25,14 +25,14 @@ test('its question waits through a restart, shows where it came from, and the an
 
   await waitFor(web, (agent) => agent?.state === 'needs_you');
   expect((await web())?.stateReason).toBe('asks to run: make it');
-  const [held] = await engine.desk.live();
+  const [held] = await engine.approvals.live();
   expect(held).toMatchObject({ agentId: id, source: 'harness', kind: 'permission' });
   expect(engine.factory.nameOf(id)).toBe('web');
   await engine.restart();
   await waitFor(web, (agent) => agent?.state === 'needs_you');
   const answered = await waitFor(
     () =>
-      engine.desk.answer({
+      engine.approvals.answer({
         id: held?.id ?? '',
         decision: 'approve',
         note: null,

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { tooLong } from '../../../src/cloud-api/phone/texts/parts.ts';
-import { mostPieces, piecesOf } from '../../../src/runtime-server/phone/pieces.ts';
+import { maxPieces, piecesOf } from '../../../src/runtime-server/phone/pieces.ts';
 
 test('a short answer is one text, and one that says nothing is none', () => {
   expect(piecesOf('  Tomorrow at nine.\n')).toEqual(['Tomorrow at nine.']);
@@ -11,7 +11,7 @@ test('a short answer is one text, and one that says nothing is none', () => {
 test('a long answer is cut between sentences, and what is more than four texts ends with an ellipsis', () => {
   const sentence = 'This is one sentence of a long answer. ';
   const pieces = piecesOf(sentence.repeat(300));
-  expect(pieces).toHaveLength(mostPieces);
+  expect(pieces).toHaveLength(maxPieces);
   for (const piece of pieces.slice(0, -1)) expect(piece).toMatch(/answer\.$/);
   expect(pieces.at(-1)).toMatch(/\.\.\.$/);
   expect(piecesOf('Страница текста. '.repeat(300)).at(-1)).toMatch(/…$/);

@@ -25,8 +25,18 @@ interface Cloud {
 }
 
 const number = (id: string, botId: string) => ({
-  ...{ id, e164: '+19705550101', type: 'local', country: 'US', locality: null, monthlyCost: null },
-  ...{ carrier: 'simulator', smsState: 'active', voiceState: 'active', runtimeId: 'computer_1', botId, port: null },
+  id,
+  e164: '+19705550101',
+  type: 'local',
+  country: 'US',
+  locality: null,
+  monthlyCost: null,
+  carrier: 'simulator',
+  smsState: 'active',
+  voiceState: 'active',
+  runtimeId: 'computer_1',
+  botId,
+  port: null,
   createdAt: '2026-11-22T10:00:00.000Z',
 });
 
@@ -43,7 +53,7 @@ async function start(): Promise<{ engine: Engine; phone: Phone; cloud: Cloud; we
     store: engine.store,
     clock: systemClock,
     log: { warn: (message, facts) => console.warn(message, facts) },
-    doors: () => engine.factory.channels,
+    channels: () => engine.factory.channels,
     openLanes: (worker) =>
       createLanes({ store: engine.store, clock: systemClock, name: 'texts', ...worker, backoffMs: [20] }),
     async call({ path, body, ...more }) {
@@ -62,8 +72,16 @@ async function start(): Promise<{ engine: Engine; phone: Phone; cloud: Cloud; we
 }
 
 const incoming = (botId: string, text: string, messageId = 'text_in_1'): RelayedText => ({
-  ...{ provider: 'sms', messageId, numberId: 'num_1', botId, from: '+12025550123', to: '+19705550101', text },
-  ...{ media: [], receivedAt: '2026-11-22T10:00:00.000Z', attempt: 1 },
+  provider: 'sms',
+  messageId,
+  numberId: 'num_1',
+  botId,
+  from: '+12025550123',
+  to: '+19705550101',
+  text,
+  media: [],
+  receivedAt: '2026-11-22T10:00:00.000Z',
+  attempt: 1,
 });
 
 /** The route as its dispatcher calls it; that only a device gets there, the walk over all routes shows. */

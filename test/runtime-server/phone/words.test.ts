@@ -1,11 +1,14 @@
 import { expect, test } from 'vitest';
 import { composeCommands, composePrompt } from '../../../src/runtime-server/harness/wording.ts';
-import { asWords, strangersWords } from '../../../src/runtime-server/messaging/channel-doors.ts';
+import { asWords, strangersWords } from '../../../src/runtime-server/messaging/channel-port.ts';
 
 const bot = (harness: 'shell' | 'claude' | 'custom') => ({ spec: { harness } }) as never;
 const message = (text: string) => ({
-  ...{ deliveryId: 'd_1', senderLine: '+12025550123 (sms, from outside)', text },
-  ...{ replyLine: null, raw: false },
+  deliveryId: 'd_1',
+  senderLine: '+12025550123 (sms, from outside)',
+  text,
+  replyLine: null,
+  raw: false,
 });
 
 test.each([

@@ -40,7 +40,7 @@ async function open() {
   const log = { warn: () => {} };
   const store = await openStore({ file: join(root, 'db', 'runtime.db'), migrations: runtimeMigrations, clock });
   const ledger = await createLedger({ store, clock, ids });
-  const { desk } = createHeldApprovals({
+  const { approvals } = createHeldApprovals({
     knows: () => Promise.resolve(new Set(capabilities)),
     cloudAheadMs: () => 0,
     store,
@@ -53,11 +53,11 @@ async function open() {
     openLanes: (send) => createLanes({ store, clock, name: 'cloud', send }),
     call: async () => ({ status: 200, body: {} }),
   });
-  await desk.start();
+  await approvals.start();
   const policy = createPolicy({ workspace: root, trust: everythingAgreed, log });
   const server = createToolServer({
     policy,
-    approvals: desk,
+    approvals: approvals,
     clock,
     timers: clock,
     env: { PATH: process.env.PATH, GANTRY_TOOL_SANDBOX: 'off' },
@@ -68,10 +68,10 @@ async function open() {
   });
   const registry = server.registry();
   return {
-    desk,
+    approvals,
     registry,
     answer: (id: string, decision: 'approve' | 'reject', note: string | null = null) =>
-      desk.answer({
+      approvals.answer({
         id,
         decision,
         note,
@@ -80,7 +80,7 @@ async function open() {
       }),
     async close() {
       await server.close();
-      await desk.close();
+      await approvals.close();
       await store.close();
     },
   };
@@ -110,9 +110,9 @@ const runs = () =>
 /** The questions that wait, once there are so many. */
 const questions = (count: number): Promise<Approval[]> =>
   expect
-    .poll(() => bench.desk.live(), { timeout: 10_000 })
+    .poll(() => bench.approvals.live(), { timeout: 10_000 })
     .toHaveLength(count)
-    .then(() => bench.desk.live());
+    .then(() => bench.approvals.live());
 
 /** Lets the call begin to wait, moves past its patience, and gives what it answered. */
 async function tooLong(asked: Promise<ToolOutcome>, count = 1): Promise<ToolOutcome> {
@@ -138,7 +138,7 @@ test('a yes within the wait lets the call run at once, and the next same call as
 
 test('nobody answers: the call says so with the approval’s id, and the question stays', async () => {
   const outcome = await tooLong(call());
-  const [question] = await bench.desk.live();
+  const [question] = await bench.approvals.live();
   expect(outcome).toMatchObject({ isError: true, open: true, acted: false });
   expect(required(outcome)).toEqual({ error: 'approval_required', approvalId: question!.id, retryable: true });
   expect(outcome.text).toContain(question!.id);
@@ -232,10 +232,10 @@ test('a question that nobody comes back for within ten minutes is withdrawn, one
   await asks;
   expect(required(await tooLong(again)).approvalId).toBe(first);
   await seconds(9 * 60);
-  expect(await bench.desk.live()).toHaveLength(1);
+  expect(await bench.approvals.live()).toHaveLength(1);
   await seconds(61);
   await questions(0);
-  expect(await bench.desk.live()).toEqual([]);
+  expect(await bench.approvals.live()).toEqual([]);
   expect(await bench.answer(first, 'approve')).toBe('gone');
   expect(required(await tooLong(call())).approvalId).not.toBe(first);
 });

@@ -16,7 +16,7 @@ import { z } from 'zod';
 import { AppError } from '../../../src/contracts/common/errors.ts';
 import { systemClock } from '../../../src/kit/clock/clock.ts';
 import { systemTimers } from '../../../src/kit/clock/timers.ts';
-import type { ApprovalAnswer, ApprovalAsk } from '../../../src/runtime-server/approvals/desk.ts';
+import type { ApprovalAnswer, ApprovalAsk } from '../../../src/runtime-server/approvals/approvals.ts';
 import type { PolicyAction, PolicyMode, Verdict } from '../../../src/runtime-server/policy/policy.ts';
 import { createFileTools } from '../../../src/runtime-server/tool-server/file-tools.ts';
 import {

@@ -327,22 +327,26 @@ test('claude is not run by itself in a folder whose settings wait; at a terminal
     return { code: 0, stdout: '{"type":"result","result":"done"}', stderr: '', timedOut: false };
   };
   const harnesses = createHarnesses({
-    ...{ trust, panes: engine.panes, clock: systemClock, desk: engine.desk, processes: { run } },
+    trust,
+    panes: engine.panes,
+    clock: systemClock,
+    approvals: engine.approvals,
+    processes: { run },
     policy: createPolicy({ workspace: engine.workspace, trust, log: { warn() {} } }),
     memory: { recall: () => ({}), remember() {} },
     env: { PATH },
     home: engine.home,
   });
   const folder = scratchFolder();
-  const doors = { urlFile: '/u', tokenFile: '/t', workspace: engine.workspace, gantry: ['gantry'], folder } as const;
+  const paths = { urlFile: '/u', tokenFile: '/t', workspace: engine.workspace, gantry: ['gantry'], folder } as const;
   const bot = botSpec({ harness: 'claude', cwd: engine.workspace });
-  const exec = () => harnesses.exec(bot, doors, 'hello', { mode: 'plan' });
+  const exec = () => harnesses.exec(bot, paths, 'hello', { mode: 'plan' });
   await expect(exec()).rejects.toMatchObject({
     code: 'needs_person',
     fact: expect.stringContaining('.claude/settings.json'),
   });
   expect(calls).toEqual([]);
-  await harnesses.prepare(bot, doors);
+  await harnesses.prepare(bot, paths);
   const { hash } = trust.show();
   await trust.answer({ answer: 'yes', hash: hash ?? '' }, { actor: 'owner', surface: 'test' });
   expect(await exec()).toMatchObject({ state: 'done' });

@@ -143,7 +143,7 @@ export async function openWorld() {
       world.state(agentId, 'idle');
       await clock.advance(4000);
     },
-    call: async <T>(op: string, input: { params?: object; body?: object } = {}): Promise<T> => {
+    call: async <T>(op: string, input: { params?: object; query?: object; body?: object } = {}): Promise<T> => {
       const bound = now.metering.routes.find(({ route }) => route.op === op);
       if (bound === undefined) throw new Error(`No route ${op}.`);
       const request = {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Peer, PeerMessage } from '../../../src/contracts/factory/work-engine/peers.ts';
-import { mostPeers } from '../../../src/runtime-server/work-engine/peers.ts';
+import { maxPeers } from '../../../src/runtime-server/work-engine/peers.ts';
 import { type Bot, twoBots } from './two-bots.ts';
 
 const bots = twoBots();
@@ -66,7 +66,7 @@ test('one caller speaks for so many programs and no more', async () => {
   const { b } = bots;
   const own = async () =>
     (await bots.call<{ peers: Peer[] }>('GET', '/peers')).body.peers.filter((one) => one.owner === b.address);
-  for (let n = (await own()).length; n < mostPeers; n += 1) {
+  for (let n = (await own()).length; n < maxPeers; n += 1) {
     expect((await register({ name: `many-${n}` }, b)).status).toBe(201);
   }
   expect((await register({ name: 'one-more' }, b)).status).toBe(409);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Plan, PlanSummary } from '../../../src/contracts/factory/work-engine/plans.ts';
 import type { Flow, RunStarted } from '../../../src/contracts/factory/workflow.ts';
-import { mostDrafts } from '../../../src/runtime-server/work-engine/plans.ts';
+import { maxDrafts } from '../../../src/runtime-server/work-engine/plans.ts';
 import { waitFor } from '../engine.ts';
 import { type Bot, twoBots } from './two-bots.ts';
 
@@ -93,10 +93,10 @@ test('a bot in a loop drafts only so much; its person is not hindered', async ()
   const row = `INSERT INTO engine_plan (id, workspace, title, intent, state, revision, author, template, steps, history, dag_id, created_at, updated_at)
     VALUES (?, ?, 'x', NULL, 'draft', 1, ?, '{}', 0, '[]', NULL, 0, 0)`;
   await bots.engine.store.write((tx) => {
-    for (let n = 0; n < mostDrafts; n += 1) tx.run(row, `plan_b${n}`, bots.engine.workspace, b.id);
+    for (let n = 0; n < maxDrafts; n += 1) tx.run(row, `plan_b${n}`, bots.engine.workspace, b.id);
   });
   const refused = await draft({ title: 'More', template: template('true') }, b);
-  expect([refused.status, refused.body.error?.fact]).toEqual([409, `${b.address} has ${mostDrafts} drafts.`]);
+  expect([refused.status, refused.body.error?.fact]).toEqual([409, `${b.address} has ${maxDrafts} drafts.`]);
   expect((await on({ id: 'plan_b0' } as Plan, 'discard', {}, b)).status).toBe(200);
   expect((await draft({ title: 'More', template: template('true') }, b)).status).toBe(201);
   expect((await draft({ title: 'Mine', template: template('true') })).status).toBe(201);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import type { Message } from '../../../src/contracts/factory/delivery.ts';
 import type { Checkpoint } from '../../../src/contracts/factory/work-engine/steer.ts';
-import { keptCheckpoints } from '../../../src/runtime-server/work-engine/steer.ts';
+import { maxCheckpoints } from '../../../src/runtime-server/work-engine/steer.ts';
 import { type Engine, sharedEngine, waitFor } from '../engine.ts';
 
 const shared = sharedEngine();
@@ -155,11 +155,11 @@ test('of one bot only so many checkpoints are kept, the newest', async () => {
   const { checkpoint } = (await steer<{ checkpoint: Checkpoint }>({ agent: 'other@led', action: 'checkpoint' })).body;
   await engine.store.write((tx) => {
     const row = 'INSERT INTO engine_checkpoint SELECT ?, workspace, agent_id, body FROM engine_checkpoint WHERE id = ?';
-    for (let n = 0; n < keptCheckpoints; n += 1) tx.run(row, `checkpoint_0${n}`, checkpoint.id);
+    for (let n = 0; n < maxCheckpoints; n += 1) tx.run(row, `checkpoint_0${n}`, checkpoint.id);
   });
   await steer({ agent: 'other@led', action: 'checkpoint' });
   const sql = 'SELECT id FROM engine_checkpoint WHERE agent_id = ? ORDER BY id';
   const kept = await engine.store.read((tx) => tx.all<{ id: string }>(sql, id));
-  expect(kept).toHaveLength(keptCheckpoints);
+  expect(kept).toHaveLength(maxCheckpoints);
   expect(kept.map((one) => one.id)).toContain(checkpoint.id);
 });

@@ -287,7 +287,7 @@ test('a manual gate stands in the inbox over a restart, and its approval opens i
   const started = await engine.call<RunStarted>('POST', '/runs', { template: 'gated', projectId: 'p' });
   const { dagId } = started.body;
   const question = async () => {
-    const live = await engine.desk.live();
+    const live = await engine.approvals.live();
     expect(live).toHaveLength(1);
     return live[0]?.id ?? '';
   };
@@ -298,7 +298,7 @@ test('a manual gate stands in the inbox over a restart, and its approval opens i
   expect((await page()).body.approval).toMatchObject({ id, state: 'pending', kind: 'wait_gate', source: 'workflow' });
   const at = new Date().toISOString();
   const resolvedBy = { user: 'user_local', surface: 'browser' };
-  expect(await engine.desk.answer({ id, decision: 'approve', note: 'read them', resolvedBy, at })).toBe('applied');
+  expect(await engine.approvals.answer({ id, decision: 'approve', note: 'read them', resolvedBy, at })).toBe('applied');
   await flowOf(engine, dagId, (flow) => flow.status === 'done');
   const { approval, history } = (await page()).body;
   expect(approval).toMatchObject({ id, state: 'resolved', decision: 'approve', note: 'read them' });
@@ -307,6 +307,6 @@ test('a manual gate stands in the inbox over a restart, and its approval opens i
     detail: 'read them',
   });
   // There is nothing left to answer or to open.
-  expect(await engine.desk.answer({ id, decision: 'reject', note: null, resolvedBy, at })).toBe('gone');
+  expect(await engine.approvals.answer({ id, decision: 'reject', note: null, resolvedBy, at })).toBe('gone');
   expect((await engine.call('POST', `/nodes/${dagId}/out/gate`, {})).status).toBe(409);
 });

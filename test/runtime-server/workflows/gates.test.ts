@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { Approval } from '../../../src/contracts/approvals/approval.ts';
 import type { Tx } from '../../../src/kit/store/store.ts';
-import type { GateAsk, GateDesk, GateVerdict } from '../../../src/runtime-server/workflows/deps.ts';
+import type { GateApprovals, GateAsk, GateVerdict } from '../../../src/runtime-server/workflows/deps.ts';
 import { openWorld, owner, person, statuses, steps, type World } from './support.ts';
 
 interface Hold {
@@ -14,9 +14,9 @@ interface Hold {
   left: boolean;
 }
 
-function playedDesk() {
+function playedApprovals() {
   const holds: Hold[] = [];
-  const desk: GateDesk = {
+  const approvals: GateApprovals = {
     async ask(ask, { apply, signal }) {
       let end = (_answer: { kind: string }) => {};
       const answer = new Promise<{ kind: string }>((resolve) => {
@@ -35,6 +35,7 @@ function playedDesk() {
       hold.withdrawn = surface;
       hold.end({ kind: 'withdrawn' });
     },
+    ofRun: async () => [],
     ofNode: async (dagId, nodeId) => {
       const hold = holds.findLast((one) => one.ask.dagId === dagId && one.ask.nodeId === nodeId);
       return hold === undefined ? null : ({ id: hold.id, title: hold.ask.title } as Approval);
@@ -46,7 +47,7 @@ function playedDesk() {
     await world.store.write((tx) => hold.apply(tx, verdict));
     hold.end({ kind });
   };
-  return { desk, holds, answer };
+  return { approvals, holds, answer };
 }
 
 const gated = steps({
@@ -56,8 +57,8 @@ const gated = steps({
 const atGate = (world: World, dagId: string) => world.until(dagId, (flow) => flow.status === 'needs_you');
 
 test('a person is asked once at a manual gate, and the approval opens it in the transaction that takes the answer', async () => {
-  const { desk, holds, answer } = playedDesk();
-  const world = await openWorld({ desk });
+  const { approvals, holds, answer } = playedApprovals();
+  const world = await openWorld({ approvals });
   world.template('t', gated);
   const { dagId, nodes } = await world.run('t');
   await atGate(world, dagId);
@@ -83,8 +84,8 @@ test('a person is asked once at a manual gate, and the approval opens it in the 
 });
 
 test('a rejected gate fails its step by its policy, and says who said so', async () => {
-  const { desk, answer } = playedDesk();
-  const world = await openWorld({ desk });
+  const { approvals, answer } = playedApprovals();
+  const world = await openWorld({ approvals });
   world.template('t', gated);
   const { dagId } = await world.run('t');
   await atGate(world, dagId);
@@ -104,8 +105,8 @@ test.each([
   ['skipped', (world: World, dagId: string) => world.verbs.skip({ dagId, nodeId: 'a' }, person, null), 'cli'],
   ['cancelled with its run', (world: World, dagId: string) => world.cancel(dagId, owner), 'cli'],
 ] as const)('the question ends when the node is %s, and names the door', async (_, move, surface) => {
-  const { desk, holds, answer } = playedDesk();
-  const world = await openWorld({ desk });
+  const { approvals, holds, answer } = playedApprovals();
+  const world = await openWorld({ approvals });
   world.template('t', gated);
   const { dagId } = await world.run('t');
   await atGate(world, dagId);
@@ -118,8 +119,8 @@ test.each([
 });
 
 test('a question that ran out is asked again; one that was open when Gantry ended is asked again under its key', async () => {
-  const { desk, holds, answer } = playedDesk();
-  const world = await openWorld({ desk });
+  const { approvals, holds, answer } = playedApprovals();
+  const world = await openWorld({ approvals });
   world.template('t', gated);
   const { dagId } = await world.run('t');
   await atGate(world, dagId);
@@ -127,7 +128,7 @@ test('a question that ran out is asked again; one that was open when Gantry ende
   await expect.poll(() => holds.length).toBe(2);
   await world.stop();
   expect(holds[1]).toMatchObject({ left: true, withdrawn: null });
-  const again = await openWorld({ desk, folder: world.folder });
+  const again = await openWorld({ approvals, folder: world.folder });
   await expect.poll(() => holds.length).toBe(3);
   expect(holds[2]?.ask.dedupeKey).toBe(holds[1]?.ask.dedupeKey);
   expect(holds[2]?.ask.actionHash).toBe(holds[1]?.ask.actionHash);
@@ -136,8 +137,8 @@ test('a question that ran out is asked again; one that was open when Gantry ende
 });
 
 test('each round of a loop is a question of its own', async () => {
-  const { desk, holds, answer } = playedDesk();
-  const world = await openWorld({ desk });
+  const { approvals, holds, answer } = playedApprovals();
+  const world = await openWorld({ approvals });
   world.template(
     'loop',
     steps({

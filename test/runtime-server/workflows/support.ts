@@ -17,7 +17,7 @@ import { factoryMigrations } from '../../../src/runtime-server/agents/migrations
 import type {
   Dispatch,
   DispatchTo,
-  GateDesk,
+  GateApprovals,
   WorkerBot,
   Workforce,
   WorkPlaces,
@@ -77,7 +77,7 @@ export interface WorldOptions {
   readonly clock?: TestClock;
   readonly slots?: number;
   readonly places?: WorkPlaces;
-  readonly desk?: GateDesk;
+  readonly approvals?: GateApprovals;
 }
 
 export interface World extends Workflows {
@@ -170,7 +170,7 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
       folderOf: () => null,
       patchOf: async () => null,
     },
-    desk: options.desk ?? null,
+    approvals: options.approvals ?? null,
     agentRuns: { begin() {}, end() {} },
     events: {
       needsUser: (_tx, _run, { title, cause, detail }) => void told.push(`${title} needs a person: ${detail ?? cause}`),

@@ -24,7 +24,7 @@ export interface Measured {
   /** Our number, where `value` is a ratio. */
   readonly own?: number;
   readonly why?: string;
-  /** Of a fault: what counts against it, one sentence each; the line tells the first {@link mostProblems}. */
+  /** Of a fault: what counts against it, one sentence each; the line tells the first {@link maxProblems}. */
   readonly problems?: readonly string[];
   /** Further numbers that explain the value: quantiles, parts. */
   readonly detail?: Readonly<Record<string, unknown>>;
@@ -53,7 +53,7 @@ export interface Bound {
 }
 
 /** Problems in one line: a fault that breaks everything would fill a log. */
-const mostProblems = 20;
+const maxProblems = 20;
 
 /** Reads `>= 1.6`, `<= 2` or `== 0`. */
 export function parseBound(text: string): Bound {
@@ -77,7 +77,7 @@ export async function measure(figure: Figure, boundText: string, options: Figure
     const { value, unit, problems = [], ...rest } = await figure.run(options);
     for (const problem of problems) options.log(problem);
     const rounded = value === null ? null : Number(value.toPrecision(4));
-    const told = problems.length === 0 ? {} : { problems: problems.slice(0, mostProblems) };
+    const told = problems.length === 0 ? {} : { problems: problems.slice(0, maxProblems) };
     return { figure: figure.name, value: rounded, unit, bound: boundText, ok: judge(value, bound), ...told, ...rest };
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);

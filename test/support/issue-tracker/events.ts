@@ -59,7 +59,11 @@ export function createEvents(deps: {
       const cursor = params.cursor === undefined || params.cursor === null ? null : cursorSeq(String(params.cursor));
       if (cursor === undefined) throw invalid('bad cursor');
       return await subscriptions.subscribe(principal, {
-        ...{ name: shape.name, args, url, key, cursor },
+        name: shape.name,
+        args,
+        url,
+        key,
+        cursor,
         maxAge: typeof params.maxAgeMs === 'number' ? params.maxAgeMs : null,
         ttl: params.ttlMs === null || typeof params.ttlMs === 'number' ? params.ttlMs : undefined,
       });

@@ -2,14 +2,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
 /** Bytes; nothing that a tracker is sent is longer. */
-const longestBody = 1_000_000;
+const maxBodyLength = 1_000_000;
 
 export async function bodyOf(request: IncomingMessage): Promise<string> {
   const parts: Buffer[] = [];
   let length = 0;
   for await (const part of request) {
     length += (part as Buffer).length;
-    if (length > longestBody) throw new Error('the body is too long');
+    if (length > maxBodyLength) throw new Error('the body is too long');
     parts.push(part as Buffer);
   }
   return Buffer.concat(parts).toString('utf8');

@@ -19,7 +19,8 @@ export async function servePages(
   else if (at === 'POST /api/issues') {
     const { project, title, body, labels, author } = JSON.parse(await bodyOf(request)) as Partial<Issue>;
     const opened = issues.open({
-      ...{ project: String(project), title: String(title) },
+      project: String(project),
+      title: String(title),
       ...(body === undefined ? {} : { body }),
       ...(labels === undefined ? {} : { labels }),
       ...(author === undefined ? {} : { author }),

@@ -99,7 +99,12 @@ export function createSubscriptions(deps: {
     const { status, fault } = answer;
     const at = now();
     deliveries.push({
-      ...{ subscriptionId: one.id, kind, webhookId: message.id, at, attempt, status },
+      subscriptionId: one.id,
+      kind,
+      webhookId: message.id,
+      at,
+      attempt,
+      status,
       ...(fault === undefined ? {} : { fault }),
     });
     if (kind === 'event' && fault === undefined)
@@ -215,9 +220,21 @@ export function createSubscriptions(deps: {
       if (before === undefined && all.size >= limits.subscriptions)
         throw new RpcFault(-32013, 'ResourceExhausted', { limit: 'subscriptions', max: limits.subscriptions });
       const fresh: Subscription = before ?? {
-        ...{ id, name: ask.name, url: ask.url, args: ask.args, principal, keys: [], expiresAt: 0 },
-        ...{ seen: issues.lastSeq(), queue: [], gaveUp: [], running: false, wake: () => {} },
-        ...{ lastDeliveryAt: null, lastError: null, failedSince: null },
+        id,
+        name: ask.name,
+        url: ask.url,
+        args: ask.args,
+        principal,
+        keys: [],
+        expiresAt: 0,
+        seen: issues.lastSeq(),
+        queue: [],
+        gaveUp: [],
+        running: false,
+        wake: () => {},
+        lastDeliveryAt: null,
+        lastError: null,
+        failedSince: null,
       };
       const newest = fresh.keys[0];
       if (newest === undefined || !newest.bytes.equals(ask.key))
@@ -246,8 +263,15 @@ export function createSubscriptions(deps: {
     },
     list: () =>
       [...all.values()].map((one) => ({
-        ...{ id: one.id, name: one.name, arguments: one.args, url: one.url, user: one.principal.user },
-        ...{ expiresAt: one.expiresAt, waiting: one.queue.length, gaveUp: one.gaveUp.length, keys: one.keys.length },
+        id: one.id,
+        name: one.name,
+        arguments: one.args,
+        url: one.url,
+        user: one.principal.user,
+        expiresAt: one.expiresAt,
+        waiting: one.queue.length,
+        gaveUp: one.gaveUp.length,
+        keys: one.keys.length,
       })),
     /** Its signing secret, for a test that posts in its place. */
     keyOf: (id: string): Buffer | undefined => all.get(id)?.keys[0]?.bytes,

@@ -78,7 +78,9 @@ export function createTools(issues: Issues): { list: Method; call: Method } {
   return {
     list: () => ({
       tools: Object.entries(tools).map(([name, { description, inputSchema, scope }]) => ({
-        ...{ name, description, inputSchema },
+        name,
+        description,
+        inputSchema,
         annotations: { readOnlyHint: scope === 'issues:read' },
       })),
     }),

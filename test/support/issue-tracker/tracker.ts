@@ -66,7 +66,9 @@ export async function startIssueTracker(options: IssueTrackerOptions = {}): Prom
   const faults = createFaults();
   const oauth = createOauth({ origin: () => origin, now, accessTokenSeconds: options.accessTokenSeconds ?? 3_600 });
   const subscriptions = createSubscriptions({
-    ...{ issues, faults, now },
+    issues,
+    faults,
+    now,
     limits: { ...usualLimits, ...options.limits },
     stands: ({ grantId }) => grantId === undefined || oauth.stands(grantId),
   });
@@ -178,7 +180,14 @@ export async function startIssueTracker(options: IssueTrackerOptions = {}): Prom
   await new Promise<void>((resolve) => server.listen(options.port ?? 0, host, resolve));
   if (origin === '') origin = `http://${host}:${(server.address() as AddressInfo).port}`;
   return {
-    ...{ origin, url: `${origin}/mcp`, issues, faults, oauth, subscriptions, requests, revokeGrants },
+    origin,
+    url: `${origin}/mcp`,
+    issues,
+    faults,
+    oauth,
+    subscriptions,
+    requests,
+    revokeGrants,
     async close() {
       subscriptions.close();
       server.closeAllConnections();

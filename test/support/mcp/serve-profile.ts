@@ -34,7 +34,7 @@ export async function serveMcp(
   const log = { warn: push, error: push };
   let count = 0;
   const dispatcher = createDispatcher({
-    door: { kind: 'tcp', origins: 'own' },
+    listener: { kind: 'tcp', origins: 'own' },
     authenticators: [{ name: 'everybody', authenticate: () => owner }],
     owners: {},
     ids: {

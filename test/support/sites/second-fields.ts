@@ -37,8 +37,8 @@ const booking: Task = {
           document.forms[0].onsubmit = (event) => { event.preventDefault(); report(state); };</script>`,
       },
       done: (said) => {
-        const { arrival, price: most } = (said ?? {}) as { arrival?: string; price?: number };
-        return arrival === `${year}-${month}-${day}` && most === price;
+        const { arrival, price: max } = (said ?? {}) as { arrival?: string; price?: number };
+        return arrival === `${year}-${month}-${day}` && max === price;
       },
       async solve(hands) {
         const arrival = { role: '', name: 'Arrival', css: '#arrival' };

@@ -35,7 +35,7 @@ const store = await openStore({
   ],
   clock,
 });
-const { desk } = createHeldApprovals({
+const { approvals } = createHeldApprovals({
   knows: () => Promise.resolve(new Set(capabilities)),
   cloudAheadMs: () => 0,
   store,
@@ -48,14 +48,21 @@ const { desk } = createHeldApprovals({
   openLanes: (send) => createLanes({ store, clock, name: 'cloud', send }),
   call: async () => ({ status: 200, body: {} }),
 });
-await desk.start();
+await approvals.start();
 const say = (line: string) => process.stdout.write(`${line}\n`);
 
 async function ask(key: string): Promise<void> {
-  const asked = await desk.ask(
+  const asked = await approvals.ask(
     {
-      ...{ source: 'workflow', kind: 'wait_gate', title: key, summary: key, risk: 'low', agentId: null },
-      ...{ actionHash: key, expiresInMs: 600_000, dedupeKey: key },
+      source: 'workflow',
+      kind: 'wait_gate',
+      title: key,
+      summary: key,
+      risk: 'low',
+      agentId: null,
+      actionHash: key,
+      expiresInMs: 600_000,
+      dedupeKey: key,
     },
     { apply: (tx) => void tx.run('INSERT INTO effect VALUES (?)', key) },
   );
@@ -73,7 +80,7 @@ createInterface({ input: process.stdin }).on('line', (line) => {
   const [verb, id = '', at = ''] = line.split(' ');
   if (verb !== 'answer') return;
   const resolvedBy = { user: 'user_1', surface: 'browser' };
-  desk.answer({ id, decision: 'approve', note: null, resolvedBy, at }).then(
+  approvals.answer({ id, decision: 'approve', note: null, resolvedBy, at }).then(
     (said) => say(`said ${id} ${said}`),
     (fault: unknown) => process.stderr.write(`${String(fault)}\n`),
   );

@@ -14,8 +14,14 @@ const [file, transport] = process.argv.slice(2) as [string, string];
 const store = await openStore({ file, migrations: attachedServerMigrations, clock: systemClock });
 const deps = { store, sealer: createSealer({ masterKey: 'k'.repeat(44), purpose: 'attached-servers' }), ownerId: 'me' };
 await createServerRecords(deps).add({
-  ...{ id: 'server_1', name: 'notes', hidden: JSON.parse(transport), secrets: {}, enabled: true },
-  ...{ timeoutMs: 60_000, createdAt: 0, updatedAt: 0 },
+  id: 'server_1',
+  name: 'notes',
+  hidden: JSON.parse(transport),
+  secrets: {},
+  enabled: true,
+  timeoutMs: 60_000,
+  createdAt: 0,
+  updatedAt: 0,
 });
 const attached = createAttachedServers({
   ...deps,

@@ -3,7 +3,9 @@ import { startWorker } from '../../../src/programs/worker/worker.ts';
 
 const [url = '', key = '', workerId = ''] = process.argv.slice(2);
 await startWorker({
-  ...{ url, key, workerId },
+  url,
+  key,
+  workerId,
   random: () => 0,
   waitSeconds: 0,
   async run() {

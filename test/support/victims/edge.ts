@@ -30,7 +30,12 @@ export async function openEdge(databaseUrl: string) {
   const { backbone } = createEvents({ store, clock, ids });
   const egress = createEgress({ allow: ['127.0.0.0/8'] });
   const edge = createEdgeEvents({
-    ...{ store, clock, timers: systemTimers, ids, egress, events: backbone },
+    store,
+    clock,
+    timers: systemTimers,
+    ids,
+    egress,
+    events: backbone,
     log: { warn: (message, facts) => console.error(message, facts) },
     sealer: createSealer({ masterKey: 'master-key-of-edges-0123456789abcdef', purpose: 'edge' }),
     mayStill: () => true,

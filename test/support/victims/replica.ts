@@ -4,7 +4,7 @@
  */
 import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
-import { createReplicaDoor } from '../../../src/cloud-api/link/replica-door.ts';
+import { createReplicaEndpoint } from '../../../src/cloud-api/link/replica-endpoint.ts';
 import { createHttpServer } from '../../../src/kit/http/server.ts';
 
 const [id = '', internalToken = ''] = process.argv.slice(2);
@@ -16,5 +16,5 @@ await new Promise<void>((resolve) => engine.listen(0, '127.0.0.1', resolve));
 const { port } = engine.address() as AddressInfo;
 const server = createHttpServer((_request, response) => response.end());
 const here = { open: async () => connect(port, '127.0.0.1') };
-server.on('upgrade', createReplicaDoor({ id, internalToken, clock: { now: () => Date.now() }, here }));
+server.on('upgrade', createReplicaEndpoint({ id, internalToken, clock: { now: () => Date.now() }, here }));
 server.listen(0, '127.0.0.1', () => process.stdout.write(`${(server.address() as AddressInfo).port}\n`));

@@ -68,7 +68,7 @@ const workflows = createWorkflows({
     folderOf: () => null,
     patchOf: async () => null,
   },
-  desk: null,
+  approvals: null,
   agentRuns: { begin() {}, end() {} },
   events: { needsUser() {}, ended() {} },
   deliveriesOf: async () => [],

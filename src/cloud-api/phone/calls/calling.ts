@@ -86,7 +86,7 @@ export function createCalling(
 
   function* roomFor(tx: SharedTx, number: HeldNumber): Op<void> {
     const live = yield* countLive(tx, number.userId);
-    if (live >= limits.mostAtOnce) {
+    if (live >= limits.maxConcurrent) {
       const fact = `${live} of your calls are under way, which is the limit.`;
       throw new AppError('refused', fact, 'Wait until one has ended.', { status: 429, wireCode: 'too_many_calls' });
     }
@@ -99,7 +99,8 @@ export function createCalling(
     const oldest = dialled.at(-1);
     if (dialled.length < limits.perDay || oldest === undefined) return;
     throw new AppError('refused', `${number.e164} has made ${limits.perDay} calls in 24 hours.`, 'Call later.', {
-      ...{ status: 429, wireCode: 'daily_limit' },
+      status: 429,
+      wireCode: 'daily_limit',
       retryAfter: Math.max(1, Math.ceil((oldest + dayMs - now) / 1000)),
     });
   }
@@ -125,7 +126,8 @@ export function createCalling(
       const found = yield* basis(tx, number, to);
       if (number.voiceState !== 'active') {
         throw new AppError('refused', `${number.e164} cannot call yet.`, 'Wait until the number is active.', {
-          ...{ status: 409, wireCode: 'voice_not_active' },
+          status: 409,
+          wireCode: 'voice_not_active',
         });
       }
       const about = { numberId, userId: number.userId, botId, peer: to, purpose, basis: found, callId: null };

@@ -33,12 +33,12 @@ const kinds: Readonly<Record<string, HeardKind>> = {
   'call.gather.ended': 'pressed',
 };
 
-const longest = 500;
+const maxLength = 500;
 /** The caller, as {@link import('../../../contracts/phone/values.ts').Sender}. */
-const longestSender = 40;
+const maxSenderLength = 40;
 /** Callers choose their own names, which must not break a database. */
 const withoutNul = (text: string) => text.replaceAll('\u0000', '');
-const textOf = (value: unknown) => (typeof value === 'string' && value.length <= longest ? withoutNul(value) : '');
+const textOf = (value: unknown) => (typeof value === 'string' && value.length <= maxLength ? withoutNul(value) : '');
 
 /** A leg's cost, reported some time after its end. */
 export interface HeardCost {
@@ -68,9 +68,11 @@ export function readCallEvent({ type, payload, occurredAt }: CarrierEvent): Hear
   const state = textOf(payload.client_state);
   const result = textOf(payload.result);
   return {
-    ...{ kind, carrierLeg, sessionId: textOf(payload.call_session_id) },
+    kind,
+    carrierLeg,
+    sessionId: textOf(payload.call_session_id),
     incoming: payload.direction === 'incoming',
-    from: textOf(payload.from).slice(0, longestSender),
+    from: textOf(payload.from).slice(0, maxSenderLength),
     to: textOf(payload.to),
     clientState: state === '' ? null : withoutNul(Buffer.from(state, 'base64').toString('utf8')),
     at: occurredAt,

@@ -42,9 +42,9 @@ export interface Commands {
 
 const backoffMs = [1_000, 2_000, 5_000, 15_000];
 /** Somebody waits on the line: a later command is of no use. */
-const keptMs = 60_000;
+const retentionMs = 60_000;
 /** Longer than any call: a line that is not hung up costs money. */
-const hangupKeptMs = 5 * 60 * 60_000;
+const hangupRetentionMs = 5 * 60 * 60_000;
 /** How long it rings. */
 const ringSeconds = 40;
 const consultSeconds = 25;
@@ -136,7 +136,11 @@ export function createCommands(
   async function place(id: string): Promise<Placed> {
     const { call, leg, linkTo } = await allowed(id, (leg) => leg.e164);
     return calls.dial({
-      ...{ from: call.ours, to: leg.e164, key: leg.id, clientState: leg.id, webhookUrl: deps.webhookUrl },
+      from: call.ours,
+      to: leg.e164,
+      key: leg.id,
+      clientState: leg.id,
+      webhookUrl: deps.webhookUrl,
       ...(linkTo === null ? {} : { linkTo }),
       timeoutSeconds: leg.role === 'person' ? ringSeconds : consultSeconds,
       detectVoicemail: true,
@@ -246,7 +250,7 @@ export function createCommands(
         lane: ends ? `${call.id}/end` : call.id,
         id: deps.ids.next('command'),
         body: command,
-        deadline: clock.now() + (ends ? hangupKeptMs : keptMs),
+        deadline: clock.now() + (ends ? hangupRetentionMs : retentionMs),
         person: call.userId,
       });
     },

@@ -42,7 +42,10 @@ export const targetSource = 'owner_transfer_target';
 const stayedMs = 5_000;
 
 export const toConsent = ({ id, e164, source, evidence, at }: ConsentRow): Consent => ({
-  ...{ id, e164, source, evidence },
+  id,
+  e164,
+  source,
+  evidence,
   at: iso(at),
 });
 

@@ -4,8 +4,8 @@
  */
 import type { Op, SharedReader } from '../../../kit/store/shared-store.ts';
 import type { PaidSteps } from '../carrier/paid-steps.ts';
-import { usualCountries } from '../e164.ts';
-import { type CallLimits, type PartDeps, type PhonePart, usualCallLimits } from '../part.ts';
+import { defaultCountries } from '../e164.ts';
+import { type CallLimits, defaultCallLimits, type PartDeps, type PhonePart } from '../part.ts';
 import type { CarrierEvent, Consents, InviteProofs, NumberHooks, Numbers, OnStop, OptOuts } from '../ports.ts';
 import { createCalling } from './calling.ts';
 import { type HeardCost, readCallCost, readCallEvent } from './carrier-events.ts';
@@ -48,18 +48,18 @@ export function createCalls(
       readonly random?: (bytes: number) => Buffer;
     },
 ): Calls {
-  const { store, clock, log, numbers, carrier, limits = usualCallLimits } = given;
-  const deps = { ...given, calls: carrier.calls, countries: given.countries ?? usualCountries, limits };
+  const { store, clock, log, numbers, carrier, limits = defaultCallLimits } = given;
+  const deps = { ...given, calls: carrier.calls, countries: given.countries ?? defaultCountries, limits };
   const consents = createConsents(deps);
   const refs = createRefs(clock, given.random);
   const targets = createTargets({ ...deps, consents });
   // Called only after everything is composed.
   const append: Commands['append'] = (tx, call, command) => commands.append(tx, call, command);
-  const worker = createVoiceWorker({ ...deps, commands: { append }, refs, mostAtOnce: limits.mostAtOnce });
+  const worker = createVoiceWorker({ ...deps, commands: { append }, refs, maxConcurrent: limits.maxConcurrent });
   const webhookUrl = `${given.webhookOrigin}/api/v1/phone/webhooks/${carrier.name}`;
   const commands = createCommands({ ...deps, webhookUrl, outcomes: worker.outcomes });
   const calling = createCalling({ ...deps, consents, refs, targets, worker });
-  const watch = createWatch({ ...deps, worker, longestCallMs: limits.longestCallMs });
+  const watch = createWatch({ ...deps, worker, maxCallMs: limits.maxCallMs });
 
   async function countCost({ carrierLeg, at, ...cost }: HeardCost): Promise<void> {
     await store.write(function* (tx) {

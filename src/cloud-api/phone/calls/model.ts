@@ -104,12 +104,21 @@ const time = (at: number | null) => (at === null ? null : iso(at));
 export function toCall(row: CallRow, legs: readonly LegRow[]): Call {
   const { transferTo: to, transferMode: mode, transferState: state } = row;
   return {
-    ...{ id: row.id, numberId: row.numberId, botId: row.botId, direction: row.direction, with: row.peer },
-    ...{ status: row.status, muted: row.muted === 1, basis: row.basis, purpose: row.purpose },
+    id: row.id,
+    numberId: row.numberId,
+    botId: row.botId,
+    direction: row.direction,
+    with: row.peer,
+    status: row.status,
+    muted: row.muted === 1,
+    basis: row.basis,
+    purpose: row.purpose,
     legs: legs.map(({ role, e164, state: now, endedBecause }) => ({ role, e164, state: now, endedBecause })),
     transfer: to === null || mode === null || state === null ? null : { to, mode, state },
     missed: isMissed(row),
-    ...{ startedAt: iso(row.startedAt), answeredAt: time(row.answeredAt), endedAt: time(row.endedAt) },
+    startedAt: iso(row.startedAt),
+    answeredAt: time(row.answeredAt),
+    endedAt: time(row.endedAt),
     endedBecause: row.endedBecause,
   };
 }

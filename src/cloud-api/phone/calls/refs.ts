@@ -37,7 +37,7 @@ export interface Refs {
 }
 
 const goodForMs = 30 * 60_000;
-const keptMs = 24 * 60 * 60_000;
+const retentionMs = 24 * 60 * 60_000;
 const refBytes = 32;
 
 const hashOf = (consentRef: string) => hash('sha256', consentRef, 'hex');
@@ -70,7 +70,7 @@ export function createRefs(clock: Clock, random: (bytes: number) => Buffer = ran
       else yield* tx.run(`${sql} AND peer = ?`, clock.now(), numberId, peer);
     },
     *forgetOld(tx, now) {
-      yield* tx.run('DELETE FROM phone_call_ref WHERE expires_at < ?', now - keptMs);
+      yield* tx.run('DELETE FROM phone_call_ref WHERE expires_at < ?', now - retentionMs);
     },
   };
 }

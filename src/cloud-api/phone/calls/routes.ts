@@ -14,9 +14,9 @@ import { findCall, legsOf, listCalls, personOf } from './store.ts';
 import type { Targets } from './targets.ts';
 import { callsTopic } from './worker.ts';
 
-const usualLimit = 50;
+const defaultLimit = 50;
 /** Shorter than the time-outs of clients. */
-const usualPatienceMs = 5_000;
+const defaultPatienceMs = 5_000;
 const lookMs = 500;
 const after = (cursor: string | undefined) => (cursor === undefined ? null : placeOf(cursor));
 
@@ -40,7 +40,7 @@ export function createCallRoutes(deps: {
 
   /** Resolves once the carrier has accepted it; throws the carrier's refusal. */
   async function begun(callId: string, signal: AbortSignal): Promise<void> {
-    const until = clock.monotonic() + (deps.patienceMs ?? usualPatienceMs);
+    const until = clock.monotonic() + (deps.patienceMs ?? defaultPatienceMs);
     while (true) {
       const { call, leg } = await store.read(function* (tx) {
         return { call: yield* findCall(tx, callId), leg: yield* personOf(tx, callId) };
@@ -63,7 +63,7 @@ export function createCallRoutes(deps: {
       const consent = toConsent({ id: consentId, e164, source, evidence, at });
       return { status: 201 as const, body: { consent } };
     }),
-    bind(contract.listConsents, async ({ params: { id }, query: { limit = usualLimit, cursor, e164 = null } }) => {
+    bind(contract.listConsents, async ({ params: { id }, query: { limit = defaultLimit, cursor, e164 = null } }) => {
       const asked = { numberId: id, e164, after: after(cursor), limit: limit + 1 };
       const rows = await store.read((tx) => consents.list(tx, asked));
       const last = rows.length > limit ? rows[limit - 1] : undefined;
@@ -74,7 +74,7 @@ export function createCallRoutes(deps: {
       const { consentRef, basis, expiresAt } = await store.write((tx) => calling.ask(tx, principal, body));
       return { body: { consentRef, basis, expiresAt: iso(expiresAt) } };
     }),
-    bind(contract.listCalls, async ({ params: { id }, query: { limit = usualLimit, cursor } }) => {
+    bind(contract.listCalls, async ({ params: { id }, query: { limit = defaultLimit, cursor } }) => {
       const place = after(cursor);
       return store.read(function* (tx) {
         const rows = yield* listCalls(tx, { numberId: id, after: place, limit: limit + 1 });

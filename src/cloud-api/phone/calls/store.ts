@@ -183,15 +183,15 @@ export function* countLive(tx: SharedReader, userId: string): Op<number> {
 }
 
 /** No call lasts longer. */
-const longestMs = 24 * 60 * 60_000;
+const maxMs = 24 * 60 * 60_000;
 
 /** When somebody was called from this number since, by a call or a transfer; the newest first. */
-export function* dialledSince(tx: SharedReader, numberId: string, since: number, most: number): Op<number[]> {
+export function* dialledSince(tx: SharedReader, numberId: string, since: number, max: number): Op<number[]> {
   const calls = `SELECT started_at AS at FROM phone_call WHERE number_id = ? AND direction = 'out' AND started_at > ?`;
   const transfers = `SELECT asked.at FROM phone_call_leg asked JOIN phone_call of_call ON of_call.id = asked.call_id
     WHERE of_call.number_id = ? AND of_call.started_at > ? AND asked.role = 'consult' AND asked.at > ?`;
   const sql = `SELECT at FROM (${calls} UNION ALL ${transfers}) AS rung ORDER BY at DESC LIMIT ?`;
-  const values = [numberId, since, numberId, since - longestMs, since, most];
+  const values = [numberId, since, numberId, since - maxMs, since, max];
   return (yield* tx.all<{ at: number }>(sql, ...values)).map(({ at }) => at);
 }
 
@@ -203,9 +203,9 @@ export function* liveOf(tx: SharedReader, numberId: string): Op<CallRow[]> {
 }
 
 /** Calls that are due for a check; each is this caller's only until `next`. */
-export function* claimDue(tx: SharedTx, now: number, most: number, next: (call: CallRow) => number): Op<CallRow[]> {
+export function* claimDue(tx: SharedTx, now: number, max: number, next: (call: CallRow) => number): Op<CallRow[]> {
   const sql = `${selectCall} WHERE ended_at IS NULL AND look_at <= ? ORDER BY look_at LIMIT ?`;
-  const due = yield* tx.all<CallRow>(sql, now, most);
+  const due = yield* tx.all<CallRow>(sql, now, max);
   for (const call of due) yield* noteOnCall(tx, call.id, { lookAt: next(call) });
   return due;
 }

@@ -4,7 +4,7 @@
  */
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { BotConfig, TransferTarget } from '../../../contracts/phone/calls.ts';
-import { mostTransferTargets } from '../../../contracts/phone/values.ts';
+import { maxTransferTargets } from '../../../contracts/phone/values.ts';
 import type { Principal } from '../../../kit/http/types.ts';
 import type { Op, SharedReader, SharedTx } from '../../../kit/store/shared-store.ts';
 import { refusedDestination } from '../e164.ts';
@@ -41,8 +41,8 @@ export function createTargets({
       if (refused !== null) throw bad(refused, 'Give a phone number that may be called.');
       labels.set(e164, label);
     }
-    if (labels.size > mostTransferTargets) {
-      throw bad(`There are ${labels.size} numbers.`, `Give at most ${mostTransferTargets}.`);
+    if (labels.size > maxTransferTargets) {
+      throw bad(`There are ${labels.size} numbers.`, `Give at most ${maxTransferTargets}.`);
     }
     return [...labels].map(([e164, label]) => ({ e164, label }));
   }

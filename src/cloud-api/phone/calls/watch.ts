@@ -16,17 +16,17 @@ interface Watch {
 }
 
 const lookMs = 5_000;
-const mostAtOnce = 50;
+const maxConcurrent = 50;
 /** Shutdown waits this long for a silent carrier; the next process checks again. */
 const graceMs = 2_000;
 /** Between two checks of one call. */
 const ringingMs = 15_000;
 const talkingMs = 60_000;
 /** Longer than the carrier takes to tell people from machines. */
-const longestSilenceMs = 10_000;
+const maxSilenceMs = 10_000;
 /** Longer than it rings, and than somebody takes to press a key. */
-const longestAskingMs = 75_000;
-const longestRingingMs = 90_000;
+const maxAskingMs = 75_000;
+const maxRingingMs = 90_000;
 
 const lost = 'The carrier says that the call is over.';
 
@@ -37,11 +37,11 @@ export function createWatch({
   log,
   calls,
   worker,
-  longestCallMs,
+  maxCallMs,
 }: Pick<PartDeps, 'store' | 'clock' | 'timers' | 'log'> & {
   readonly calls: Pick<CarrierCalls, 'isAlive'>;
   readonly worker: Pick<VoiceWorker, 'legEnded' | 'speakUp' | 'giveUpAsking' | 'hangUp'>;
-  readonly longestCallMs: number;
+  readonly maxCallMs: number;
 }): Watch {
   let closed = false;
   let cancel = () => {};
@@ -51,7 +51,7 @@ export function createWatch({
     clock.now() + (status === 'ringing' || status === 'transferring' ? ringingMs : talkingMs);
 
   async function look(): Promise<void> {
-    const due = await store.write((tx) => claimDue(tx, clock.now(), mostAtOnce, next));
+    const due = await store.write((tx) => claimDue(tx, clock.now(), maxConcurrent, next));
     // One that fails, or that the carrier is slow about, holds up no other.
     const looks = due.map((call) =>
       lookAt(call).catch((fault: Error) =>
@@ -94,16 +94,16 @@ export function createWatch({
     const call = yield* findCall(tx, id);
     if (call === null || call.status === 'ended') return;
     const now = clock.now();
-    if (now - (call.answeredAt ?? call.startedAt) >= longestCallMs) return yield* worker.hangUp(tx, call, 'time_limit');
-    if (call.status === 'ringing' && now - call.startedAt >= longestRingingMs) {
+    if (now - (call.answeredAt ?? call.startedAt) >= maxCallMs) return yield* worker.hangUp(tx, call, 'time_limit');
+    if (call.status === 'ringing' && now - call.startedAt >= maxRingingMs) {
       return yield* worker.hangUp(tx, call, 'no_answer');
     }
     for (const leg of yield* legsOf(tx, id)) {
       const since = leg.role === 'person' ? call.answeredAt : leg.at;
-      if (since !== null && now - since >= longestSilenceMs) yield* worker.speakUp(tx, call, leg);
+      if (since !== null && now - since >= maxSilenceMs) yield* worker.speakUp(tx, call, leg);
     }
     const { transferState, transferAt } = call;
-    if (transferState === 'asking' && now - (transferAt ?? 0) >= longestAskingMs) yield* worker.giveUpAsking(tx, call);
+    if (transferState === 'asking' && now - (transferAt ?? 0) >= maxAskingMs) yield* worker.giveUpAsking(tx, call);
   }
 
   function later(): void {

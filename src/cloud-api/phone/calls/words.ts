@@ -2,9 +2,9 @@
 import type { CallRow, TransferEnding } from './model.ts';
 
 /** Limit of a name or purpose that is read out. */
-const longest = 200;
+const maxLength = 200;
 
-const plain = (text: string) => text.replace(/\s+/g, ' ').trim().slice(0, longest);
+const plain = (text: string) => text.replace(/\s+/g, ' ').trim().slice(0, maxLength);
 
 /** `+12025550123` digit by digit, as nobody follows a number of eleven places. */
 const spokenNumber = (e164: string): string => e164.replace(/\D/g, '').split('').join(' ');

@@ -67,7 +67,7 @@ export function createVoiceWorker(
     readonly events: Pick<EventBackbone, 'emit'>;
     /** The registered business or person of a number. */
     readonly brandOf: (tx: SharedReader, numberId: string) => Op<string | null>;
-    readonly mostAtOnce: number;
+    readonly maxConcurrent: number;
   },
 ): VoiceWorker & { readonly outcomes: CommandOutcomes } {
   const { store, clock, ids, commands } = deps;
@@ -145,11 +145,17 @@ export function createVoiceWorker(
     }
     const ended = { ...call, endedAt };
     yield* deps.events.emit(tx, {
-      ...{ userId: call.userId, type: 'call.ended', sourceId: call.id, occurredAt: endedAt },
+      userId: call.userId,
+      type: 'call.ended',
+      sourceId: call.id,
+      occurredAt: endedAt,
       data: {
-        ...{ callId: call.id, numberId: call.numberId, botId: call.botId },
+        callId: call.id,
+        numberId: call.numberId,
+        botId: call.botId,
         ...(call.botName === null ? {} : { botName: call.botName }),
-        ...{ durationSec: durationOf(call.answeredAt, endedAt), missed: isMissed(ended) },
+        durationSec: durationOf(call.answeredAt, endedAt),
+        missed: isMissed(ended),
       },
     });
     changed(tx);
@@ -188,11 +194,18 @@ export function createVoiceWorker(
   }
 
   function* incoming(tx: SharedTx, event: HeardOnLeg, number: HeldNumber): Op<LegRow> {
-    const isFull = (yield* countLive(tx, number.userId)) >= deps.mostAtOnce;
+    const isFull = (yield* countLive(tx, number.userId)) >= deps.maxConcurrent;
     const { call, leg } = yield* begin(tx, number, {
-      ...{ peer: event.from === '' ? 'anonymous' : event.from, direction: 'in', botId: number.botId },
-      ...{ basis: null, purpose: null, ref: null, sessionId: event.sessionId || null, at: event.at },
-      ...{ attestation: event.attestation, carrierLeg: event.carrierLeg },
+      peer: event.from === '' ? 'anonymous' : event.from,
+      direction: 'in',
+      botId: number.botId,
+      basis: null,
+      purpose: null,
+      ref: null,
+      sessionId: event.sessionId || null,
+      at: event.at,
+      attestation: event.attestation,
+      carrierLeg: event.carrierLeg,
     });
     if (isFull) yield* end(tx, call, 'There were too many calls at once.', event.at);
     else yield* commands.append(tx, call, { tell: 'answer', leg: leg.id });
@@ -343,6 +356,7 @@ function wrongState(call: CallRow, action: ControlAction): AppError {
         ? 'is not muted'
         : `is ${call.status}`;
   return new AppError('refused', `This call ${is}: ${action} cannot be done now.`, 'Check its status first.', {
-    ...{ status: 409, wireCode: 'wrong_state' },
+    status: 409,
+    wireCode: 'wrong_state',
   });
 }

@@ -32,8 +32,8 @@ const leaseMs = 30_000;
 const renewMs = 10_000;
 const lookMs = 250;
 /** Twice the longest duration of a request. */
-const usualSettleMs = 20_000;
-const keptMs = 90 * 24 * 60 * 60_000;
+const defaultSettleMs = 20_000;
+const retentionMs = 90 * 24 * 60 * 60_000;
 const neverAborted = new AbortController().signal;
 
 interface Row {
@@ -55,7 +55,7 @@ export function createPaidSteps(deps: {
   /** How long the carrier may work on an unanswered request; until then "nothing found" is not believed. */
   readonly settleMs?: number;
 }): PaidSteps {
-  const { store, clock, timers = systemTimers, settleMs = usualSettleMs } = deps;
+  const { store, clock, timers = systemTimers, settleMs = defaultSettleMs } = deps;
   const holder = randomUUID();
   // Only one process has the file: a claim of another one is left over.
   const alone = store.engine === 'sqlite';
@@ -181,7 +181,7 @@ export function createPaidSteps(deps: {
     forgetOld(now) {
       const sql = `DELETE FROM phone_paid_step WHERE result IS NOT NULL AND acted_at < ? AND key IN (SELECT key FROM phone_paid_step
         WHERE result IS NOT NULL AND acted_at < ? ORDER BY acted_at LIMIT ${portion})`;
-      return removePortions(store, sql, now - keptMs, now - keptMs);
+      return removePortions(store, sql, now - retentionMs, now - retentionMs);
     },
   };
 }

@@ -8,7 +8,7 @@ import { type BoundRoute, bind, bindPassThrough } from '../../../kit/http/types.
 import type { PhonePart } from '../part.ts';
 
 /** The address and key of the simulated carrier's control interface. */
-export interface DemoDoor {
+export interface DemoControl {
   /** Without a path. */
   readonly origin: string;
   readonly apiKey: string;
@@ -17,15 +17,15 @@ export interface DemoDoor {
 const patienceMs = 5_000;
 
 export function createDemo({
-  door,
+  control,
   fetch: dial = fetch,
 }: {
   /** Null: the carrier is real. */
-  readonly door: DemoDoor | null;
+  readonly control: DemoControl | null;
   readonly fetch?: typeof fetch;
 }): PhonePart {
-  if (door === null) return { routes: contract.demoRoutes.map(notHere) };
-  const { origin, apiKey } = door;
+  if (control === null) return { routes: contract.demoRoutes.map(notHere) };
+  const { origin, apiKey } = control;
 
   async function ask(method: 'GET' | 'POST', path: string, body?: object): Promise<unknown> {
     let response: Response;

@@ -2,7 +2,7 @@
 import type { OfferedNumber, PortDetails } from '../../../contracts/phone/number.ts';
 import type { NumberType } from '../../../contracts/phone/values.ts';
 import type { SearchAsked } from '../carrier/port.ts';
-import { readE164, refusedDestination, usualCountries } from '../e164.ts';
+import { defaultCountries, readE164, refusedDestination } from '../e164.ts';
 import { asked } from './faults.ts';
 import {
   badRequest,
@@ -46,7 +46,7 @@ const orderMs = 15_000;
 /** Most orders are complete by then. */
 const deliveryMs = 2_000;
 const lookMs = 250;
-const mostOffers = 50;
+const maxOffers = 50;
 
 export function createCome(deps: WorkDeps & { readonly work: Work }): Come {
   const { store, clock, ids, carrier, rows, work, sealer } = deps;
@@ -68,7 +68,7 @@ export function createCome(deps: WorkDeps & { readonly work: Work }): Come {
     if (read === null)
       throw badRequest(`${JSON.stringify(to.e164)} is not a possible phone number.`, 'Write it as +12025550123.');
     const { country } = read;
-    if (country === null || !usualCountries.includes(country)) {
+    if (country === null || !defaultCountries.includes(country)) {
       throw badRequest(`${to.e164} is a number of ${country ?? 'no country'}.`, 'Choose one of the US or Canada.');
     }
     const costly = refusedDestination(to.e164);
@@ -86,7 +86,7 @@ export function createCome(deps: WorkDeps & { readonly work: Work }): Come {
   /** The number's entry in a search; nothing if it has none, which is no reason to refuse. */
   async function described(e164: string, of: { readonly country: string; readonly type: NumberType }) {
     const areaCode = e164.slice(2, 5);
-    const offers = await carrier.numbers.search({ ...of, areaCode, limit: mostOffers }).catch(() => []);
+    const offers = await carrier.numbers.search({ ...of, areaCode, limit: maxOffers }).catch(() => []);
     const offer = offers.find((each) => each.e164 === e164);
     const { locality = null, monthlyCost = null, upfrontCost = null } = offer ?? {};
     return { locality, monthlyCost, upfrontCost };
@@ -109,7 +109,15 @@ export function createCome(deps: WorkDeps & { readonly work: Work }): Come {
     const id = ids.next('number');
     await store.write(function* (tx) {
       const number = {
-        ...{ id, userId, e164: to.e164, type, country, ...about, carrier: carrier.name, runtimeId, botId: to.botId },
+        id,
+        userId,
+        e164: to.e164,
+        type,
+        country,
+        ...about,
+        carrier: carrier.name,
+        runtimeId,
+        botId: to.botId,
         botName: to.botName ?? null,
         ...deps.addresses.mint(id),
         origin: how.job === 'buy' ? ('bought' as const) : ('ported' as const),

@@ -31,7 +31,7 @@ interface NumbersPart extends PhonePart {
 }
 
 /** A failed number is shown for this long, unless its person dismisses it. */
-const failedKeptMs = 7 * 24 * 60 * 60_000;
+const failedRetentionMs = 7 * 24 * 60 * 60_000;
 
 export function createNumbers(
   deps: PartDeps & {
@@ -83,13 +83,18 @@ export function createNumbers(
       },
     },
     routes: createNumberRoutes({
-      ...{ carrier: deps.carrier, rows, registered: deps.registered, come, stay, invites },
+      carrier: deps.carrier,
+      rows,
+      registered: deps.registered,
+      come,
+      stay,
+      invites,
       page: createInvitePage({ ...deps, invites, numbers }),
     }),
     readers: createOrderReaders({ rows, work }),
     wake: (computerId) => resync.wake(computerId),
     async forgetOld(now) {
-      await rows.forget(now - failedKeptMs);
+      await rows.forget(now - failedRetentionMs);
       await invites.forgetOld(now);
       await countFeesOfAll({ ...deps, rows });
       await look();

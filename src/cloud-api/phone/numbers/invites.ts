@@ -34,8 +34,8 @@ export interface Invites extends InviteProofs {
 const tokenBytes = 32;
 const goodForMs = 7 * 24 * 60 * 60_000;
 /** Used ones stay in the list this long; the consent they gave stays for good. */
-const keptMs = 90 * 24 * 60 * 60_000;
-const mostOpen = 50;
+const retentionMs = 90 * 24 * 60 * 60_000;
+const maxOpen = 50;
 /** Time for texting or keying in a code. */
 const codeMs = 15 * 60_000;
 /** Six digits, so that they are typed without a mistake. The code is no secret from the person who agreed: it ties their yes to their phone. */
@@ -84,7 +84,7 @@ export function createInvites(
         const now = clock.now();
         const count = `SELECT count(*) AS n FROM phone_invite WHERE number_id = ? AND used_at IS NULL AND expires_at > ?`;
         const { n } = (yield* tx.get<{ n: number }>(count, numberId, now))!;
-        if (Number(n) >= mostOpen) {
+        if (Number(n) >= maxOpen) {
           throw badRequest(`${n} invites of this number are open.`, 'Withdraw one that is no longer needed.');
         }
         const id = ids.next('invite');
@@ -150,7 +150,7 @@ export function createInvites(
     },
     async forgetOld(now) {
       const sql = `DELETE FROM phone_invite WHERE (used_at IS NULL AND expires_at < ?) OR used_at < ?`;
-      await store.write((tx) => tx.run(sql, now, now - keptMs));
+      await store.write((tx) => tx.run(sql, now, now - retentionMs));
     },
   };
 }

@@ -153,8 +153,21 @@ export function toHeld(row: NumberRow): HeldNumber {
   const { id, userId, e164, type, country, locality, monthlyCost, carrier, carrierNumberId, profileId } = row;
   const { voiceState, runtimeId, botId, botName, createdAt } = row;
   return {
-    ...{ id, userId, e164, type, country, locality, monthlyCost, carrier, carrierNumberId, profileId },
-    ...{ voiceState, runtimeId, botId, botName, createdAt },
+    id,
+    userId,
+    e164,
+    type,
+    country,
+    locality,
+    monthlyCost,
+    carrier,
+    carrierNumberId,
+    profileId,
+    voiceState,
+    runtimeId,
+    botId,
+    botName,
+    createdAt,
     smsState: smsStateOf(row),
     port: portOf(row),
   };
@@ -164,8 +177,17 @@ export function toHeld(row: NumberRow): HeldNumber {
 export function toPhoneNumber(row: NumberRow, registered: boolean): PhoneNumber {
   const { id, e164, type, country, locality, monthlyCost, carrier, voiceState, runtimeId, botId, problem } = row;
   return {
-    ...{ id, e164, type, country, locality, monthlyCost, carrier },
-    ...{ smsState: smsStateOf(row), voiceState, runtimeId, botId },
+    id,
+    e164,
+    type,
+    country,
+    locality,
+    monthlyCost,
+    carrier,
+    smsState: smsStateOf(row),
+    voiceState,
+    runtimeId,
+    botId,
     port: portOf(row),
     problem,
     registered,

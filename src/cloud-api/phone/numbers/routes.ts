@@ -4,7 +4,7 @@ import type { PhoneNumber } from '../../../contracts/phone/number.ts';
 import * as contract from '../../../contracts/phone/number.ts';
 import { type BoundRoute, bind } from '../../../kit/http/types.ts';
 import type { Carrier } from '../carrier/port.ts';
-import { usualCountries } from '../e164.ts';
+import { defaultCountries } from '../e164.ts';
 import type { Come } from './come.ts';
 import type { InvitePage } from './invite-page.ts';
 import type { Invites } from './invites.ts';
@@ -12,7 +12,7 @@ import { badRequest, carrierUnavailable, type NumberRow, portOf, toPhoneNumber }
 import type { Stay } from './stay.ts';
 import type { NumberStore } from './store.ts';
 
-const usualLimit = 20;
+const defaultLimit = 20;
 
 export function createNumberRoutes({
   carrier,
@@ -45,9 +45,9 @@ export function createNumberRoutes({
 
   return [
     bind(contract.searchNumbers, async ({ query }) => {
-      const { country = 'US', type = 'local', limit = usualLimit, areaCode, locality } = query;
-      if (!usualCountries.includes(country)) {
-        throw badRequest(`Numbers of ${country} are not for sale here.`, `Search in ${usualCountries.join(' or ')}.`);
+      const { country = 'US', type = 'local', limit = defaultLimit, areaCode, locality } = query;
+      if (!defaultCountries.includes(country)) {
+        throw badRequest(`Numbers of ${country} are not for sale here.`, `Search in ${defaultCountries.join(' or ')}.`);
       }
       const numbers = await come.search({ country, type, limit, areaCode, locality });
       return { body: { carrier: carrier.name, numbers: [...numbers] } };

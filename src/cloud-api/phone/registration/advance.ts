@@ -20,7 +20,7 @@ export interface Advance {
 const reviewMs = 10 * 60_000;
 const dayMs = 24 * 60 * 60_000;
 /** More than the longest row of stages. */
-const mostMoves = 20;
+const maxMoves = 20;
 
 const refusedBy: Readonly<Record<RegistrationRow['kind'], Partial<Record<Stage, Move>>>> = {
   '10dlc': {
@@ -47,7 +47,7 @@ export function createAdvance(
   const running = new Map<string, { again: boolean; readonly work: Promise<void> }>();
 
   async function walk(id: string): Promise<void> {
-    for (let moved = 0; moved < mostMoves; moved += 1) {
+    for (let moved = 0; moved < maxMoves; moved += 1) {
       const row = await registrations.get(id);
       if (row === null || row.endedAt !== null) return row === null ? undefined : ended(row);
       // The carrier's lists may lag behind its last response.
@@ -63,7 +63,7 @@ export function createAdvance(
       }
       return rest(row);
     }
-    throw new Error(`The registration ${id} moved ${mostMoves} times in a row.`);
+    throw new Error(`The registration ${id} moved ${maxMoves} times in a row.`);
   }
 
   /** There is nothing to do for it now. */

@@ -18,9 +18,9 @@ export interface Codes {
   check(row: RegistrationRow, pin: string): Promise<void>;
 }
 
-const mostSent = 3;
+const maxSent = 3;
 const sentWithinMs = 10 * 60_000;
-const mostTries = 5;
+const maxTries = 5;
 /** At the carrier. */
 const goodForMs = 24 * 60 * 60_000;
 const pinForm = /^\d{4,10}$/;
@@ -58,12 +58,12 @@ export function createCodes({ store, clock, ids, carrier, registrations }: Bench
   function* checkRate(tx: SharedTx, mobile: string): Op<void> {
     const sql = `SELECT asked_at AS at FROM phone_registration_code WHERE mobile = ? AND asked_at > ? ORDER BY asked_at`;
     const sent = yield* tx.all<{ at: number }>(sql, mobile, now() - sentWithinMs);
-    if (sent.length < mostSent) return;
+    if (sent.length < maxSent) return;
     const fact = `${sent.length} codes were sent to ${maskNumber(mobile)} within ten minutes.`;
     throw new AppError('refused', fact, 'Wait a few minutes, then ask for another.', {
       status: 429,
       wireCode: 'rate_limited',
-      retryAfter: ((sent.at(-mostSent)?.at ?? now()) + sentWithinMs - now()) / 1000,
+      retryAfter: ((sent.at(-maxSent)?.at ?? now()) + sentWithinMs - now()) / 1000,
     });
   }
 
@@ -97,21 +97,21 @@ export function createCodes({ store, clock, ids, carrier, registrations }: Bench
       if (!pinForm.test(pin)) throw wrongPin('A code has four to ten digits.', 'Enter it as it was texted.');
       const code = await store.write(function* (tx): Op<CodeRow | null> {
         const code = yield* newest(tx, row.id);
-        if (code === null || code.tries >= mostTries || code.askedAt + goodForMs <= now()) return code;
+        if (code === null || code.tries >= maxTries || code.askedAt + goodForMs <= now()) return code;
         yield* tx.run('UPDATE phone_registration_code SET tries = tries + 1 WHERE id = ?', code.id);
         return code;
       });
       if (code === null) throw wrongPin('No code was sent yet.', 'Ask for one.');
       if (code.askedAt + goodForMs <= now()) throw wrongPin('That code is older than a day.', 'Ask for a new one.');
-      if (code.tries >= mostTries) {
-        throw wrongPin(`That code was tried ${mostTries} times and no longer works.`, 'Ask for a new one.');
+      if (code.tries >= maxTries) {
+        throw wrongPin(`That code was tried ${maxTries} times and no longer works.`, 'Ask for a new one.');
       }
       try {
         await carrier.registry.checkCode(row.brandId ?? '', pin);
       } catch (fault) {
         if (!(fault instanceof CarrierFault)) throw fault;
         if (fault.kind === 'wrong_pin') {
-          const left = mostTries - code.tries - 1;
+          const left = maxTries - code.tries - 1;
           const action =
             left === 0 ? 'Ask for a new one.' : `Try again: ${left === 1 ? 'one try is' : `${left} tries are`} left.`;
           throw wrongPin('That is not the code that was texted, or it has expired.', action);

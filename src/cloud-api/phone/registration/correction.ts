@@ -100,7 +100,7 @@ export function correctableIn(row: Registered): FormField[] {
 const sameValue = (one: unknown, other: unknown) => JSON.stringify(one ?? null) === JSON.stringify(other ?? null);
 
 /** Whether `given` names the EIN whose mask is kept. */
-const isKeptEin = (given: string, masked: string | undefined) => {
+const isUnchangedEin = (given: string, masked: string | undefined) => {
   const ein = isMasked(given) ? given.trim() : readEin(given);
   return ein !== null && (isMasked(ein) ? ein : maskEin(ein)) === masked;
 };
@@ -110,7 +110,7 @@ export function fixedProblems(row: RegistrationRow, given: RegistrationForm): Pr
   const asked = readForm({ ...row.form, ...given }, row.kind);
   const isOther = (field: FormField) =>
     field === 'ein'
-      ? given.ein !== undefined && given.ein.trim() !== '' && !isKeptEin(given.ein, row.form.ein)
+      ? given.ein !== undefined && given.ein.trim() !== '' && !isUnchangedEin(given.ein, row.form.ein)
       : !sameValue(asked[field], row.form[field]);
   return formFields.flatMap((field) => {
     const text = field in given && isOther(field) ? fixedBecause(row, field) : null;

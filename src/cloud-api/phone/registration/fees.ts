@@ -10,11 +10,11 @@ export interface Fee {
 
 /** The use cases that are cheaper than the rest. */
 const monthly: Readonly<Record<string, string>> = { LOW_VOLUME: '1.50', SOLE_PROPRIETOR: '2.00' };
-const usualMonthly = '10.00';
+const defaultMonthly = '10.00';
 
 /** In US dollars; `ahead`: months that are paid when it is filed. */
 export const campaignPrices = (form: CheckedForm): { readonly monthly: string; readonly ahead: number } => ({
-  monthly: monthly[form.useCase] ?? usualMonthly,
+  monthly: monthly[form.useCase] ?? defaultMonthly,
   ahead: isSoleProprietor(form) ? 1 : 3,
 });
 

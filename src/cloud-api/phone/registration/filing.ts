@@ -16,7 +16,14 @@ interface FilingFacts {
 export function brandOf(form: CheckedForm, ein: string | null, webhookUrl: string): BrandAsked {
   const { entityType, country, vertical, street, city, postalCode, website } = form;
   const shared = {
-    ...{ entityType, country, vertical, street, city, postalCode, website, webhookUrl },
+    entityType,
+    country,
+    vertical,
+    street,
+    city,
+    postalCode,
+    website,
+    webhookUrl,
     displayName: form.brandName,
     state: form.region,
     email: form.contactEmail,
@@ -43,7 +50,9 @@ export function campaignOf(
   const links = linksOf(form, number.id, origin);
   const replies = repliesOf(number, form);
   return {
-    ...{ brandId, key, webhookUrl },
+    brandId,
+    key,
+    webhookUrl,
     useCase: form.useCase,
     subUseCases: form.subUseCases,
     description: form.description,
@@ -60,14 +69,17 @@ export function campaignOf(
   };
 }
 
-const usualMonthlyMessages = 1000;
+const defaultMonthlyMessages = 1000;
 
 export function tollFreeOf(form: CheckedForm, ein: string, { number, origin, webhookUrl }: FilingFacts): TollFreeAsked {
   const links = linksOf(form, number.id, origin);
   const replies = repliesOf(number, form);
   const [sample = ''] = form.sampleMessages;
   return {
-    ...{ e164: number.e164, ein, webhookUrl, sample },
+    e164: number.e164,
+    ein,
+    webhookUrl,
+    sample,
     businessName: form.legalName,
     website: form.website ?? '',
     street: form.street,
@@ -79,7 +91,7 @@ export function tollFreeOf(form: CheckedForm, ein: string, { number, origin, web
     contactLastName: form.contactLastName ?? '',
     contactEmail: form.contactEmail,
     contactPhone: form.contactPhone,
-    monthlyMessages: form.monthlyMessages ?? usualMonthlyMessages,
+    monthlyMessages: form.monthlyMessages ?? defaultMonthlyMessages,
     useCase: form.useCase,
     summary: form.description,
     messageFlow: messageFlowOf(number.e164, links),

@@ -54,7 +54,7 @@ const readEveryMs = 3_000;
 
 const isPublic = (address: string) => address.startsWith('https://');
 /** A code is valid for a day; registrations that still wait for one say that it was sent. */
-const codeKeptMs = 7 * 24 * 60 * 60_000;
+const codeRetentionMs = 7 * 24 * 60 * 60_000;
 
 export function createPhoneRegistration(deps: RegistrationDeps): PhoneRegistration {
   const { store, clock, timers, numbers, carrier, log } = deps;
@@ -217,7 +217,7 @@ export function createPhoneRegistration(deps: RegistrationDeps): PhoneRegistrati
     async forgetOld(at) {
       const sql = `DELETE FROM phone_registration_code WHERE asked_at < ?
         AND registration_id NOT IN (SELECT id FROM phone_registration WHERE stage = 'code' AND ended_at IS NULL)`;
-      await store.write((tx) => tx.run(sql, at - codeKeptMs), { isolation: 'statement' });
+      await store.write((tx) => tx.run(sql, at - codeRetentionMs), { isolation: 'statement' });
       for (const { row, since } of await registrations.paidCampaigns()) {
         const campaign = { key: row.campaignKey, ...campaignPrices(row.form) };
         await store.write((tx) => deps.fees.campaign(tx, feeOf(row), campaign, since, at));

@@ -12,7 +12,7 @@ interface Links {
 }
 
 /** The limit of a toll-free verification; a campaign's is 2048. */
-export const longestTollFreeFlow = 500;
+export const maxTollFreeFlowLength = 500;
 
 /** `origin` of this cloud, without a slash at the end. */
 export function linksOf(

@@ -7,7 +7,7 @@ import type { NumberType, RegistrationKind } from '../../../contracts/phone/valu
 import { readE164 } from '../e164.ts';
 import { isMasked, maskEin, readEin } from './ein.ts';
 import { type CheckedForm, isSoleProprietor, type Problem, readKind, readWord } from './form.ts';
-import { linksOf, longestTollFreeFlow, messageFlowOf } from './message-flow.ts';
+import { linksOf, maxTollFreeFlowLength, messageFlowOf } from './message-flow.ts';
 import { regionCode } from './regions.ts';
 import { companyFormIn, hasSsn, riskyIn, shortenerIn } from './wording.ts';
 
@@ -37,13 +37,13 @@ const fewestSamples = 2;
 const sampleLength = [20, 255] as const;
 const descriptionLength = [40, 4096] as const;
 /** The limit for the summary of a toll-free verification. */
-const longestSummary = 500;
-const longestWebsite = 100;
+const maxSummaryLength = 500;
+const maxWebsiteLength = 100;
 const mixedNeeds = 2;
 const email = /^[^\s@<>"]+@[^\s@<>".]+(?:\.[^\s@<>".]+)+$/;
 const zip: Readonly<Record<string, RegExp>> = { US: /^\d{5}(?:-\d{4})?$/, CA: /^[A-Z]\d[A-Z] ?\d[A-Z]\d$/i };
 /** Whole name. */
-const usualUseCase = 'LOW_VOLUME';
+const defaultUseCase = 'LOW_VOLUME';
 
 type Note = (field: keyof RegistrationForm, text: string) => void;
 
@@ -103,7 +103,7 @@ function withDefaults(given: RegistrationForm, kind: RegistrationKind): CheckedF
   const legalName = (sole ? (given.legalName ?? person) : given.legalName) ?? '';
   const brandName = given.brandName ?? legalName;
   const country = (given.country ?? 'US').toUpperCase();
-  const useCase = given.useCase ?? (sole ? 'SOLE_PROPRIETOR' : usualUseCase);
+  const useCase = given.useCase ?? (sole ? 'SOLE_PROPRIETOR' : defaultUseCase);
   const readUse = readWord(useCase, useCases) ?? useCase;
   return {
     ...given,
@@ -120,7 +120,7 @@ function withDefaults(given: RegistrationForm, kind: RegistrationKind): CheckedF
     contactPhone: given.contactPhone ?? (sole ? given.mobilePhone : undefined) ?? '',
     vertical: readWord(given.vertical ?? 'PROFESSIONAL', verticals) ?? given.vertical ?? '',
     useCase: readUse,
-    subUseCases: (given.subUseCases ?? (readUse === usualUseCase ? ['CUSTOMER_CARE'] : [])).map(
+    subUseCases: (given.subUseCases ?? (readUse === defaultUseCase ? ['CUSTOMER_CARE'] : [])).map(
       (one) => readWord(one, useCases) ?? one,
     ),
     description:
@@ -253,12 +253,12 @@ function checkUse(form: CheckedForm, note: Note): void {
 }
 
 function checkTexts(form: CheckedForm, note: Note, warnings: Problem[]): void {
-  const [least, most] = descriptionLength;
-  const longest = form.kind === 'toll_free' ? longestSummary : most;
-  if (form.description.length < least || form.description.length > longest) {
+  const [least, max] = descriptionLength;
+  const maxLength = form.kind === 'toll_free' ? maxSummaryLength : max;
+  if (form.description.length < least || form.description.length > maxLength) {
     note(
       'description',
-      `Say in ${least} to ${longest} characters what the texts are for; there are ${form.description.length}.`,
+      `Say in ${least} to ${maxLength} characters what the texts are for; there are ${form.description.length}.`,
     );
   }
   const samples = form.sampleMessages;
@@ -266,9 +266,9 @@ function checkTexts(form: CheckedForm, note: Note, warnings: Problem[]): void {
     note('sampleMessages', `Give ${fewestSamples} to 5 texts as people will get them; there are ${samples.length}.`);
   }
   samples.forEach((sample, at) => {
-    const [shortest, most] = sampleLength;
-    if (sample.length >= shortest && sample.length <= most) return;
-    note('sampleMessages', `Sample ${at + 1} has ${sample.length} characters; carriers take ${shortest} to ${most}.`);
+    const [shortest, max] = sampleLength;
+    if (sample.length >= shortest && sample.length <= max) return;
+    note('sampleMessages', `Sample ${at + 1} has ${sample.length} characters; carriers take ${shortest} to ${max}.`);
   });
   for (const [name, value] of Object.entries(form)) {
     const field = name as keyof RegistrationForm;
@@ -306,8 +306,8 @@ function checkLinks(form: CheckedForm, { number, origin, hosted }: PreflightFact
       'website',
       `${JSON.stringify(form.website)} is not the address of a website. Write it like https://example.com.`,
     );
-  } else if (form.website.length > longestWebsite) {
-    note('website', `Carriers take ${longestWebsite} characters; there are ${form.website.length}.`);
+  } else if (form.website.length > maxWebsiteLength) {
+    note('website', `Carriers take ${maxWebsiteLength} characters; there are ${form.website.length}.`);
   }
   for (const field of ['optInPageUrl', 'termsUrl', 'privacyUrl'] as const) {
     const address = form[field];
@@ -326,8 +326,8 @@ function checkLinks(form: CheckedForm, { number, origin, hosted }: PreflightFact
     }
   }
   const flow = messageFlowOf(number.e164, linksOf(form, number.id, origin));
-  if (form.kind === 'toll_free' && flow.length > longestTollFreeFlow) {
-    const over = flow.length - longestTollFreeFlow;
+  if (form.kind === 'toll_free' && flow.length > maxTollFreeFlowLength) {
+    const over = flow.length - maxTollFreeFlowLength;
     note(
       'optInPageUrl',
       `The page addresses together are ${over} characters too long. Use shorter ones, or leave them out.`,

@@ -18,13 +18,14 @@ export const keywords = {
 } as const;
 
 /** Limit of a name in a text; a longer one would push out the required words. */
-const longestName = 50;
-const longestContact = 80;
+const maxNameLength = 50;
+const maxContactLength = 80;
 
 /** `form`: of its registration, if it has one. */
 export function repliesOf(number: { readonly e164: string }, form: RegistrationForm | null): Replies {
-  const name = gsm7(form?.brandName ?? form?.legalName ?? '', longestName) || number.e164;
-  const contact = gsm7(form?.contactEmail ?? form?.contactPhone ?? form?.website ?? '', longestContact) || number.e164;
+  const name = gsm7(form?.brandName ?? form?.legalName ?? '', maxNameLength) || number.e164;
+  const contact =
+    gsm7(form?.contactEmail ?? form?.contactPhone ?? form?.website ?? '', maxContactLength) || number.e164;
   return {
     stop: `${name}: You have opted out and get no more texts from this number. Reply START to get texts again.`,
     start: `${name}: You get texts from this number. Msg frequency varies. Msg & data rates may apply. Reply HELP for help, STOP to opt out.`,
@@ -35,7 +36,7 @@ export function repliesOf(number: { readonly e164: string }, form: RegistrationF
 /** Only letters that count once in GSM-7; removes unknown accents and characters without an equivalent. */
 const notGsm7 = /[^ !"#$%&'()*+,\-./0-9:;<=>?@A-Z_a-zÄÅÆÇÉÑÖØÜßàäåæèéìñòöøùü]/gu;
 
-function gsm7(text: string, longest: number): string {
+function gsm7(text: string, maxLength: number): string {
   return text
     .replace(/[‘’]/g, "'")
     .replace(/[“”]/g, '"')
@@ -43,6 +44,6 @@ function gsm7(text: string, longest: number): string {
     .replace(notGsm7, (mark) => mark.normalize('NFKD').replace(notGsm7, ''))
     .replace(/\s+/g, ' ')
     .trim()
-    .slice(0, longest)
+    .slice(0, maxLength)
     .trim();
 }

@@ -89,7 +89,7 @@ export interface RegistrationStore {
   /** For a released number: nothing is left to end. */
   leave(id: string): Promise<void>;
   /** The registrations that are due now, each claimed by one process for `forMs`. */
-  claimDue(forMs: number, most: number): Promise<readonly string[]>;
+  claimDue(forMs: number, max: number): Promise<readonly string[]>;
   /** Whether it may be read from the carrier now: once in `everyMs` over all processes. */
   claimRead(id: string, everyMs: number): Promise<boolean>;
   /** Another registration of the number replaces it. */
@@ -269,11 +269,11 @@ export function createRegistrationStore({
       const sql = 'UPDATE phone_registration SET look_at = NULL WHERE id = ? AND ended_at IS NOT NULL';
       await store.write((tx) => tx.run(sql, id), { isolation: 'statement' });
     },
-    async claimDue(forMs, most) {
+    async claimDue(forMs, max) {
       const at = now();
       const due = await store.all<{ id: string; at: number }>(
         'SELECT id, look_at AS at FROM phone_registration WHERE look_at <= ? ORDER BY look_at LIMIT ?',
-        ...([at, most] as const),
+        ...([at, max] as const),
       );
       const mine: string[] = [];
       for (const one of due) {

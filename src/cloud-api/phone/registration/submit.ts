@@ -150,7 +150,7 @@ export function createSubmit(deps: Bench & { readonly corrections: CorrectionSto
     const live = same.filter(
       (row) => isLive(row) && row.brandKey === brandKey && row.texts === texts && mayBeJoined.has(row.stage),
     );
-    const campaign = isSoleProprietor(form) || live.length >= mostNumbers ? undefined : live[0];
+    const campaign = isSoleProprietor(form) || live.length >= maxNumbers ? undefined : live[0];
     if (campaign === undefined) return { ...none, brandKey, brandId };
     return { brandKey, brandId, campaignKey: campaign.campaignKey, campaignId: campaign.campaignId };
   }
@@ -190,7 +190,7 @@ export function createSubmit(deps: Bench & { readonly corrections: CorrectionSto
     form: CheckedForm,
     given: RegistrationForm,
   ) {
-    const kept = row.kind === '10dlc' ? keptFields(row, given) : [];
+    const kept = row.kind === '10dlc' ? unchangedFields(row, given) : [];
     const also = kept.length === 0 ? '' : ` Carriers do not change these: ${kept.join(', ')}.`;
     const changes = {
       form,
@@ -259,7 +259,7 @@ export function createSubmit(deps: Bench & { readonly corrections: CorrectionSto
 }
 
 /** The number of numbers that carriers usually allow in one campaign. */
-const mostNumbers = 49;
+const maxNumbers = 49;
 const mayBeJoined: ReadonlySet<RegistrationRow['stage']> = new Set([
   'filed',
   'brand',
@@ -279,7 +279,7 @@ function moveOf(row: RegistrationRow) {
   return row.requestId === null ? 'verificationAskedAgain' : 'correctionAsked';
 }
 
-function keptFields(row: RegistrationRow, given: RegistrationForm): string[] {
+function unchangedFields(row: RegistrationRow, given: RegistrationForm): string[] {
   return fixedProblems(row, given).flatMap(({ field }) => (field === null || field === 'ein' ? [] : [field]));
 }
 

@@ -15,7 +15,7 @@ interface Watch {
 const lookMs = 5_000;
 /** No other process takes a claimed registration for this long: the first one may have been killed over it. */
 const takenMs = 2 * 60_000;
-const mostAtOnce = 20;
+const maxConcurrent = 20;
 
 export function createWatch({
   timers,
@@ -28,7 +28,7 @@ export function createWatch({
   let under: Promise<void> = Promise.resolve();
 
   async function look(): Promise<void> {
-    for (const id of await registrations.claimDue(takenMs, mostAtOnce)) {
+    for (const id of await registrations.claimDue(takenMs, maxConcurrent)) {
       if (closed) return;
       // One that fails holds up no other.
       await advance(id).catch((fault: Error) => {

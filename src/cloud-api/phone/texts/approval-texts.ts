@@ -10,22 +10,22 @@ import type { Outbound } from './outbound.ts';
 import type { OwnPhones } from './own-phone.ts';
 
 /** Characters; a few parts of a text. */
-const longestAsked = 300;
-const longestTitle = 90;
+const maxAskedLength = 300;
+const maxTitleLength = 90;
 
 /** The whole question, to the last character; null if no text can hold it: nobody approves a command that they saw only in part. */
 function wholeOf({ title, summary, details = [] }: Pick<Approval, 'title' | 'summary' | 'details'>): string | null {
   // On one line: the lines after it are Gantry's.
   const command = visibleLine(summary === '' || summary === title ? title : `${title}: ${summary}`);
   const asked = [command, ...details.map(({ name, text }) => `${name}: ${visibleLine(text)}`)].join('\n');
-  return asked.length > longestAsked ? null : asked;
+  return asked.length > maxAskedLength ? null : asked;
 }
 
 /** Never part of the approved action, so it may be cut. */
 const reasonLine = (reason: string | undefined) =>
   reason === undefined ? '' : `\nIts reason: "${shortened(visibleLine(reason))}"\n`;
 
-const shortened = (title: string) => (title.length > longestTitle ? `${title.slice(0, longestTitle - 1)}…` : title);
+const shortened = (title: string) => (title.length > maxTitleLength ? `${title.slice(0, maxTitleLength - 1)}…` : title);
 
 /** Returns a function that unsubscribes. */
 export function followApprovals(deps: {

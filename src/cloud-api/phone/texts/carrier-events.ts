@@ -12,7 +12,7 @@ const microUsdIn = (cost: z.infer<typeof Cost>) => microUsdOf(cost?.amount, cost
 
 const numbers = z.array(z.looseObject({ phone_number: z.string() }));
 const Attached = z.looseObject({ url: z.string().max(4000), content_type: text, size: z.number().nullish() });
-const mostMedia = 50;
+const maxMedia = 50;
 
 /** Who wrote what to whom; no other field is worth losing a text over. */
 const Inbound = z.looseObject({
@@ -52,7 +52,7 @@ export function readInbound(event: CarrierEvent): InboundText | null {
   const { id, from, to, cc, parts, received_at: receivedAt, autoresponse_type: answered } = parsed.data;
   const said = Date.parse(receivedAt ?? '');
   const saidAt = Math.min(Number.isNaN(said) ? event.occurredAt : said, event.receivedAt);
-  const media = (parsed.data.media ?? []).flatMap((one) => mediumIn(one) ?? []).slice(0, mostMedia);
+  const media = (parsed.data.media ?? []).flatMap((one) => mediumIn(one) ?? []).slice(0, maxMedia);
   return {
     carrierId: id,
     from: from.phone_number,

@@ -91,7 +91,7 @@ export function createInbound(deps: {
       if (now === null) return 'released';
       const proof = { numberId: now.id, e164: text.from, by: 'Proven by a text of the code from that number.' };
       const agreed = code !== null && (yield* deps.invites.prove(tx, { ...proof, code }));
-      const keptBack = keyword?.toUpperCase() ?? heard?.reason ?? (agreed ? 'The code of an invite.' : null);
+      const withheld = keyword?.toUpperCase() ?? heard?.reason ?? (agreed ? 'The code of an invite.' : null);
       const id = deps.ids.next('text');
       const about = {
         id,
@@ -110,9 +110,14 @@ export function createInbound(deps: {
       };
       const bot = { botId: now.botId, botName: now.botName, computerId: now.runtimeId };
       const added = yield* addText(tx, {
-        ...{ ...about, ...said, ...bot, by: null, kind: null, code: null },
-        status: keptBack === null ? 'received' : 'kept_back',
-        reason: keptBack ?? unclear,
+        ...about,
+        ...said,
+        ...bot,
+        by: null,
+        kind: null,
+        code: null,
+        status: withheld === null ? 'received' : 'kept_back',
+        reason: withheld ?? unclear,
         carrierKey: `in:${text.carrierId}`,
         unclear: unclear === null ? 0 : 1,
       });
@@ -133,7 +138,7 @@ export function createInbound(deps: {
       } else {
         yield* deps.relay.append(tx, { ...about, computerId: now.runtimeId });
       }
-      return keptBack === null ? 'relayed' : 'kept_back';
+      return withheld === null ? 'relayed' : 'kept_back';
     };
   };
 }

@@ -5,7 +5,7 @@ import type { Op, SharedReader } from '../../../kit/store/shared-store.ts';
 import type { ApprovalService } from '../../approvals/index.ts';
 import type { EventBackbone } from '../../events/backbone.ts';
 import type { PaidSteps } from '../carrier/paid-steps.ts';
-import { usualCountries } from '../e164.ts';
+import { defaultCountries } from '../e164.ts';
 import type { PartDeps, PhonePart } from '../part.ts';
 import type {
   CarrierEvent,
@@ -71,7 +71,7 @@ export function createTexts(
     },
 ): Texts {
   const { log, numbers } = given;
-  const deps = { ...given, texts: given.carrier.texts, countries: given.countries ?? usualCountries };
+  const deps = { ...given, texts: given.carrier.texts, countries: given.countries ?? defaultCountries };
   const optOuts = createOptOuts(deps);
   const stops = createStops({ optOuts, onStop: deps.onStop });
   const own = createOwnPhones({ ...deps, admits: deps.admits ?? (() => true) });

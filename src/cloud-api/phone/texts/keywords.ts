@@ -71,12 +71,12 @@ const reaction =
   /^\s*(?:liked|loved|disliked|laughed at|emphasi[sz]ed|questioned|reacted .{1,16} to|removed an? .{1,20} from)\s+["“«'‘]/iu;
 
 /** No STOP is longer; a longer text is read only this far, so that it costs no more. */
-const mostRead = 2000;
+const maxReadSize = 2000;
 
 /** The form for comparing words: one form of each letter, lower case, no accents, signs or pictures between words. */
 export function plain(text: string): string {
   const spelled = text
-    .slice(0, mostRead)
+    .slice(0, maxReadSize)
     .normalize('NFKD')
     // Accents, joiners and invisible characters are within words.
     .replace(/[\p{M}\p{Cf}'’‘`´]/gu, '')
@@ -167,7 +167,7 @@ function withoutPolite(bare: string): string {
 
 /** Each with and without its opening words: "no more texts" begins like "no, stop texting me". */
 function clausesOf(text: string): string[] {
-  const clauses = [text, ...text.slice(0, mostRead).split(/[.!?;\n\r]+/)].map((clause) =>
+  const clauses = [text, ...text.slice(0, maxReadSize).split(/[.!?;\n\r]+/)].map((clause) =>
     plain(clause).replace(curse, ''),
   );
   return clauses.flatMap((clause) => [withoutPolite(clause), withoutHeads(clause)]).filter((clause) => clause !== '');

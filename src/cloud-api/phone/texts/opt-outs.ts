@@ -53,7 +53,7 @@ interface Held {
   readonly firstTextAt: number | null;
 }
 
-const longestEvidence = 2000;
+const maxEvidenceLength = 2000;
 
 export function createOptOuts({ ids }: { ids: Ids }): OptOutLog {
   const select =
@@ -83,7 +83,7 @@ export function createOptOuts({ ids }: { ids: Ids }): OptOutLog {
       );
     },
     *change(tx, { numberId, peer, action, source, evidence, at }) {
-      const words = evidence?.slice(0, longestEvidence) ?? null;
+      const words = evidence?.slice(0, maxEvidenceLength) ?? null;
       const log =
         'INSERT INTO phone_opt_out (id, number_id, peer, action, source, evidence, at) VALUES (?, ?, ?, ?, ?, ?, ?)';
       yield* tx.run(log, ids.next('optout'), numberId, peer, action, source, words, at);

@@ -51,9 +51,9 @@ export interface Outbound {
 export const textsTopic = 'phone-texts';
 
 /** Carriers drop a text that waited longer, and nobody expects an answer any more. */
-const keptMs = 4 * 60 * 60_000;
+const retentionMs = 4 * 60 * 60_000;
 /** Only a prompt confirmation of a STOP is allowed; a late one is one text too many. */
-const answerKeptMs = 5 * 60_000;
+const answerRetentionMs = 5 * 60_000;
 const minuteMs = 60_000;
 const backoffMs = [5_000, 20_000, 60_000, 300_000];
 const rateMs = 10_000;
@@ -231,7 +231,7 @@ export function createOutbound(deps: OutboundDeps): Outbound {
       const bot = { botId: number.botId, botName: number.botName, computerId };
       const sizes = { text, media: '[]', parts: partsOf(text), at: now, saidAt: now };
       yield* addText(tx, { ...about, ...state, ...bot, ...sizes, direction: 'out' });
-      const deadline = now + (by === 'service' && kind !== 'approval' ? answerKeptMs : keptMs);
+      const deadline = now + (by === 'service' && kind !== 'approval' ? answerRetentionMs : retentionMs);
       yield* lanes.append(tx, { lane: `${number.id}/${to}`, id, body: null, deadline, person: number.userId });
       return id;
     },

@@ -32,13 +32,13 @@ export interface OwnPhones {
 }
 
 const confirmMs = 15 * 60_000;
-const mostWrong = 5;
+const maxWrong = 5;
 const wrongMs = 60 * 60_000;
 /** Texts to one person per hour: bots that ask without end must not fill a phone. */
-const mostAsked = 20;
+const maxAsked = 20;
 const hourMs = 60 * 60_000;
-const keptMs = 24 * 60 * 60_000;
-/** Six digits, so that they are read and typed without a mistake; guessing ends after {@link mostWrong}. */
+const retentionMs = 24 * 60 * 60_000;
+/** Six digits, so that they are read and typed without a mistake; guessing ends after {@link maxWrong}. */
 const newCode = () => String(randomInt(0, 1_000_000)).padStart(6, '0');
 
 interface Row {
@@ -96,7 +96,7 @@ export function createOwnPhones({
     yield* tx.run(sql, isNew ? 1 : own.wrong + 1, isNew ? now : own.wrongSince, userId);
   }
 
-  const isShut = (own: Row) => own.wrong >= mostWrong && clock.now() - own.wrongSince <= wrongMs;
+  const isShut = (own: Row) => own.wrong >= maxWrong && clock.now() - own.wrongSince <= wrongMs;
 
   /** A wrong code is an ordinary message, and after guesses a code becomes invalid. */
   async function confirm(own: Row, number: HeldNumber, text: string): Promise<Heard | null> {
@@ -191,7 +191,7 @@ export function createOwnPhones({
     *codeFor(tx, approvalId, userId, until) {
       const now = clock.now();
       const asked = 'SELECT count(*) AS n FROM phone_approval_code WHERE user_id = ? AND asked_at > ?';
-      if (((yield* tx.get<{ n: number }>(asked, userId, now - hourMs))?.n ?? 0) >= mostAsked) return null;
+      if (((yield* tx.get<{ n: number }>(asked, userId, now - hourMs))?.n ?? 0) >= maxAsked) return null;
       const sql = `INSERT INTO phone_approval_code (approval_id, user_id, code, code_until, asked_at) VALUES (?, ?, ?, ?, ?)
         ON CONFLICT DO NOTHING`;
       const code = newCode();
@@ -201,7 +201,7 @@ export function createOwnPhones({
       yield* tx.run('DELETE FROM phone_own WHERE number_id = ?', numberId);
     },
     async forgetOld(now) {
-      await store.write((tx) => tx.run('DELETE FROM phone_approval_code WHERE code_until < ?', now - keptMs));
+      await store.write((tx) => tx.run('DELETE FROM phone_approval_code WHERE code_until < ?', now - retentionMs));
     },
   };
 }

@@ -38,13 +38,13 @@ export interface Relay {
 }
 
 const backoffMs = [5_000, 15_000, 30_000, 60_000, 120_000, 300_000];
-const keptMs = 24 * 60 * 60_000;
+const retentionMs = 24 * 60 * 60_000;
 const dayMs = 24 * 60 * 60_000;
 /** The lane of an absent computer sleeps until the link wakes it; it checks this often in case it missed that. */
 const asleep: SharedLaneOutcome = { to: 'hold', reason: 'the computer is not linked', forMs: 5 * 60_000 };
 const parallel = 64;
 /** As much as an event may contain (contracts/events/registry.ts). */
-const longestTold = 20_000;
+const maxToldLength = 20_000;
 
 const computerIn = (lane: string) => lane.slice(0, lane.indexOf('/'));
 
@@ -81,7 +81,7 @@ export function createRelay(deps: RelayDeps): Relay {
     yield* relayed(tx, row.id, clock.now());
     const { userId, botId, botName } = row;
     const bot = { ...(botId === null ? {} : { botId }), ...(botName === null ? {} : { botName }) };
-    const said = { messageId: row.id, provider: 'sms', from: row.peer, text: row.text.slice(0, longestTold) };
+    const said = { messageId: row.id, provider: 'sms', from: row.peer, text: row.text.slice(0, maxToldLength) };
     yield* deps.pushDirectly(tx, { userId, computerId, message: { ...bot, ...said } });
   }
 
@@ -109,7 +109,7 @@ export function createRelay(deps: RelayDeps): Relay {
 
   return {
     *append(tx, { id, numberId, userId, peer, computerId }) {
-      const deadline = clock.now() + keptMs;
+      const deadline = clock.now() + retentionMs;
       yield* lanes.append(tx, { lane: `${computerId}/${numberId}/${peer}`, id, body: null, deadline, person: userId });
     },
     wake(computerId) {

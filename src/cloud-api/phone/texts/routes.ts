@@ -24,7 +24,7 @@ interface RoutesDeps {
   readonly countries: readonly string[];
 }
 
-const usualLimit = 50;
+const defaultLimit = 50;
 const after = (cursor: string | undefined) => (cursor === undefined ? null : placeOf(cursor));
 
 export function listRoutes(deps: RoutesDeps): readonly BoundRoute[] {
@@ -49,7 +49,7 @@ export function listRoutes(deps: RoutesDeps): readonly BoundRoute[] {
   }
 
   return [
-    bind(contract.listConversations, async ({ params: { id }, query: { limit = usualLimit, cursor } }) => {
+    bind(contract.listConversations, async ({ params: { id }, query: { limit = defaultLimit, cursor } }) => {
       const place = after(cursor);
       return store.read(function* (tx) {
         const rows = yield* listContacts(tx, { numberId: id, after: place, limit: limit + 1 });
@@ -61,14 +61,14 @@ export function listRoutes(deps: RoutesDeps): readonly BoundRoute[] {
       });
     }),
     bind(contract.listTexts, async ({ params: { id }, query }) => {
-      const { limit = usualLimit, cursor, with: peer = null } = query;
+      const { limit = defaultLimit, cursor, with: peer = null } = query;
       const asked = { numberId: id, peer, after: after(cursor), limit: limit + 1 };
       const rows = await store.read((tx) => listTexts(tx, asked));
       const last = rows.length > limit ? rows[limit - 1] : undefined;
       const nextCursor = last === undefined ? null : cursorOf({ created_at: last.at, id: last.id });
       return { body: { messages: rows.slice(0, limit).map(toMessage), nextCursor } };
     }),
-    bind(contract.listOptOuts, async ({ params: { id }, query: { limit = usualLimit, cursor } }) => {
+    bind(contract.listOptOuts, async ({ params: { id }, query: { limit = defaultLimit, cursor } }) => {
       const asked = { numberId: id, after: after(cursor), limit: limit + 1 };
       const rows = await store.read((tx) => deps.optOuts.list(tx, asked));
       const last = rows.length > limit ? rows[limit - 1] : undefined;

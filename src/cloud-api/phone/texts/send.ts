@@ -17,7 +17,7 @@ import { countSince, findText, nthSince } from './store.ts';
 
 const dayMs = 24 * 60 * 60_000;
 /** Shorter than the time-outs of clients. */
-const usualPatienceMs = 8_000;
+const defaultPatienceMs = 8_000;
 const lookMs = 1_000;
 
 export function sendRoute(deps: {
@@ -63,14 +63,15 @@ export function sendRoute(deps: {
     if ((yield* countSince(tx, number.id, now - dayMs)) < perDay) return;
     const free = (yield* nthSince(tx, number.id, now - dayMs, perDay)) ?? now;
     throw new AppError('refused', `${number.e164} has sent ${perDay} texts in 24 hours.`, 'Send it later.', {
-      ...{ status: 429, wireCode: 'daily_limit' },
+      status: 429,
+      wireCode: 'daily_limit',
       retryAfter: Math.max(1, Math.ceil((free + dayMs - now) / 1000)),
     });
   }
 
   /** Resolves once the carrier has accepted or refused it; with its current state if that takes long, or it is sent slowly. */
   async function outcome(id: string, signal: AbortSignal): Promise<TextRow> {
-    const until = clock.monotonic() + (deps.patienceMs ?? usualPatienceMs);
+    const until = clock.monotonic() + (deps.patienceMs ?? defaultPatienceMs);
     while (true) {
       const row = await store.read((tx) => findText(tx, id));
       if (row === null) throw new Error(`The text ${id} is gone.`);

@@ -11,9 +11,9 @@ import type { CarrierEvent, CarrierEventReader } from '../ports.ts';
 
 /** Waits after the 1st, 2nd … attempt; the last one repeats. */
 const readingBackoffMs = [1_000, 5_000, 15_000, 60_000, 300_000];
-const keptMs = 24 * 60 * 60_000;
+const retentionMs = 24 * 60 * 60_000;
 /** Limit for one subject, so that senders cannot fill the disk. */
-const mostWaiting = 10_000;
+const maxWaiting = 10_000;
 /** From this attempt on, a failing event is logged. */
 const toldFrom = 3;
 
@@ -71,10 +71,10 @@ export function createDelivery({
   return {
     readerOf,
     laneOf: (reader, event) => `${reader.prefix} ${reader.subject(event)}`,
-    isFull: (lane) => lanes.depth(lane) >= mostWaiting,
+    isFull: (lane) => lanes.depth(lane) >= maxWaiting,
     take(lane, id, event) {
       const now = clock.now();
-      return receipts.take({ receipt: { id, seen_at: now }, item: { lane, body: event, deadline: now + keptMs } });
+      return receipts.take({ receipt: { id, seen_at: now }, item: { lane, body: event, deadline: now + retentionMs } });
     },
     forgetOld: receipts.forgetOld,
     start: () => lanes.start(),

@@ -69,7 +69,10 @@ function eventOf(
 ): CarrierEvent {
   const tags = Array.isArray(payload.tags) ? payload.tags : [];
   return {
-    ...{ id, type, receivedAt: now, numberId: to?.id ?? null },
+    id,
+    type,
+    receivedAt: now,
+    numberId: to?.id ?? null,
     // Its clock may be ahead of ours.
     occurredAt: Math.min(occurredAt ?? now, now),
     payload: tag === undefined ? payload : { ...payload, tags: [...tags, tag] },

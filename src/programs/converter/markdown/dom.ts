@@ -84,7 +84,7 @@ export function parseDocument(text: string): DomDocument {
 type Tree = DefaultTreeAdapterTypes.DefaultTreeAdapterMap;
 
 /** As many open elements as Chromium keeps. The parser looks through them at many tags. */
-const mostOpen = 512;
+const maxOpen = 512;
 
 /** Keeps a page from becoming far more than it is. */
 class BoundedParser extends Parser<Tree> {
@@ -102,7 +102,7 @@ class BoundedParser extends Parser<Tree> {
     const { openElements } = this;
     const around = openElements.items[openElements.stackTop - 1];
     // The one around is closed early: what follows stays in its place, and nothing is lost.
-    if (openElements.stackTop >= mostOpen && around !== undefined)
+    if (openElements.stackTop >= maxOpen && around !== undefined)
       openElements.remove(around as DefaultTreeAdapterTypes.Element);
   }
 
@@ -167,8 +167,8 @@ export function removeUnshown(root: DomElement): void {
 }
 
 /** White space longer than this only draws. The converter looks through it again from each of its characters. */
-const longestGap = 1000;
-const mostBreaks = 300;
+const maxGap = 1000;
+const maxBreaks = 300;
 
 /** Shortens long runs of white space, of spaces that do not break as well, and of breaks. Call after texts were joined. */
 export function shortenGaps(root: DomElement): void {
@@ -179,11 +179,10 @@ export function shortenGaps(root: DomElement): void {
     if (isText(node)) {
       const text = node.nodeValue ?? '';
       if (text.trim() !== '') breaks = 0;
-      if (text.length > longestGap)
-        node.nodeValue = text.replace(/(?<!\s)\s{1000,}/g, (gap) => gap.slice(0, longestGap));
+      if (text.length > maxGap) node.nodeValue = text.replace(/(?<!\s)\s{1000,}/g, (gap) => gap.slice(0, maxGap));
     } else if (isElement(node) && node.localName === 'br') {
       breaks += 1;
-      if (breaks > mostBreaks) spare = node;
+      if (breaks > maxBreaks) spare = node;
     } else if (node.firstChild === null) breaks = 0;
     node = following(node, root);
     spare?.remove();

@@ -19,7 +19,7 @@ interface TableTools {
 /** A wider cell than this is an attack or a mistake. */
 const widestSpan = 100;
 /** A table of more columns is cut: no reader follows it. */
-const mostColumns = 1000;
+const maxColumns = 1000;
 
 /** Inner tables first, so that a cell's table is already Markdown when the cell is read. */
 export function replaceTables(root: DomElement, tools: TableTools): void {
@@ -152,7 +152,7 @@ function gridOf(rows: readonly DomElement[], tools: TableTools): string[][] {
     let x = 0;
     for (const cell of cellsOf(row)) {
       while (grid[y]?.[x] !== undefined) x += 1;
-      if (x >= mostColumns) break;
+      if (x >= maxColumns) break;
       const across = span(cell, 'colspan');
       const down = Math.min(span(cell, 'rowspan'), rows.length - y);
       const content = tools.render(cell);

@@ -87,12 +87,12 @@ function wordsAlone(cell: DomElement): string | null {
 }
 
 /** A longer run without white space is taken for an address. Characters. */
-const longestRun = 2000;
+const maxRunLength = 2000;
 
 /** Readers make a link of a bare address and take all that follows without white space for a part of it, also what begins code. */
 function endsInAddress(before: string): boolean {
   const run = before.split(/\s/).at(-1) ?? '';
-  return run.length === longestRun || /:\/\/|www\.|@/i.test(run);
+  return run.length === maxRunLength || /:\/\/|www\.|@/i.test(run);
 }
 
 /** Blank lines in rows become one, and trailing white space goes, except the two spaces that break a line. */
@@ -100,7 +100,7 @@ function tidy(joined: string): string {
   const markdown = joined.replaceAll(`${codeEdge}${codeEdge}`, ' ');
   return markdown
     .replace(/\0(?=`)/g, (_, at: number) =>
-      endsInAddress(markdown.slice(Math.max(0, at - longestRun), at)) ? ' ' : '',
+      endsInAddress(markdown.slice(Math.max(0, at - maxRunLength), at)) ? ' ' : '',
     )
     .replaceAll(codeEdge, '')
     .replace(/\u00a0/g, ' ')

@@ -27,7 +27,7 @@ const aroundNames =
 /** A part that holds less than this share of all text is not the content, whatever it calls itself. */
 const leastShare = 0.25;
 /** Beyond this many elements the search for an article costs more than it gives. */
-const mostElements = 50_000;
+const maxElements = 50_000;
 
 export function readPage(html: string): Page {
   const document = parseDocument(html);
@@ -106,7 +106,7 @@ function articleOf(html: string, body: DomElement): DomElement | null {
     // It changes its document, so it gets a copy.
     const copy = parseDocument(html) as unknown as ConstructorParameters<typeof Readability>[0];
     const article = new Readability<DomElement>(copy, {
-      maxElemsToParse: mostElements,
+      maxElemsToParse: maxElements,
       keepClasses: true,
       disableJSONLD: true,
       serializer: (node) => node as unknown as DomElement,

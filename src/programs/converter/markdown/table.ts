@@ -16,7 +16,7 @@ function cell(content: string): string {
  * above, for tables whose first row is data. An empty table is an empty string.
  */
 export function table(rows: readonly (readonly string[])[], options: { hasHeader?: boolean } = {}): string {
-  const width = rows.reduce((most, row) => Math.max(most, row.length), 0);
+  const width = rows.reduce((max, row) => Math.max(max, row.length), 0);
   if (width === 0) return '';
   const all = options.hasHeader === false ? [Array<string>(width).fill(''), ...rows] : rows;
   const line = (row: readonly string[]) =>

@@ -1,6 +1,6 @@
 /** `find`: what the tree says first, then the attributes that it does not show. Must not know members. */
 import type { ElementHandle } from 'playwright-core';
-import { findIn, mostFound, wordsOf } from './find.ts';
+import { findIn, maxFound, wordsOf } from './find.ts';
 import { describe } from './in-page.ts';
 import type { Tab } from './tab.ts';
 import { lineOf, readFields, readTree, withTexts } from './tree.ts';
@@ -24,18 +24,18 @@ export async function findElements(tab: Tab, query: string, timeoutMs: number): 
   const found = findIn(withTexts(await readTree(tab.page, timeoutMs), fields), query);
   const lines = found.map(({ branch }) => lineOf(branch, tab.refs.ofSnapshot));
   if (!found.some(({ whole }) => whole)) {
-    const more = await byAttributes(tab, query, mostFound - lines.length);
+    const more = await byAttributes(tab, query, maxFound - lines.length);
     lines.unshift(...more);
   }
   return lines.length === 0 ? 'Nothing on the page matches. Try other words, or read_page.' : lines.join('\n');
 }
 
 /** Elements that have every word in their attributes. */
-async function byAttributes(tab: Tab, query: string, most: number): Promise<string[]> {
+async function byAttributes(tab: Tab, query: string, max: number): Promise<string[]> {
   const words = wordsOf(query);
   const lines: string[] = [];
   for (const frame of tab.page.frames()) {
-    if (lines.length >= most || words.length === 0) break;
+    if (lines.length >= max || words.length === 0) break;
     const list = await frame
       .locator(anything)
       .evaluateAll(
@@ -50,7 +50,7 @@ async function byAttributes(tab: Tab, query: string, most: number): Promise<stri
         { names: attributes, wanted: words },
       )
       .catch(() => []);
-    for (const index of list.slice(0, most - lines.length)) {
+    for (const index of list.slice(0, max - lines.length)) {
       const element = (await frame
         .locator(anything)
         .nth(index)

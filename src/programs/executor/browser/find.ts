@@ -10,7 +10,7 @@ interface Found {
   readonly whole: boolean;
 }
 
-export const mostFound = 20;
+export const maxFound = 20;
 
 /** What people call what the tree calls otherwise. */
 const roleWords: Readonly<Record<string, readonly string[]>> = {
@@ -41,7 +41,7 @@ export function wordsOf(text: string): string[] {
   return (text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).filter((word) => word !== '');
 }
 
-/** The best first, at most {@link mostFound}; of equal ones the earlier of the page. */
+/** The best first, at most {@link maxFound}; of equal ones the earlier of the page. */
 export function findIn(branches: readonly (Branch | string)[], query: string): Found[] {
   const asked = wordsOf(query).filter((word) => !empty.has(word));
   const words = asked.length === 0 ? wordsOf(query) : asked;
@@ -61,7 +61,7 @@ export function findIn(branches: readonly (Branch | string)[], query: string): F
     for (const child of children) look(child, [...around.slice(-40), ...section, ...beside].slice(-80));
   };
   for (const branch of branches) look(branch, []);
-  return found.sort((one, other) => other.score - one.score).slice(0, mostFound);
+  return found.sort((one, other) => other.score - one.score).slice(0, maxFound);
 }
 
 function rate(

@@ -1,6 +1,6 @@
 /** The 31 members of the `browser` toolset, each as what it does to a tab. Must not know the wire, sessions' profiles or policy. */
 import { type Point, toScreen } from '../../../contracts/computer-use/frame.ts';
-import { type BrowserMember, type browserMembers, longestRead } from '../../../contracts/computer-use/members.ts';
+import { type BrowserMember, type browserMembers, maxReadLength } from '../../../contracts/computer-use/members.ts';
 import { HandsFault } from '../hands.ts';
 import type { At } from './at.ts';
 import { type Button, clickAt } from './click.ts';
@@ -31,9 +31,9 @@ type Target = InputOf<'left_click'>['target'];
 
 /** CSS pixels of one click of the wheel, as Chromium has it. */
 const wheelClick = 100;
-const usualWheelClicks = 3;
+const defaultWheelClicks = 3;
 /** Levels. */
-const usualDepth = 15;
+const defaultDepth = 15;
 /** Steps of a drag: pages that follow the pointer need to see it on its way. */
 const dragSteps = 10;
 
@@ -71,7 +71,7 @@ export const members: Members = {
     await tab.page.close();
     return { text: `Closed ${tab.id}.`, tabs: true };
   },
-  async read_page({ tab, timeoutMs }, { filter = 'all', depth = usualDepth, ref }) {
+  async read_page({ tab, timeoutMs }, { filter = 'all', depth = defaultDepth, ref }) {
     const name = ref === undefined ? null : tab.refs.nameOf(ref);
     // First: names of the snapshot are those of the last one.
     const fields = await readFields(tab.page);
@@ -91,7 +91,7 @@ export const members: Members = {
     const parts = await Promise.all(tab.page.frames().map((frame) => frame.evaluate(pageText).catch(() => '')));
     const text = parts.filter((part) => part.trim() !== '').join('\n\n');
     const cut = '\n(The text continues.)';
-    return { text: text.length > longestRead ? text.slice(0, longestRead - cut.length) + cut : text };
+    return { text: text.length > maxReadLength ? text.slice(0, maxReadLength - cut.length) + cut : text };
   },
   find: async ({ tab, timeoutMs }, { query }) => ({ text: await findElements(tab, query, timeoutMs) }),
   read_console: ({ tab }) => Promise.resolve({ text: linesOf(tab.console, 'Nothing was logged.') }),
@@ -139,7 +139,7 @@ export const members: Members = {
     await moveTo(at, toScreen(at.screen, target));
     return {};
   },
-  async scroll(at, { target, scroll_direction, scroll_amount = usualWheelClicks }) {
+  async scroll(at, { target, scroll_direction, scroll_amount = defaultWheelClicks }) {
     await moveTo(at, toScreen(at.screen, target));
     const by = scroll_amount * wheelClick;
     const [x, y] = { up: [0, -by], down: [0, by], left: [-by, 0], right: [by, 0] }[scroll_direction] as [
@@ -209,7 +209,7 @@ function linesOf(lines: string[], none: string): string {
   // The latest say most.
   for (const line of all.reverse()) {
     length += line.length + 1;
-    if (length > longestRead - 100) {
+    if (length > maxReadLength - 100) {
       kept.push('(Earlier ones are left out.)');
       break;
     }

@@ -1,5 +1,5 @@
 /** Runs a script in a page and returns the value of its last expression. Must not know members. */
-import { longestRead } from '../../../contracts/computer-use/members.ts';
+import { maxReadLength } from '../../../contracts/computer-use/members.ts';
 import { HandsFault } from '../hands.ts';
 import type { Tab } from './tab.ts';
 
@@ -28,7 +28,7 @@ export async function runScript(tab: Tab, text: string, signal: AbortSignal): Pr
         : typeof result.value === 'string'
           ? result.value
           : (result.unserializableValue ?? JSON.stringify(result.value, null, 1) ?? result.description ?? 'undefined');
-    return value.length > longestRead ? `${value.slice(0, longestRead - 20)}… (cut off)` : value;
+    return value.length > maxReadLength ? `${value.slice(0, maxReadLength - 20)}… (cut off)` : value;
   } catch (error) {
     if (error instanceof HandsFault) throw error;
     // Without its value: it loops, or is of no plain sort.

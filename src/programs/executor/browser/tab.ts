@@ -34,8 +34,8 @@ interface TabDeps {
   readonly onChange: () => void;
 }
 
-const mostLines = 1000;
-const longestLine = 2000;
+const maxLines = 1000;
+const maxLineLength = 2000;
 
 export function createTab(id: string, page: Page, { refs, onWindow, onDownload, onChange }: TabDeps): Tab {
   let session: CDPSession | null = null;
@@ -50,8 +50,8 @@ export function createTab(id: string, page: Page, { refs, onWindow, onDownload, 
     waiting.clear();
   };
   const keep = (lines: string[], line: string): void => {
-    lines.push(line.length > longestLine ? `${line.slice(0, longestLine)}…` : line);
-    if (lines.length > mostLines) lines.shift();
+    lines.push(line.length > maxLineLength ? `${line.slice(0, maxLineLength)}…` : line);
+    if (lines.length > maxLines) lines.shift();
   };
 
   async function attach(): Promise<void> {

@@ -3,7 +3,7 @@
  * Must not know tabs.
  */
 import type { Page } from 'playwright-core';
-import { longestRead } from '../../../contracts/computer-use/members.ts';
+import { maxReadLength } from '../../../contracts/computer-use/members.ts';
 import { fieldTexts } from './in-page-text.ts';
 
 /** As the snapshot has it; what is missing is false or empty. */
@@ -47,9 +47,9 @@ const acting = new Set([
 ]);
 const said = new Set(['role', 'name', 'ref', 'text', 'cursor', 'children', 'box']);
 /** Of a line; a paragraph that is longer is read with `get_page_text`. Characters. */
-const longestValue = 500;
+const maxValueLength = 500;
 /** Each costs a call to the browser; one line says how many fields of the page are left out. */
-const mostFields = 50;
+const maxFields = 50;
 /** Milliseconds; elements that went away in that time, or that got no time, are left out. */
 const fieldMs = 1000;
 const allFieldsMs = 2000;
@@ -68,8 +68,8 @@ export async function readFields(page: Page): Promise<Map<string, string>> {
   const until = performance.now() + allFieldsMs;
   for (const frame of page.frames()) {
     const all = frame.locator(editable);
-    const found = await all.evaluateAll(fieldTexts, longestValue).catch(() => []);
-    for (const { at, text } of found.slice(0, mostFields - texts.size)) {
+    const found = await all.evaluateAll(fieldTexts, maxValueLength).catch(() => []);
+    for (const { at, text } of found.slice(0, maxFields - texts.size)) {
       if (performance.now() > until) return texts;
       const [own] = (await all
         .nth(at)
@@ -110,7 +110,7 @@ export function branchOf(branches: readonly (Branch | string)[], ref: string): B
   return null;
 }
 
-/** One line an element, children indented. Never longer than {@link longestRead} characters; says what it left out. */
+/** One line an element, children indented. Never longer than {@link maxReadLength} characters; says what it left out. */
 export function writeTree(branches: readonly (Branch | string)[], options: WriteOptions): string {
   const lines: string[] = [];
   let length = 0;
@@ -118,7 +118,7 @@ export function writeTree(branches: readonly (Branch | string)[], options: Write
   let deeper = 0;
   const put = (line: string): void => {
     // Room for the last line, which says that this is not all.
-    if (length + line.length + 1 > longestRead - 300) full = true;
+    if (length + line.length + 1 > maxReadLength - 300) full = true;
     if (full) return;
     lines.push(line);
     length += line.length + 1;
@@ -127,7 +127,7 @@ export function writeTree(branches: readonly (Branch | string)[], options: Write
   const writeText = (text: string, level: number): void => {
     const margin = `${'  '.repeat(level)}| `;
     for (const line of text.split(/\r\n|\r|\n/)) {
-      const room = longestRead - 300 - length - margin.length - 1;
+      const room = maxReadLength - 300 - length - margin.length - 1;
       // A single line may be longer than the whole limit.
       put(`${margin}${room > 0 && line.length > room ? line.slice(0, room) : line}`);
       if (line.length > room) full = true;
@@ -185,5 +185,5 @@ export function lineOf(branch: Branch, refOf: (name: string) => string): string 
 
 function short(text: string): string {
   const line = text.replace(/\s+/g, ' ').trim();
-  return line.length > longestValue ? `${line.slice(0, longestValue)}…` : line;
+  return line.length > maxValueLength ? `${line.slice(0, maxValueLength)}…` : line;
 }

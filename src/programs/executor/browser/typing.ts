@@ -7,7 +7,7 @@ import type { Described } from './in-page.ts';
 import { type Chord, parseChord } from './keys.ts';
 
 /** Characters. A text up to this length is typed key by key; a longer one as text with its last sign as a key (1 ms a key). */
-const longestByKeys = 300;
+const maxKeysLength = 300;
 /** Milliseconds: as keyboards have it. */
 const repeatAfterMs = 500;
 const repeatEachMs = 33;
@@ -20,7 +20,7 @@ export async function typeText(
   signal: AbortSignal,
 ): Promise<void> {
   const whole = text.replace(/\r\n?/g, '\n');
-  const long = whole.length > longestByKeys && takes !== 'keys';
+  const long = whole.length > maxKeysLength && takes !== 'keys';
   // A text area takes lines as they are; elsewhere a new line is what Enter makes of it.
   const parts = long && takes === 'lines' ? [whole] : whole.split('\n');
   for (const [index, part] of parts.entries()) {

@@ -1,5 +1,5 @@
 /** Frames of a session's active tab, captured by the browser only when something changed. Must not know who watches. */
-import { longestFrameEdge } from '../../../contracts/computer-use/frame.ts';
+import { maxFrameEdge } from '../../../contracts/computer-use/frame.ts';
 import type { Session } from './session.ts';
 import type { Tab } from './tab.ts';
 
@@ -43,8 +43,8 @@ export function watchSession(session: Session, onFrame: OnFrame): Watching {
     await tab.cdp.send('Page.startScreencast', {
       format: 'jpeg',
       quality,
-      maxWidth: longestFrameEdge,
-      maxHeight: longestFrameEdge,
+      maxWidth: maxFrameEdge,
+      maxHeight: maxFrameEdge,
     });
   }
 

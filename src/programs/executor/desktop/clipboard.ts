@@ -9,9 +9,9 @@ import type { Display } from './display.ts';
 /** Milliseconds for the owner of a selection to hand one form of it over. */
 const readMs = 500;
 /** Bytes of what is kept of the selection before; more of it is not given back. */
-const mostKept = 16 * 1024 * 1024;
+const maxKept = 16 * 1024 * 1024;
 /** Forms of one selection that are kept. */
-const mostForms = 16;
+const maxForms = 16;
 /** Bytes of one request: servers take 256 KiB. */
 const piece = 128 * 1024;
 
@@ -151,7 +151,7 @@ export async function createClipboard(display: Display): Promise<Clipboard> {
     });
   }
 
-  const take = () => display.ask<Property>((reply) => client.GetProperty(1, window, inbox, 0, 0, mostKept / 4, reply));
+  const take = () => display.ask<Property>((reply) => client.GetProperty(1, window, inbox, 0, 0, maxKept / 4, reply));
 
   async function read(selection: number, target: number, signal: AbortSignal): Promise<Form | null> {
     const answered = event((one) => one.name === 'SelectionNotify' && one.target === target, signal);
@@ -162,7 +162,7 @@ export async function createClipboard(display: Display): Promise<Clipboard> {
     if (whole.type !== incremental) return { type: whole.type, format: whole.format, data: Buffer.from(whole.data) };
     const pieces: Buffer[] = [];
     let form: Property | null = null;
-    for (let length = 0; length <= mostKept; ) {
+    for (let length = 0; length <= maxKept; ) {
       // Taking the property is what asks for the next piece; an empty one is the end.
       const next = event((one) => one.name === 'PropertyNotify' && one.atom === inbox && one.state === 0, signal);
       const part = (await next) === null ? null : await take();
@@ -183,11 +183,11 @@ export async function createClipboard(display: Display): Promise<Clipboard> {
     if (list === null) return null;
     const content = new Map<number, Form>();
     let length = 0;
-    for (let at = 0; at + 4 <= list.data.length && content.size < mostForms; at += 4) {
+    for (let at = 0; at + 4 <= list.data.length && content.size < maxForms; at += 4) {
       const target = list.data.readUInt32LE(at);
       if (ignored.has(target) || content.has(target)) continue;
       const form = await read(selection, target, signal);
-      if (form === null || length + form.data.length > mostKept) continue;
+      if (form === null || length + form.data.length > maxKept) continue;
       length += form.data.length;
       content.set(target, form);
     }

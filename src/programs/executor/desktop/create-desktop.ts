@@ -41,7 +41,7 @@ const place: Place = { kind: 'desktop' };
 /** Programs that ask for a password and nothing else; by the second word of WM_CLASS. */
 const passwordPrompts = /pinentry|askpass|gcr-prompter|polkit|kwallet|kdesu|gksu|seahorse|keyring/;
 
-interface Desk {
+interface OpenDisplay {
   readonly display: Display;
   readonly pointer: Pointer;
   readonly keyboard: Keyboard;
@@ -54,22 +54,22 @@ interface Desk {
 }
 
 export function createDesktop({ emit, env, platform = process.platform }: DesktopDeps): Hands {
-  let desk: Promise<Desk> | null = null;
+  let opened: Promise<OpenDisplay> | null = null;
   /** The end of what is under way: an action that was stopped still lets go of its keys. */
   let busy: Promise<unknown> = Promise.resolve();
   let poll: NodeJS.Timeout | null = null;
   let watching: AbortController | null = null;
   const films = new Map<string, Video>();
 
-  function open(): Promise<Desk> {
-    desk ??= connect().catch((error: unknown) => {
-      desk = null;
+  function open(): Promise<OpenDisplay> {
+    opened ??= connect().catch((error: unknown) => {
+      opened = null;
       throw error;
     });
-    return desk;
+    return opened;
   }
 
-  async function connect(): Promise<Desk> {
+  async function connect(): Promise<OpenDisplay> {
     const display = await connectDisplay(env, platform);
     const [pointer, keyboard] = [createPointer(display), createKeyboard(display)];
     const [clipboard, windows] = await Promise.all([createClipboard(display), createWindows(display)]);
@@ -78,7 +78,7 @@ export function createDesktop({ emit, env, platform = process.platform }: Deskto
     const type = createTyping({ display, keyboard, clipboard, focusedClass });
     const members = createMembers({ display, pointer, keyboard, type });
     void display.gone.then(({ fault }) => {
-      desk = null;
+      opened = null;
       emit({ event: 'gone', place, fault });
     });
     return { display, pointer, keyboard, clipboard, windows, members, left: null, drivenUntil: 0 };
@@ -91,7 +91,7 @@ export function createDesktop({ emit, env, platform = process.platform }: Deskto
   }
 
   /** True, once, where the pointer is not where it was left. */
-  async function isElsewhere(one: Desk): Promise<boolean> {
+  async function isElsewhere(one: OpenDisplay): Promise<boolean> {
     if (one.left === null) return false;
     const { x, y } = await one.display.pointer();
     if (one.left === null || (x === one.left.x && y === one.left.y)) return false;
@@ -137,7 +137,7 @@ export function createDesktop({ emit, env, platform = process.platform }: Deskto
   }
 
   /** Also waits until the display has executed the requests. */
-  async function leave(one: Desk): Promise<void> {
+  async function leave(one: OpenDisplay): Promise<void> {
     const { x, y } = await one.display.pointer();
     one.left = { x, y };
     one.drivenUntil = systemClock.monotonic() + drivenMs;
@@ -147,7 +147,7 @@ export function createDesktop({ emit, env, platform = process.platform }: Deskto
 
   function again(): void {
     poll = null;
-    void desk
+    void opened
       ?.then(async (one) => {
         if (one.left === null || systemClock.monotonic() > one.drivenUntil) return;
         // While an action moves the pointer, it says itself where it was left.
@@ -201,7 +201,7 @@ export function createDesktop({ emit, env, platform = process.platform }: Deskto
     },
     letGo: () =>
       inTurn(async () => {
-        const one = await desk?.catch(() => null);
+        const one = await opened?.catch(() => null);
         one?.pointer.letGo();
       }),
     async close() {
@@ -209,7 +209,7 @@ export function createDesktop({ emit, env, platform = process.platform }: Deskto
       if (poll !== null) clearTimeout(poll);
       await Promise.all([...films.values()].map((film) => film.finish()));
       films.clear();
-      const one = await desk?.catch(() => null);
+      const one = await opened?.catch(() => null);
       if (one == null) return;
       one.keyboard.letGo();
       one.pointer.letGo();

@@ -11,7 +11,7 @@ import type { Keyboard, Layout, Stroke } from './keyboard.ts';
 /** Strokes between two looks at whether to stop. */
 const burst = 32;
 /** Characters by keys; programs take minutes for more. */
-const mostStrokes = 500;
+const maxStrokes = 500;
 /** Milliseconds that a program has to request the text it was told to paste. */
 const pasteMs = 1500;
 
@@ -68,7 +68,7 @@ export function createTyping({ display, keyboard, clipboard, focusedClass }: Typ
     const returns = lines.length - body.length;
     const layout = await keyboard.layout();
     const strokes = strokesOf(body, layout);
-    const byKeys = strokes !== null && (strokes.length <= mostStrokes || !(await pasted(body, layout, signal)));
+    const byKeys = strokes !== null && (strokes.length <= maxStrokes || !(await pasted(body, layout, signal)));
     if (byKeys) await pressed(strokes, layout, signal);
     else if (strokes === null && !(await pasted(body, layout, signal)))
       throw new HandsFault('page', 'not_editable', 'No focused field took the text: click into a field first.');

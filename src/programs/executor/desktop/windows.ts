@@ -18,7 +18,7 @@ export interface Windows {
 /** Windows lie in frames of the window manager and have windows inside: not deeper than this. */
 const deepest = 12;
 /** Of a property, in four bytes. */
-const longest = 256;
+const maxLength = 256;
 
 export async function createWindows(display: Display): Promise<Windows> {
   const { client, root } = display;
@@ -26,7 +26,7 @@ export async function createWindows(display: Display): Promise<Windows> {
   const [classAtom, titleAtom, plainTitleAtom] = await Promise.all(['WM_CLASS', '_NET_WM_NAME', 'WM_NAME'].map(atom));
 
   async function property(window: number, name: number | undefined): Promise<string> {
-    const value = await display.ask<Property>((reply) => client.GetProperty(0, window, name!, 0, 0, longest, reply));
+    const value = await display.ask<Property>((reply) => client.GetProperty(0, window, name!, 0, 0, maxLength, reply));
     return value?.data.toString('utf8') ?? '';
   }
 

@@ -142,7 +142,7 @@ export function ActionEditor({
         data-add="true"
         className="mt-2"
         onClick={() => {
-          const key = 1 + actions.reduce((most, one) => Math.max(most, one.key), -1);
+          const key = 1 + actions.reduce((max, one) => Math.max(max, one.key), -1);
           const last = actions.at(-1);
           const member =
             all.find((one) => last !== undefined && idOf(one) === `${last.toolset} ${last.member}`) ?? members[0];

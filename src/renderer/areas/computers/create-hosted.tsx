@@ -1,7 +1,7 @@
 /** Creates a hosted computer, after showing what it is and what it costs. */
 import { useQueryClient } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
-import { type HostedComputer, longestName } from '../../../contracts/hosted-computers/computer.ts';
+import { type HostedComputer, maxNameLength } from '../../../contracts/hosted-computers/computer.ts';
 import { ActDialog } from '../../ui/act-dialog.tsx';
 import { ActForm } from '../../ui/act-form.tsx';
 import { TextField } from '../../ui/text-field.tsx';
@@ -45,7 +45,7 @@ export function CreateHosted({
           label="Name"
           description="Empty: chosen for you."
           value={name}
-          maxLength={longestName}
+          maxLength={maxNameLength}
           onChange={setName}
         />
         <ul className="list-disc pl-5 text-muted">

@@ -2,7 +2,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { type ComputerSettings, mostKeyConcurrency } from '../../../contracts/hosted-computers/computer.ts';
+import { type ComputerSettings, maxKeyConcurrency } from '../../../contracts/hosted-computers/computer.ts';
 import { ActDialog } from '../../ui/act-dialog.tsx';
 import { Switch } from '../../ui/switch.tsx';
 import { SelectField, TextField } from '../../ui/text-field.tsx';
@@ -14,10 +14,10 @@ export function HostedSettings({ settings, onClose }: { settings: ComputerSettin
   const client = useQueryClient();
   const [answers, setAnswers] = useState(settings.approval_mode);
   const [browser, setBrowser] = useState(settings.browser_toolset);
-  const [most, setMost] = useState(String(settings.per_key_concurrency));
-  const count = /^\d{1,2}$/.test(most.trim()) ? Number(most) : 0;
+  const [max, setMax] = useState(String(settings.per_key_concurrency));
+  const count = /^\d{1,2}$/.test(max.trim()) ? Number(max) : 0;
   const problem =
-    count < 1 || count > mostKeyConcurrency ? `Enter a whole number from 1 to ${mostKeyConcurrency}.` : undefined;
+    count < 1 || count > maxKeyConcurrency ? `Enter a whole number from 1 to ${maxKeyConcurrency}.` : undefined;
   const save = useAct(async () => {
     const body = { approval_mode: answers, browser_toolset: browser, per_key_concurrency: count };
     client.setQueryData(keys.hostedSettings, await api.hosted.changeComputerSettings({ body }));
@@ -42,9 +42,9 @@ export function HostedSettings({ settings, onClose }: { settings: ComputerSettin
       <TextField
         label="Running computers per key"
         problem={problem}
-        value={most}
+        value={max}
         inputMode="numeric"
-        onChange={setMost}
+        onChange={setMax}
         className="max-w-24"
       />
       <div className="flex items-center gap-3">

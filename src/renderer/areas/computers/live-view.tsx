@@ -32,7 +32,7 @@ import {
 } from './person-input.ts';
 
 /** Before there is a frame: most screens are about this. */
-const usual = { width: 1280, height: 800 };
+const defaultSize = { width: 1280, height: 800 };
 /** Letters that come quickly are one text, ms. */
 const typingMs = 120;
 /** So many pixels are a drag and no click. */
@@ -61,7 +61,7 @@ export function LiveView({
   onAgain: () => void;
 }) {
   const { frame, pointer, next, gone, link } = view;
-  const size = frame ?? usual;
+  const size = frame ?? defaultSize;
   const percent = (part: number, whole: number) => `${(part / whole) * 100}%`;
   const label = mine ? 'Live view: you have control' : 'Live view';
   const { input, typing } = useInput(size, toolset, onCall, onLeave);

@@ -45,12 +45,12 @@ export function dragCall(toolset: Toolset, from: Point, to: Point): PersonCall {
 
 /** Pixels of one notch of a wheel. */
 const notch = 100;
-const mostNotches = 10;
+const maxNotches = 10;
 
 export function scrollCall(toolset: Toolset, at: Point, by: Point): PersonCall | null {
   const along = Math.abs(by.y) >= Math.abs(by.x) ? by.y : by.x;
   const vertical = along === by.y;
-  const notches = Math.min(mostNotches, Math.round(Math.abs(along) / notch) || 1);
+  const notches = Math.min(maxNotches, Math.round(Math.abs(along) / notch) || 1);
   if (along === 0) return null;
   const scroll_direction = vertical ? (along > 0 ? 'down' : 'up') : along > 0 ? 'right' : 'left';
   const where = toolset === 'browser' ? { target: inBrowser(at) } : { coordinate: onScreen(at) };
@@ -106,8 +106,8 @@ export function typedBetween(before: string, after: string): { readonly back: nu
 }
 
 /** So many times at most in one call. */
-const mostBack = 100;
+const maxBackspaces = 100;
 
 export function backCall(toolset: Toolset, times: number): PersonCall {
-  return { toolset, member: 'key', input: { text: 'BackSpace', repeat: Math.min(times, mostBack) } };
+  return { toolset, member: 'key', input: { text: 'BackSpace', repeat: Math.min(times, maxBackspaces) } };
 }

@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useMemo, useRef, useState } from 'react';
 import type { ExecuteRequest, RunMode, RunOptions, TargetScope } from '../../../contracts/computer-use/run.ts';
-import { mostSteps, runModes, usualSteps } from '../../../contracts/computer-use/run.ts';
+import { defaultSteps, maxSteps, runModes } from '../../../contracts/computer-use/run.ts';
 import type { Action } from '../../base/actions.ts';
 
 import { useHere } from '../../base/computers.tsx';
@@ -82,8 +82,8 @@ function Form({ members, onStarted }: { members: readonly Member[]; onStarted: (
     actionProblems(schemaOf(members, toolset, member), texts),
   );
   const stepsProblem =
-    steps.trim() !== '' && !(/^\d{1,3}$/.test(steps.trim()) && Number(steps) >= 1 && Number(steps) <= mostSteps)
-      ? `Enter a whole number from 1 to ${mostSteps}.`
+    steps.trim() !== '' && !(/^\d{1,3}$/.test(steps.trim()) && Number(steps) >= 1 && Number(steps) <= maxSteps)
+      ? `Enter a whole number from 1 to ${maxSteps}.`
       : undefined;
   const taskProblem = mode !== 'direct' && task.trim() === '' ? 'Required.' : undefined;
   const wrong =
@@ -190,7 +190,7 @@ function Form({ members, onStarted }: { members: readonly Member[]; onStarted: (
         <TextField
           label="Step limit"
           problem={stepsProblem}
-          description={mode === 'direct' ? 'Empty: all of them.' : `Empty: ${usualSteps}.`}
+          description={mode === 'direct' ? 'Empty: all of them.' : `Empty: ${defaultSteps}.`}
           value={steps}
           inputMode="numeric"
           onChange={setSteps}

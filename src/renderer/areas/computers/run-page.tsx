@@ -7,10 +7,10 @@ import type { Run } from '../../../contracts/computer-use/run.ts';
 import { readArtifact } from '../../../contracts/computer-use/run-routes.ts';
 import type { Action } from '../../base/actions.ts';
 
-import { AskedCard } from '../../base/asked-card.tsx';
 import { useHere } from '../../base/computers.tsx';
 import { onComputer } from '../../base/data/api.ts';
 import { OpenBar } from '../../base/place-frame.tsx';
+import { QuestionCard } from '../../base/question-card.tsx';
 import { useAddActions } from '../../base/services.tsx';
 import { useNarrow } from '../../base/use-narrow.ts';
 import { isPending } from '../../ui/approval-words.ts';
@@ -240,7 +240,11 @@ function RunStage({
         </section>
       )}
       {asked !== undefined && isPending(asked, now) && (
-        <AskedCard approval={asked} who={`The run “${runName(run)}”`} what="the step" group="Computers" />
+        <QuestionCard
+          approval={asked}
+          who={`The run “${runName(run)}”`}
+          keys={{ what: 'the step', group: 'Computers' }}
+        />
       )}
     </div>
   );

@@ -18,7 +18,7 @@ export const pauseWords: Readonly<Record<NonNullable<Run['pause']>['reason'], st
 export const tookWords = (ms: number): string => `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`;
 
 type Input = Readonly<Record<string, unknown>>;
-const longest = 80;
+const maxLength = 80;
 
 /** `Click at 312, 480`, `Open https://example.com`. */
 export function actionWords(toolset: string, member: string, input: Input = {}): string {
@@ -77,7 +77,7 @@ const rounded = (value: unknown): number => Math.round(Number(value));
 
 function cut(value: unknown): string {
   const text = String(value ?? '');
-  return text.length > longest ? `${text.slice(0, longest - 1)}…` : text;
+  return text.length > maxLength ? `${text.slice(0, maxLength - 1)}…` : text;
 }
 
 /** What a run is called in a list: its task, or its first step. */

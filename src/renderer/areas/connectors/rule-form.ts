@@ -2,8 +2,8 @@
 import {
   type Automation,
   type ChangeRule,
-  longestExpectedOutput,
-  longestInstructions,
+  maxExpectedOutputLength,
+  maxInstructionsLength,
   type Rule,
   type RuleMode,
   ruleDefaults,
@@ -45,10 +45,10 @@ export function draftOfRule(rule: Rule | null, botId: string, mode: RuleMode = r
 
 const bytesOf = (text: string): number => new TextEncoder().encode(text).length;
 
-function whole(text: string, least: number, most: number): string | undefined {
+function whole(text: string, least: number, max: number): string | undefined {
   const value = Number(text);
-  if (text.trim() !== '' && Number.isInteger(value) && value >= least && value <= most) return undefined;
-  return `Enter a whole number from ${least} to ${most}.`;
+  if (text.trim() !== '' && Number.isInteger(value) && value >= least && value <= max) return undefined;
+  return `Enter a whole number from ${least} to ${max}.`;
 }
 
 /** `cannot`: why the bot that is chosen cannot be run by a rule; null: it can, or none is chosen. */
@@ -61,12 +61,12 @@ export function problemsOfRule(draft: RuleDraft, cannot: string | null = null): 
   if (draft.botId === '') problems.botId = 'Required.';
   else if (cannot !== null) problems.botId = `Rules cannot run this bot: ${cannot}`;
   if (draft.instructions.trim() === '') problems.instructions = 'Required.';
-  for (const [name, most] of [
-    ['instructions', longestInstructions],
-    ['expectedOutput', longestExpectedOutput],
+  for (const [name, max] of [
+    ['instructions', maxInstructionsLength],
+    ['expectedOutput', maxExpectedOutputLength],
   ] as const) {
     const bytes = bytesOf(draft[name]);
-    if (bytes > most) problems[name] = `Too long: ${bytes} bytes. At most ${most}.`;
+    if (bytes > max) problems[name] = `Too long: ${bytes} bytes. At most ${max}.`;
   }
   const spend = Number(draft.dailySpend);
   if (draft.dailySpend.trim() !== '' && !(spend > 0 && spend <= 1_000_000)) {
@@ -86,8 +86,10 @@ export function problemsOfRule(draft: RuleDraft, cannot: string | null = null): 
 /** Of a draft without problems; what is as every rule has it, is left out. */
 export function automationOf(draft: RuleDraft): Automation & { readonly botId: string } {
   const fields = fieldsOf(draft);
-  const usual: Readonly<Record<string, unknown>> = ruleDefaults;
-  const other = Object.entries(fields).filter(([name, value]) => usual[name] === undefined || value !== usual[name]);
+  const defaults: Readonly<Record<string, unknown>> = ruleDefaults;
+  const other = Object.entries(fields).filter(
+    ([name, value]) => defaults[name] === undefined || value !== defaults[name],
+  );
   return { ...Object.fromEntries(other), botId: draft.botId, instructions: draft.instructions };
 }
 
@@ -110,4 +112,16 @@ function fieldsOf(draft: RuleDraft) {
     dailySpendThresholdUsd: draft.dailySpend.trim() === '' ? null : Number(draft.dailySpend),
     match: draft.match.trim() === '' ? null : (JSON.parse(draft.match) as Record<string, unknown>),
   };
+}
+
+/** What creates a removed rule again, as version 1 with an id of its own. */
+export function sameRule({
+  id: _id,
+  subscriptionId: _of,
+  version: _v,
+  createdAt: _c,
+  updatedAt: _u,
+  ...rule
+}: Rule): Automation {
+  return rule;
 }

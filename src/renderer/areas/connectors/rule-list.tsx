@@ -2,8 +2,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { Pencil, Plus, Trash2 } from 'lucide-react';
 import { useState } from 'react';
-import { mostRules, type Rule } from '../../../contracts/connectors/rule.ts';
+import { maxRules, type Rule } from '../../../contracts/connectors/rule.ts';
 import type { Subscription } from '../../../contracts/connectors/subscription.ts';
+import { useOfferUndo } from '../../base/undo.ts';
 import { useNameOfBot } from '../../base/use-name-of-bot.ts';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
@@ -16,6 +17,7 @@ import { Switch } from '../../ui/switch.tsx';
 import { useAct } from '../../ui/use-act.ts';
 import { limitWords, modeWords } from './connector-words.ts';
 import { RuleDialog } from './rule-dialog.tsx';
+import { sameRule } from './rule-form.ts';
 import { useConnectorServices, useTouchConnector } from './use-connector-services.ts';
 
 export function RuleList({ subscription, onRuns }: { subscription: Subscription; onRuns: () => void }) {
@@ -53,7 +55,7 @@ export function RuleList({ subscription, onRuns }: { subscription: Subscription;
               ))}
             </ul>
             <div className="p-3">
-              {list.length < mostRules ? add : <span className="text-muted">Limit reached: {mostRules} rules.</span>}
+              {list.length < maxRules ? add : <span className="text-muted">Limit reached: {maxRules} rules.</span>}
             </div>
           </>
         )}
@@ -145,6 +147,7 @@ function RemoveDialog({
 }) {
   const { api } = useConnectorServices();
   const touch = useTouchConnector();
+  const offerUndo = useOfferUndo();
   const params = { id: connectorId, sid: rule.subscriptionId, rid: rule.id };
   return (
     <PlanDialog
@@ -170,7 +173,7 @@ function RemoveDialog({
             )}
           </li>
           <li>Current runs continue, and past runs stay readable.</li>
-          <li>Events still open tickets.</li>
+          <li>Events still open tickets. Undo brings the rule back; cancelled runs stay cancelled.</li>
         </ul>
       )}
       label={() => 'Remove'}
@@ -179,6 +182,11 @@ function RemoveDialog({
       danger
       act={async () => {
         await api.connectors.removeAutomationRule({ params, query: {} });
+        const idempotencyKey = crypto.randomUUID();
+        offerUndo('Rule removed', async () => {
+          await api.connectors.createAutomationRule({ params, body: sameRule(rule) }, { idempotencyKey });
+          touch(connectorId);
+        });
         touch(connectorId);
       }}
       onClose={onClose}

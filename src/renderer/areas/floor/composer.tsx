@@ -6,11 +6,12 @@ import type { z } from 'zod';
 import type { SendPlan } from '../../../contracts/factory/delivery.ts';
 import type { PlacedBot } from '../../base/data/places.ts';
 import { useServices } from '../../base/services.tsx';
-import { useKeptText } from '../../base/use-kept-text.ts';
+import { useDraft } from '../../base/use-draft.ts';
 import { Button } from '../../ui/button.tsx';
 import { Check } from '../../ui/choice.tsx';
 import { Kbd } from '../../ui/kbd.tsx';
 import { Problem } from '../../ui/problem.tsx';
+import { imagesIn, keepImages } from './paste-images.ts';
 
 type Plan = z.infer<typeof SendPlan>['plan'];
 type Phase =
@@ -44,7 +45,9 @@ export function Composer({
 }) {
   const { api, keys, sentTexts } = useServices();
   const client = useQueryClient();
-  const [text, setText] = useKeptText(place);
+  const [text, setText] = useDraft(place);
+  const typed = useRef(text);
+  typed.current = text;
   const [queue, setQueue] = useState(true);
   const [phase, setPhase] = useState<Phase>({ kind: 'idle' });
   const [plan, setPlan] = useState<Plan | null>(null);
@@ -92,6 +95,20 @@ export function Composer({
     }
   }
 
+  /** The message names the files of the images, which the bot can open. */
+  function putImages(event: { preventDefault(): void }, data: DataTransfer): void {
+    const images = imagesIn(data);
+    if (images.length === 0 || target === null) return;
+    event.preventDefault();
+    keepImages(api.factory, target.id, images).then(
+      (paths) => {
+        const before = typed.current;
+        setText(`${before}${before === '' || /\s$/.test(before) ? '' : ' '}${paths}`);
+      },
+      (error: unknown) => setPhase({ kind: 'failed', error }),
+    );
+  }
+
   return (
     <form
       aria-label="Message to a bot"
@@ -121,6 +138,11 @@ export function Composer({
         aria-label={target === null ? 'Message' : `Message to ${target.address}`}
         placeholder={target === null ? 'Choose a bot to write to' : `Write to ${target.address}`}
         onChange={(event) => setText(event.target.value)}
+        onPaste={(event) => putImages(event, event.clipboardData)}
+        onDragOver={(event) => {
+          if (event.dataTransfer.types.includes('Files')) event.preventDefault();
+        }}
+        onDrop={(event) => putImages(event, event.dataTransfer)}
         className="min-h-14 w-full resize-none rounded-control border border-line bg-window px-2.5 py-1.5"
       />
       <div className="flex flex-wrap items-center gap-2">

@@ -14,7 +14,9 @@ import { botName } from '../../base/data/places.ts';
 import { readJson, writeJson } from '../../base/data/settings.ts';
 import { isLive } from '../../base/is-live.ts';
 import { OnComputer, useServices } from '../../base/services.tsx';
+import { Button } from '../../ui/button.tsx';
 import { agentStatus, Status } from '../../ui/status.tsx';
+import { firstPanes } from './first-panes.ts';
 import { FloorProvider, type FloorState, useFloor } from './floor-state.tsx';
 import { Pane } from './pane.tsx';
 
@@ -22,10 +24,17 @@ const Params = z.object({ originView: z.string().nullable().catch(null) }).catch
 const theme = { name: 'gantry', className: 'dock-gantry', gap: 0 };
 const components = { pane: DockPane };
 
-/** Storage key of a layout, separate for each engine and shape. */
-const layoutKey = (layout: string): string => `gantry.floor.v1.${layout}`;
-
-export function Dock({ layout, state }: { layout: string; state: FloorState }) {
+export function Dock({
+  layoutKey,
+  team,
+  state,
+}: {
+  /** Where this browser keeps the layout. */
+  layoutKey: string;
+  /** The bots that a layout without panes begins with; null: those of all teams. */
+  team: string | null;
+  state: FloorState;
+}) {
   const { paneRequests } = useServices();
   const waiting = useSyncExternalStore(paneRequests.subscribe, paneRequests.waiting);
   const [dock, setDock] = useState<DockviewApi | null>(null);
@@ -44,6 +53,9 @@ export function Dock({ layout, state }: { layout: string; state: FloorState }) {
       paneRequests.done(request);
       if (agent === undefined) continue;
       const present = dock.getPanel(agent.id);
+      const aside = request.quiet === true && (isTyping() || dock.activePanel !== undefined);
+      if (aside && present !== undefined) continue;
+      const typedIn = aside ? document.activeElement : null;
       if (present !== undefined) {
         // Only what differs: opening an open panel again takes its content out of the page for a moment.
         if (request.originView !== null) present.api.updateParameters({ originView: request.originView });
@@ -55,11 +67,23 @@ export function Dock({ layout, state }: { layout: string; state: FloorState }) {
           title: botName(agent, agents),
           params: { originView: request.originView },
           position: request.split === true ? nextSplit(dock) : undefined,
+          inactive: aside,
         });
+        // A split moves the panes beside it in the page, and what is moved loses the focus.
+        if (typedIn instanceof HTMLElement && typedIn !== document.body) setTimeout(() => typedIn.focus(), 0);
       }
-      latest.current.focus(agent.id);
+      if (!aside) latest.current.focus(agent.id);
     }
   }, [dock, agents, waiting, paneRequests]);
+
+  // What runs is opened. Who has closed every pane chooses from a list in their place.
+  const closedAll = useRef(false);
+  useEffect(() => {
+    if (dock === null || closedAll.current || dock.panels.length > 0 || waiting.length > 0) return;
+    for (const { id } of firstPanes(agents, team)) {
+      paneRequests.add({ botId: id, paneId: null, originView: null, split: true, quiet: true });
+    }
+  }, [dock, agents, team, waiting, paneRequests]);
 
   useEffect(() => {
     if (dock === null || focused === null) return;
@@ -76,7 +100,7 @@ export function Dock({ layout, state }: { layout: string; state: FloorState }) {
         watermarkComponent={Watermark}
         disableFloatingGroups
         onReady={({ api }) => {
-          const saved = readJson(localStorage, layoutKey(layout));
+          const saved = readJson(localStorage, layoutKey);
           if (saved !== null) {
             try {
               api.fromJSON(saved as Parameters<DockviewApi['fromJSON']>[0]);
@@ -85,7 +109,7 @@ export function Dock({ layout, state }: { layout: string; state: FloorState }) {
               api.clear();
             }
           }
-          api.onDidLayoutChange(() => writeJson(localStorage, layoutKey(layout), api.toJSON()));
+          api.onDidLayoutChange(() => writeJson(localStorage, layoutKey, api.toJSON()));
           // On subscribing, the dock reports the saved layout's active panel; a bot requested since then takes precedence.
           let restoring = true;
           api.onDidActivePanelChange((event) => {
@@ -94,6 +118,7 @@ export function Dock({ layout, state }: { layout: string; state: FloorState }) {
           });
           restoring = false;
           api.onDidRemovePanel((panel) => {
+            if (api.panels.length === 0) closedAll.current = latest.current.agents.some((one) => one.id === panel.id);
             latest.current.detached(panel.id, Params.parse(panel.params).originView);
           });
           setDock(api);
@@ -102,6 +127,8 @@ export function Dock({ layout, state }: { layout: string; state: FloorState }) {
     </FloorProvider>
   );
 }
+
+const isTyping = (): boolean => document.activeElement?.matches('input, textarea, select') === true;
 
 /** The second pane stands beside the first, then each goes below the one that has most room; later ones are tabs. */
 function nextSplit(dock: DockviewApi): AddPanelPositionOptions | undefined {
@@ -152,14 +179,37 @@ function DockPane({ api, containerApi }: IDockviewPanelProps) {
   );
 }
 
+/** Buttons that fit a screen; the list has all bots. */
+const maxOffered = 24;
+
 function Watermark() {
   const { agents } = useFloor();
-  const live = agents.filter(isLive).length;
+  const { paneRequests } = useServices();
+  const live = agents.filter(isLive);
+  if (live.length === 0) {
+    return (
+      <p className="flex h-full items-center justify-center p-6 text-center text-muted">
+        No bot is running. Start a team in the list to watch it work here.
+      </p>
+    );
+  }
   return (
-    <div className="flex h-full items-center justify-center p-6 text-center text-muted">
-      {live === 0
-        ? 'No bot is running. Start a team in the list to watch it work here.'
-        : 'Choose a bot in the list to open its pane here.'}
+    <div className="flex h-full flex-col items-center justify-center gap-3 overflow-y-auto p-6 text-muted">
+      <p>These bots are running. Open a pane:</p>
+      <ul aria-label="Running bots" className="flex max-w-[640px] flex-wrap justify-center gap-2">
+        {live.slice(0, maxOffered).map((bot) => (
+          <li key={bot.id}>
+            <Button
+              onClick={() => paneRequests.add({ botId: bot.id, paneId: null, originView: null })}
+              aria-label={`Open the pane of ${botName(bot, agents)}`}
+            >
+              <Status look={agentStatus[bot.state]} wire={bot.state} iconOnly />
+              {botName(bot, agents)}
+            </Button>
+          </li>
+        ))}
+      </ul>
+      {live.length > maxOffered && <p className="text-meta">The list has {live.length - maxOffered} more.</p>}
     </div>
   );
 }

@@ -1,12 +1,14 @@
 /** Events on the floor: earlier deliveries, then live events. */
 import { useQuery } from '@tanstack/react-query';
 import { ShieldQuestion, Users } from 'lucide-react';
-import type { ReactNode } from 'react';
+import { memo, type ReactNode, useMemo } from 'react';
 import type { Agent } from '../../../contracts/factory/agent.ts';
+import type { Delivery } from '../../../contracts/factory/delivery.ts';
 import type { KnownEvent } from '../../base/data/event-cache.ts';
 import type { FeedEntry } from '../../base/data/events.ts';
 import { useFeed, useServices } from '../../base/services.tsx';
-import { detailWords, witnessWords } from '../../ui/delivery-row.tsx';
+import { deliveryParties, detailWords, witnessWords } from '../../ui/delivery-row.tsx';
+import { FirstRows } from '../../ui/first-rows.tsx';
 import { Empty } from '../../ui/list-states.tsx';
 import { Ago } from '../../ui/now.tsx';
 import { agentStatus, approvalStatus, deliveryStatus, nodeStatus, Status } from '../../ui/status.tsx';
@@ -19,6 +21,9 @@ const teamWords: Readonly<Record<TeamChange, string>> = {
   invalid: 'Team file is invalid',
 };
 
+/** Drawn at first: more than a window shows. Each event draws them anew. */
+const firstRows = 50;
+
 export function EventFeed({ agents }: { agents: readonly Agent[] }) {
   const { queries } = useServices();
   const feed = useFeed();
@@ -27,7 +32,11 @@ export function EventFeed({ agents }: { agents: readonly Agent[] }) {
   const waiting = [...(teams?.teams ?? []), ...(teams?.invalid ?? [])].flatMap(({ name, waits }) =>
     waits === undefined ? [] : [name],
   );
-  const newest = latestOnly(feed);
+  const botOf = useMemo(
+    () => new Map(agents.flatMap((agent) => [[agent.id, agent] as const, [agent.address, agent] as const])),
+    [agents],
+  );
+  const newest = useMemo(() => latestOnly(feed), [feed]);
   const seen = new Set(newest.map((entry) => (entry.event.type === 'delivery' ? entry.event.data.id : '')));
   const older = (before.data?.deliveries ?? [])
     .filter((delivery) => !seen.has(delivery.id))
@@ -35,18 +44,32 @@ export function EventFeed({ agents }: { agents: readonly Agent[] }) {
       key: data.id,
       event: { type: 'delivery', at: data.at, data },
     }));
+  const words = new Map((before.data?.deliveries ?? []).map((one) => [one.id, one]));
   const rows = [...newest, ...older].sort((a, b) => b.event.at.localeCompare(a.event.at));
   if (rows.length === 0) return <Empty>Messages, starts and stops appear here as they happen.</Empty>;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
     <section tabIndex={0} aria-label="Events" className="min-h-0 flex-1 overflow-y-auto py-1">
-      <ol>
-        {rows.map((row) => (
-          <li key={row.key} className="flex flex-col px-3 py-1 text-meta" data-event={row.event.type}>
-            <EventRow event={row.event} agents={agents} waiting={waiting} />
-          </li>
-        ))}
-      </ol>
+      <FirstRows rows={rows} first={firstRows} what="events">
+        {(shown) => (
+          <ol>
+            {shown.map(({ key, event }) => {
+              const bot = botOf.get(botIn(event));
+              return (
+                <li key={key} className="flex flex-col px-3 py-1 text-meta" data-event={event.type}>
+                  <EventRow
+                    event={event}
+                    who={bot?.address}
+                    harness={bot?.binding.harness}
+                    known={event.type === 'delivery' ? words.get(event.data.id) : undefined}
+                    waits={event.type === 'team.changed' && waiting.includes(event.data.team)}
+                  />
+                </li>
+              );
+            })}
+          </ol>
+        )}
+      </FirstRows>
     </section>
   );
 }
@@ -86,42 +109,55 @@ function Line({ who, at, children }: { who: string; at: string; children: ReactN
   );
 }
 
-interface EventRowProps {
-  readonly event: KnownEvent;
-  readonly agents: readonly Agent[];
-  /** Teams whose file waits for its person's yes. */
-  readonly waiting: readonly string[];
+/** Id or address of the bot that it is about; empty where it is about none. */
+function botIn(event: KnownEvent): string {
+  if (event.type === 'agent.state') return event.data.agentId;
+  return event.type === 'delivery' ? event.data.to : '';
 }
 
-function EventRow({ event, agents, waiting }: EventRowProps) {
+interface EventRowProps {
+  readonly event: KnownEvent;
+  /** Address of its bot, where that is known. */
+  readonly who: string | undefined;
+  readonly harness: Agent['binding']['harness'];
+  /** Its team's file waits for its person's yes. */
+  readonly waits: boolean;
+  /** The delivery with its words, which an event does not carry. */
+  readonly known: Delivery | undefined;
+}
+
+/** Drawn again only when what it says changes: most events are not about it. */
+const EventRow = memo(function EventRow({ event, who, harness, waits, known }: EventRowProps) {
   if (event.type === 'agent.state') {
-    const agent = agents.find((one) => one.id === event.data.agentId);
     return (
-      <Line who={agent?.address ?? event.data.agentId} at={event.at}>
+      <Line who={who ?? event.data.agentId} at={event.at}>
         <Status look={agentStatus[event.data.state]} wire={event.data.state} />
       </Line>
     );
   }
   if (event.type === 'delivery') {
-    const agent = agents.find((one) => one.address === event.data.to || one.id === event.data.to);
-    const said = witnessWords(event.data.evidence, agent?.binding.harness) ?? detailWords(event.data.detail);
+    const said = witnessWords(event.data.evidence, harness) ?? detailWords(event.data.detail);
     return (
       <>
-        <Line who={agent?.address ?? event.data.to} at={event.at}>
+        <Line who={deliveryParties({ from: known?.from, to: event.data.to }, who ?? event.data.to)} at={event.at}>
           <Status look={deliveryStatus[event.data.state]} wire={event.data.state} />
         </Line>
+        {known?.firstWords !== undefined && (
+          <span className="truncate" title={known.firstWords}>
+            {known.firstWords}
+          </span>
+        )}
         {said !== null && <span className="truncate text-muted">{said}</span>}
       </>
     );
   }
   if (event.type === 'team.changed') {
     const { team, change } = event.data;
-    const waits = change === 'file' && waiting.includes(team);
     return (
       <Line who={team} at={event.at}>
         <span className="inline-flex items-center gap-1.5 text-muted" title={change}>
           <Users className="size-3.5" aria-hidden="true" />
-          {waits ? 'Team file waits for your yes' : teamWords[change]}
+          {waits && change === 'file' ? 'Team file waits for your yes' : teamWords[change]}
         </span>
       </Line>
     );
@@ -160,4 +196,4 @@ function EventRow({ event, agents, waiting }: EventRowProps) {
       <Status look={approvalStatus(event.data, Date.parse(event.at))} wire={event.data.state} />
     </Line>
   );
-}
+});

@@ -4,8 +4,11 @@ import { toast } from 'sonner';
 import type { Agent } from '../../../contracts/factory/agent.ts';
 import type { Action } from '../../base/actions.ts';
 
+import { usePendingApprovals } from '../../base/approvals.ts';
+import type { PlacedBot } from '../../base/data/places.ts';
 import { useFloors } from '../../base/floors.tsx';
 import { isLive, isStartable } from '../../base/is-live.ts';
+import { needsPerson } from '../../base/needs-person.ts';
 import { useAddActions, useServices } from '../../base/services.tsx';
 import type { TeamAsk } from './team-dialog.tsx';
 
@@ -21,6 +24,23 @@ export function useUnknownRequests(agents: readonly Agent[] | undefined): void {
       toast(`Bot ${request.botId} was not found.`);
     }
   }, [agents, waiting, paneRequests]);
+}
+
+/** A bot that begins to need its person shows its pane, beside the others. */
+export function useOpenAsking(agents: readonly PlacedBot[]): void {
+  const { paneRequests } = useServices();
+  const approvals = usePendingApprovals();
+  const known = useRef<ReadonlySet<string>>(new Set());
+  useEffect(() => {
+    const askers = new Set(approvals.map((one) => one.agentId));
+    const asking = agents.filter((bot) => !bot.place.away && (askers.has(bot.id) || (isLive(bot) && needsPerson(bot))));
+    for (const { id } of asking) {
+      if (known.current.has(id)) continue;
+      if (paneRequests.waiting().some((request) => request.botId === id)) continue;
+      paneRequests.add({ botId: id, paneId: null, originView: null, split: true, quiet: true });
+    }
+    known.current = new Set(asking.map((bot) => bot.id));
+  }, [agents, approvals, paneRequests]);
 }
 
 /** A bot named in the address shows its pane, also when the page was opened there. */

@@ -5,7 +5,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { CircleStop, CircleX, Monitor, Play, Plus, ShieldQuestion, UserRoundPlus } from 'lucide-react';
-import { useRef } from 'react';
+import { useMemo, useRef } from 'react';
 import type { InvalidTeam, Team } from '../../../contracts/factory/agent.ts';
 import { ComputerSelect, elsewhereOf, PlaceState, useOnlyComputer, useRunsOn } from '../../base/computers.tsx';
 import type { Floor, Place, PlacedBot } from '../../base/data/places.ts';
@@ -113,6 +113,7 @@ function rowHeight(row: FloorRow): number {
 
 function Rows({ rows, ...props }: FloorListProps & { rows: readonly FloorRow[] }) {
   const several = rows.some((row) => row.kind === 'computer');
+  const lastWords = useLastWords();
   const scroll = useRef<HTMLDivElement>(null);
   const virtual = useVirtualizer({
     count: rows.length,
@@ -148,7 +149,12 @@ function Rows({ rows, ...props }: FloorListProps & { rows: readonly FloorRow[] }
                 />
               )}
               {row.kind === 'bot' && (
-                <BotRow bot={row.bot} selected={row.bot.id === props.selected} onOpen={props.onOpen} />
+                <BotRow
+                  bot={row.bot}
+                  selected={row.bot.id === props.selected}
+                  on={lastWords.get(row.bot.address)}
+                  onOpen={props.onOpen}
+                />
               )}
               {row.kind === 'invalid' && <InvalidRow team={row.team} place={row.place} onTeam={props.onTeam} />}
             </li>
@@ -157,6 +163,19 @@ function Rows({ rows, ...props }: FloorListProps & { rows: readonly FloorRow[] }
       </ul>
     </div>
   );
+}
+
+/** How the newest message to each bot begins, by address. */
+function useLastWords(): ReadonlyMap<string, string> {
+  const { queries } = useServices();
+  const deliveries = useQuery(queries.deliveries).data?.deliveries;
+  return useMemo(() => {
+    const words = new Map<string, string>();
+    for (const { to, firstWords } of deliveries ?? []) {
+      if (firstWords !== undefined && !words.has(to)) words.set(to, firstWords);
+    }
+    return words;
+  }, [deliveries]);
 }
 
 function ComputerRow({ place }: { place: Place }) {
@@ -248,7 +267,18 @@ function says(agent: PlacedBot): string | null {
   return matters ? agent.stateReason : null;
 }
 
-function BotRow({ bot, selected, onOpen }: { bot: PlacedBot; selected: boolean; onOpen: (bot: PlacedBot) => void }) {
+function BotRow({
+  bot,
+  selected,
+  on,
+  onOpen,
+}: {
+  bot: PlacedBot;
+  selected: boolean;
+  /** How the last message to it begins: what it is on. */
+  on: string | undefined;
+  onOpen: (bot: PlacedBot) => void;
+}) {
   const sentence = says(bot);
   const elsewhere = elsewhereOf(bot);
   const away = useRunsOn(bot).away || bot.place.away;
@@ -264,7 +294,16 @@ function BotRow({ bot, selected, onOpen }: { bot: PlacedBot; selected: boolean; 
       className="flex w-full flex-col justify-center px-3 text-left hover:bg-raised aria-[current]:bg-selected pointer-coarse:min-h-10"
     >
       <span className="flex h-7 w-full items-center gap-2">
-        <span className={`min-w-16 flex-1 truncate ${away ? 'text-faint' : ''}`}>{bot.name}</span>
+        <span
+          className={`min-w-16 truncate ${on === undefined ? 'flex-1' : 'max-w-[45%] shrink-0'} ${away ? 'text-faint' : ''}`}
+        >
+          {bot.name}
+        </span>
+        {on !== undefined && (
+          <span data-on="true" className="min-w-0 flex-1 truncate text-meta text-muted" title={on}>
+            {on}
+          </span>
+        )}
         {elsewhere !== null && (
           <span className="min-w-0 shrink truncate text-meta text-muted" title={`Runs on ${elsewhere}`}>
             on {elsewhere}

@@ -5,6 +5,7 @@ import { ArrowLeft, PanelRight } from 'lucide-react';
 import {
   type Dispatch,
   lazy,
+  type ReactNode,
   type RefObject,
   type SetStateAction,
   Suspense,
@@ -25,12 +26,15 @@ import { backAction, filterAction, focusIn } from '../../base/way-back.ts';
 import { IconButton } from '../../ui/button.tsx';
 import { later } from '../../ui/later.ts';
 import { Sheet } from '../../ui/sheet.tsx';
+import { BesideColumn, useBeside } from './changes/beside-column.tsx';
 import { Composer } from './composer.tsx';
 import { LastDeliveries } from './deliveries.tsx';
-import { useBotOfAddress, useTeamActions, useUnknownRequests } from './floor-hooks.ts';
+import { useBotOfAddress, useOpenAsking, useTeamActions, useUnknownRequests } from './floor-hooks.ts';
 import { FloorList } from './floor-list.tsx';
 import type { FloorState } from './floor-state.tsx';
 import { Inspector } from './inspector.tsx';
+import { LayoutMenu } from './layout-menu.tsx';
+import { type Layouts, readLayouts, teamOfLayout } from './layouts.ts';
 import { useOpenBot } from './use-open-bot.ts';
 import { useTeamDialogs } from './use-team-dialogs.tsx';
 
@@ -49,6 +53,9 @@ const Pane = lazy(
   }),
 );
 
+/** One pane fills a narrow window: there, the list shows who asks. */
+const noBots: readonly PlacedBot[] = [];
+
 export function FloorPage() {
   const { queries } = useServices();
   const { filter } = useSearch({ from: '/floor' });
@@ -60,15 +67,28 @@ export function FloorPage() {
   const workspace = useQuery(queries.workspace).data;
   const dialogs = useTeamDialogs();
   const inspector = useInspector(tight);
+  const { shown: inspectorShown, toggle } = inspector;
+  const beside = useBeside();
+  const { show: showBeside } = beside;
   const page = useRef<HTMLDivElement>(null);
   const { state, openBot, openAndType, type, leave } = useFocus();
   const { agents, focused } = state;
   const agent = agents.find((one) => one.id === focused) ?? null;
+  const besides = agent === null ? undefined : beside.look;
+  // It takes the place of what is beside the pane.
+  const toggleInspector = useCallback(() => {
+    if (besides !== undefined) showBeside(undefined);
+    if (besides === undefined || !inspectorShown) toggle();
+  }, [besides, showBeside, inspectorShown, toggle]);
   // The panes of a computer that is away are laid out as they were last, whatever its engine is.
   const layout = workspace?.engineId ?? (here.away ? here.id : null);
 
+  const [layouts, setLayouts] = useLayouts(layout);
+  const teams = [...new Set(agents.map((one) => one.team))];
+
   useUnknownRequests(complete ? agents : undefined);
   useBotOfAddress(agents, focused);
+  useOpenAsking(narrow ? noBots : agents);
   useTeamActions(dialogs.setAsk);
   const back = useCallback(() => {
     if (narrow) leave();
@@ -79,7 +99,7 @@ export function FloorPage() {
     focused,
     showScrollback: state.showScrollback,
     type,
-    toggleInspector: inspector.toggle,
+    toggleInspector,
     back,
     adopt: dialogs.setAdopt,
     // The sample has it.
@@ -105,7 +125,7 @@ export function FloorPage() {
   );
   const inspected = (
     <OnComputer computer={agent?.place.scope ?? null}>
-      <Inspector agent={agent} agents={agents} />
+      <Inspector agent={agent} agents={agents} onBeside={() => beside.show('changes')} />
     </OnComputer>
   );
 
@@ -121,8 +141,22 @@ export function FloorPage() {
           bot={narrow ? agent : null}
           onBack={leave}
           folder={workspace?.path}
-          inspector={inspector.shown}
-          onInspector={inspector.toggle}
+          layouts={
+            !narrow &&
+            layouts !== null &&
+            agents.length > 0 && (
+              <LayoutMenu
+                layouts={layouts}
+                teams={teams}
+                onChange={(next) => {
+                  setLayouts(next);
+                  leave();
+                }}
+              />
+            )
+          }
+          inspector={inspector.shown && besides === undefined}
+          onInspector={toggleInspector}
         />
         {narrow && agent === null ? (
           list
@@ -132,7 +166,15 @@ export function FloorPage() {
               <Suspense>
                 {narrow
                   ? agent !== null && <OnePane agent={agent} state={state} />
-                  : layout !== null && complete && <Dock layout={layout} state={state} />}
+                  : layouts !== null &&
+                    complete && (
+                      <Dock
+                        key={layouts.key}
+                        layoutKey={layouts.key}
+                        team={teamOfLayout(layouts.shown)}
+                        state={state}
+                      />
+                    )}
               </Suspense>
             </div>
             <OnComputer computer={agent?.place.scope ?? null}>
@@ -142,7 +184,9 @@ export function FloorPage() {
           </>
         )}
       </main>
-      {tight ? (
+      {agent !== null && besides !== undefined ? (
+        <BesideColumn agent={agent} look={besides} tight={tight} onClose={() => beside.show(undefined)} />
+      ) : tight ? (
         <Sheet open={inspector.shown} onOpenChange={inspector.setSheet} title="Inspector">
           {inspected}
         </Sheet>
@@ -175,7 +219,7 @@ function useFocus() {
       if (leaving.current || router.latestLocation.pathname !== '/floor') return;
       void navigate({
         to: '/floor',
-        search: (old) => (old.bot === botId ? old : { ...old, bot: botId }),
+        search: (old) => (old.bot === botId ? old : { ...old, bot: botId, file: undefined }),
         replace: true,
       });
     },
@@ -214,6 +258,14 @@ function useFocus() {
   );
   const state = { agents, focused, focusRequest, scrollbackOf, focus, showScrollback, detached } satisfies FloorState;
   return { state, openBot, openAndType, type, leave };
+}
+
+/** The layouts of this floor, and how to change which one is shown; null until it is known whose floor it is. */
+function useLayouts(floor: string | null): [Layouts | null, (layouts: Layouts) => void] {
+  const [changed, setChanged] = useState<{ floor: string; layouts: Layouts } | null>(null);
+  const read = useMemo(() => (floor === null ? null : readLayouts(localStorage, floor)), [floor]);
+  const set = useCallback((layouts: Layouts) => floor !== null && setChanged({ floor, layouts }), [floor]);
+  return [changed !== null && changed.floor === floor ? changed.layouts : read, set];
 }
 
 /** Beside the panes it stays as it was left; over them it opens when somebody asks. */
@@ -277,6 +329,7 @@ function FloorHeader({
   bot,
   onBack,
   folder,
+  layouts,
   inspector,
   onInspector,
 }: {
@@ -285,6 +338,8 @@ function FloorHeader({
   onBack: () => void;
   /** Of the workspace; undefined: not known yet. */
   folder: string | undefined;
+  /** Chooses the layout of the panes. */
+  layouts: ReactNode;
   /** Whether it is shown. */
   inspector: boolean;
   onInspector: () => void;
@@ -305,7 +360,8 @@ function FloorHeader({
           {shortPath(folder)}
         </span>
       )}
-      <span className="ml-auto shrink-0">
+      <span className="ml-auto flex shrink-0 items-center gap-1">
+        {layouts}
         <IconButton
           label={inspector ? 'Hide the inspector' : 'Show the inspector'}
           shortcut="i"

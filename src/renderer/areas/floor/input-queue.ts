@@ -7,15 +7,15 @@ import type { PaneInput } from '../../../contracts/factory/agent.ts';
 export type Keystroke = { readonly text: string } | { readonly key: string } | { readonly paste: string };
 
 /** Longest text of one request, in UTF-16 units; a paste beyond it goes in several, in order. */
-export const longestText = 200_000;
+export const maxTextLength = 200_000;
 /** Most keys of one request (the contract's limit). */
-const mostKeys = 1000;
+const maxKeys = 1000;
 
 /** Takes as many keystrokes as fit one request: text, then keys. Never reorders; never splits a surrogate pair. */
 export function takeRequest(pending: readonly Keystroke[]): { input: PaneInput; rest: readonly Keystroke[] } {
   const first = pending[0];
   if (first !== undefined && 'paste' in first) {
-    const end = cutBefore(first.paste, longestText);
+    const end = cutBefore(first.paste, maxTextLength);
     const rest = end < first.paste.length ? [{ paste: first.paste.slice(end) }, ...pending.slice(1)] : pending.slice(1);
     return { input: { text: first.paste.slice(0, end), paste: true }, rest };
   }
@@ -25,13 +25,13 @@ export function takeRequest(pending: readonly Keystroke[]): { input: PaneInput; 
   for (; index < pending.length; index += 1) {
     const next = pending[index]!;
     if ('key' in next) {
-      if (keys.length === mostKeys) break;
+      if (keys.length === maxKeys) break;
       keys.push(next.key);
     } else if ('paste' in next) {
       break;
     } else {
       if (keys.length > 0) break;
-      const room = longestText - text.length;
+      const room = maxTextLength - text.length;
       if (next.text.length > room) {
         const cut = cutBefore(next.text, room);
         text += next.text.slice(0, cut);

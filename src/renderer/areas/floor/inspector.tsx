@@ -13,14 +13,23 @@ import { costOf, tokensOf } from '../../ui/money.ts';
 import { Ago, Elapsed } from '../../ui/now.tsx';
 import { agentStatus, Status } from '../../ui/status.tsx';
 import { WhyLine } from '../../ui/why-line.tsx';
-import { BotChanges } from './bot-changes.tsx';
+import { BotChanges } from './changes/bot-changes.tsx';
 import { EventFeed } from './event-feed.tsx';
 import { GoOn } from './go-on.tsx';
 
 const tab =
   'h-[39px] flex-1 truncate border-b-2 border-transparent text-muted data-[state=active]:border-accent data-[state=active]:text-ink';
 
-export function Inspector({ agent, agents }: { agent: Agent | null; agents: readonly Agent[] }) {
+export function Inspector({
+  agent,
+  agents,
+  onBeside,
+}: {
+  agent: Agent | null;
+  agents: readonly Agent[];
+  /** Shows changes and files beside the pane instead. */
+  onBeside: () => void;
+}) {
   return (
     <Tabs.Root defaultValue="events" className="flex min-h-0 flex-1 flex-col bg-panel">
       <Tabs.List aria-label="Inspector" className="flex shrink-0 border-b border-line">
@@ -44,7 +53,7 @@ export function Inspector({ agent, agents }: { agent: Agent | null; agents: read
         {agent === null ? (
           <Empty>Choose a bot to see the changes on its branch.</Empty>
         ) : (
-          <BotChanges key={agent.id} agent={agent} />
+          <BotChanges key={agent.id} agent={agent} onWide={onBeside} />
         )}
       </Tabs.Content>
     </Tabs.Root>

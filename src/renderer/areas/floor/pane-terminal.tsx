@@ -9,8 +9,11 @@ import { useScheme } from '../../base/use-theme.ts';
 import { type OpenTerminal, openTerminal } from '../../ui/terminal/create-terminal.ts';
 import { drawScreen } from '../../ui/terminal/draw.ts';
 import { keyName } from '../../ui/terminal/keys.ts';
+import { createPathLinks } from './changes/path-links.ts';
+import { useOpenPath } from './changes/use-open-path.ts';
 import { createInputQueue } from './input-queue.ts';
 import { type PaneOwner, panePortOf } from './pane-port.ts';
+import { imagesIn, keepImages } from './paste-images.ts';
 import { type PaneLink, watchScreen } from './screens.ts';
 
 /** A person drags a split in many steps; the program learns the size once the hand rests for so many ms. */
@@ -52,6 +55,9 @@ export function PaneTerminal(props: PaneTerminalProps) {
   const firstLook = useRef(look);
   firstLook.current = look;
   const { label, active, focusRequest, watchRequest } = props;
+  const openPath = useOpenPath(props.bot.id);
+  const paths = useRef(openPath);
+  paths.current = openPath;
   const { id, address, machine, runner } = props.bot;
   const pane = useMemo(() => panePortOf(api, { id, address, machine, runner }), [api, id, address, machine, runner]);
 
@@ -62,6 +68,13 @@ export function PaneTerminal(props: PaneTerminalProps) {
     const opened = openTerminal(element, { look: firstLook.current, scrollback: 0, label, readOnly: false });
     open.current = opened;
     const { terminal } = opened;
+
+    terminal.registerLinkProvider(
+      createPathLinks(terminal, {
+        find: (path) => paths.current.find(path),
+        open: (path, line) => void paths.current.open(path, line),
+      }),
+    );
 
     // Size: asked for by the window that works in the pane; drawn as the screen says.
     let size: { cols: number; rows: number } | null = null;
@@ -162,10 +175,28 @@ export function PaneTerminal(props: PaneTerminalProps) {
       typing.push({ text });
       takeOver();
     });
+    /** A program is told the path of an image, which it can open. False: there is none. */
+    const putImages = (data: DataTransfer | null): boolean => {
+      const images = imagesIn(data);
+      if (images.length === 0 || handlers.current.bot.runner !== 'local') return false;
+      keepImages(api.factory, handlers.current.bot.id, images).then(
+        (paste) => typing.push({ paste }),
+        (error: unknown) => handlers.current.onInputError(error),
+      );
+      takeOver();
+      return true;
+    };
+    const onDragOver = (event: DragEvent): void => {
+      if (event.dataTransfer?.types.includes('Files') === true) event.preventDefault();
+    };
+    const onDrop = (event: DragEvent): void => {
+      if (putImages(event.dataTransfer)) event.preventDefault();
+    };
     // Send a paste as a paste, because only the pane knows whether its program wants it bracketed.
     const onPaste = (event: ClipboardEvent): void => {
       event.preventDefault();
       event.stopPropagation();
+      if (putImages(event.clipboardData)) return;
       typing.push({ paste: (event.clipboardData?.getData('text/plain') ?? '').replace(/\r?\n/g, '\r') });
       takeOver();
     };
@@ -177,11 +208,15 @@ export function PaneTerminal(props: PaneTerminalProps) {
       handlers.current.onFocus();
     };
     element.addEventListener('paste', onPaste, { capture: true });
+    element.addEventListener('dragover', onDragOver);
+    element.addEventListener('drop', onDrop);
     element.addEventListener('wheel', onWheel, { passive: true });
     element.addEventListener('focusin', onFocusIn);
 
     return () => {
       element.removeEventListener('paste', onPaste, { capture: true });
+      element.removeEventListener('dragover', onDragOver);
+      element.removeEventListener('drop', onDrop);
       element.removeEventListener('wheel', onWheel);
       element.removeEventListener('focusin', onFocusIn);
       if (resting !== null) clearTimeout(resting);
@@ -193,7 +228,7 @@ export function PaneTerminal(props: PaneTerminalProps) {
       open.current = null;
       watch.current = null;
     };
-  }, [pane, slots, label, terminalRenderer]);
+  }, [api, pane, slots, label, terminalRenderer]);
 
   useEffect(() => {
     open.current?.setLook({ scheme, fontSize: terminalFontSize, renderer: terminalRenderer, screenReader });

@@ -7,11 +7,13 @@ import type { Engine } from '../../../contracts/factory/agent.ts';
 import { useBotName, useComputerName, useRunsOn } from '../../base/computers.tsx';
 import type { Place, PlacedBot } from '../../base/data/places.ts';
 import { isLive } from '../../base/is-live.ts';
+import { needsPerson } from '../../base/needs-person.ts';
 import { useServices } from '../../base/services.tsx';
 import { IconButton } from '../../ui/button.tsx';
 import { describeProblem } from '../../ui/describe-problem.ts';
 import { Ago } from '../../ui/now.tsx';
 import { agentStatus, lastKnown, Status } from '../../ui/status.tsx';
+import { PaneQuestions, useQuestionsOf } from './pane-questions.tsx';
 import { PaneTerminal, type ScreenSize } from './pane-terminal.tsx';
 import type { PaneLink } from './screens.ts';
 import { Scrollback } from './scrollback.tsx';
@@ -43,6 +45,7 @@ export function Pane(props: PaneProps) {
     },
     [name],
   );
+  const questions = useQuestionsOf(agent.id);
   const paneId = agent.pane?.id ?? null;
   const where = useRunsOn(agent);
   const away = where.away || (engine !== undefined && !engine.running);
@@ -50,8 +53,13 @@ export function Pane(props: PaneProps) {
   const old =
     paneId !== null &&
     (away || agent.stale || link.kind === 'gone' || link.kind === 'reconnecting' || link.kind === 'failed');
+  const asking = questions.length > 0 || (needsPerson(agent) && !away);
   return (
-    <section aria-label={`Pane of ${name}`} className="flex h-full min-w-0 flex-col bg-terminal">
+    <section
+      aria-label={`Pane of ${name}`}
+      data-asking={asking ? 'true' : undefined}
+      className="relative flex h-full min-w-0 flex-col bg-terminal"
+    >
       <PaneHeader {...props} size={paneId === null ? null : size} seenAt={old ? seenAt : null} />
       <PaneNotice agent={agent} where={where} seenAt={seenAt} engine={engine} link={paneId === null ? null : link} />
       <div className={`relative min-h-0 flex-1 ${old ? 'opacity-60' : ''}`}>
@@ -78,6 +86,8 @@ export function Pane(props: PaneProps) {
         )}
         {props.scrollbackOpen && paneId !== null && <Scrollback bot={agent} onClose={() => onScrollback(false)} />}
       </div>
+      <PaneQuestions questions={questions} name={name} active={active} onFocus={onFocus} />
+      {asking && <div className="pointer-events-none absolute inset-0 z-10 border-2 border-need" aria-hidden="true" />}
     </section>
   );
 }

@@ -2,8 +2,9 @@
 
 import { useQuery } from '@tanstack/react-query';
 import { SearchAddon } from '@xterm/addon-search';
-import { ArrowDown, ArrowUp, X } from 'lucide-react';
+import { ArrowDown, ArrowUp, Copy, X } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';
+import { toast } from 'sonner';
 import { useBotName } from '../../base/computers.tsx';
 import type { PlacedBot } from '../../base/data/places.ts';
 import { useServices, useSettings } from '../../base/services.tsx';
@@ -15,7 +16,7 @@ import { type PanePort, panePortOf } from './pane-port.ts';
 
 /** Lines of one request (the contract's most) and of the whole view. */
 const pageLines = 2000;
-const mostLines = 10_000;
+const maxLines = 10_000;
 
 interface Lines {
   readonly ansi: string;
@@ -29,7 +30,7 @@ async function readScrollback(pane: PanePort, signal: AbortSignal): Promise<Line
   let text = screen.ansi;
   let count = 0;
   let before: number | undefined;
-  while (count < mostLines) {
+  while (count < maxLines) {
     const page = await pane.scrollback({ before, lines: pageLines }, { signal });
     if (page.lines === 0) break;
     text = `${page.ansi}\u001b[0m\r\n${text}`;
@@ -62,7 +63,7 @@ export function Scrollback({ bot, onClose }: { bot: PlacedBot; onClose: () => vo
     const element = box.current;
     if (element === null || lines.data === undefined) return;
     const look = { scheme, fontSize: terminalFontSize, renderer: terminalRenderer, screenReader };
-    const view = openTerminal(element, { look, scrollback: mostLines, label: `Scrollback of ${name}`, readOnly: true });
+    const view = openTerminal(element, { look, scrollback: maxLines, label: `Scrollback of ${name}`, readOnly: true });
     const search = new SearchAddon();
     view.terminal.loadAddon(search);
     const results = search.onDidChangeResults((result) =>
@@ -104,6 +105,26 @@ export function Scrollback({ bot, onClose }: { bot: PlacedBot; onClose: () => vo
     });
   }
 
+  /** Everything that is shown, or only what is selected in it. */
+  function copy(): void {
+    const terminal = opened.current?.view.terminal;
+    if (terminal === undefined) return;
+    const chosen = terminal.getSelection();
+    const buffer = terminal.buffer.active;
+    let text = chosen;
+    if (chosen === '') {
+      for (let at = 0; at < buffer.length; at += 1) {
+        const line = buffer.getLine(at);
+        // A wrapped line goes on without a break.
+        text += `${at > 0 && line?.isWrapped !== true ? '\n' : ''}${line?.translateToString(true) ?? ''}`;
+      }
+    }
+    navigator.clipboard.writeText(text.trimEnd()).then(
+      () => toast(chosen === '' ? `Copied what ${name} printed` : 'Copied what is selected'),
+      () => toast.error('The browser does not let this page copy.'),
+    );
+  }
+
   return (
     <section
       aria-label={`Scrollback of ${name}`}
@@ -143,7 +164,11 @@ export function Scrollback({ bot, onClose }: { bot: PlacedBot; onClose: () => vo
               : `${found.index + 1} of ${found.count}`
             : lines.data !== undefined && `${lines.data.count} lines above the screen`}
         </span>
-        <Button icon={X} kind="quiet" className="ml-auto" onClick={onClose}>
+        <span className="ml-auto" />
+        <Button icon={Copy} kind="quiet" disabled={lines.data === undefined} onClick={copy}>
+          Copy as text
+        </Button>
+        <Button icon={X} kind="quiet" onClick={onClose}>
           Back to live
         </Button>
       </div>

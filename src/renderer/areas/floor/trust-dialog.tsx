@@ -19,7 +19,16 @@ import { useSeen } from '../../ui/use-seen.ts';
 const changes = { new: 'New', changed: 'Changed', removed: 'Removed' } as const;
 
 /** `only`: these files, also where they were refused before; null: all that nobody answered. */
-export function TrustDialog({ only, onClose }: { only: readonly string[] | null; onClose: () => void }) {
+export function TrustDialog({
+  only,
+  onClose,
+  onAgreed,
+}: {
+  only: readonly string[] | null;
+  onClose: () => void;
+  /** What waited for the yes can go on. */
+  onAgreed?: () => void;
+}) {
   const { api, keys, queries } = useServices();
   const client = useQueryClient();
   const { data, error, isFetching } = useQuery(queries.trust);
@@ -40,6 +49,7 @@ export function TrustDialog({ only, onClose }: { only: readonly string[] | null;
     }
     void client.invalidateQueries({ queryKey: keys.teams });
     onClose();
+    if (said === 'yes') onAgreed?.();
   };
   const agree = useAct(() => answer('yes'));
   const refuse = useAct(() => answer('no'));

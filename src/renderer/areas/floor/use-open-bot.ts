@@ -15,7 +15,7 @@ export function useOpenBot(originView: string): (agent: Agent) => void {
         dispatchWindowEvent('platform:factory-attach-pane', { paneId: agent.pane.id, botId: agent.id, originView });
       } else {
         paneRequests.add({ botId: agent.id, paneId: null, originView });
-        void navigate({ to: '/floor', search: (old) => ({ ...old, bot: agent.id }) });
+        void navigate({ to: '/floor', search: (old) => ({ ...old, bot: agent.id, file: undefined }) });
       }
     },
     [navigate, originView, paneRequests],

@@ -1,9 +1,9 @@
-/** Home: who needs a person, what runs, a way to start something; before the first team, the first steps. */
+/** Home: what needs a person, what is under way, what ended; before the first team, the first steps. */
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { lazy, Suspense, useState } from 'react';
 import type { Team } from '../../../contracts/factory/agent.ts';
-import { useComputerName, useHere, useOnlyComputer } from '../../base/computers.tsx';
+import { useHere, useOnlyComputer } from '../../base/computers.tsx';
 import type { Place, PlacedBot } from '../../base/data/places.ts';
 import { useBots, useFloors } from '../../base/floors.tsx';
 import { isLive, isStartable } from '../../base/is-live.ts';
@@ -13,17 +13,15 @@ import { Card } from '../../ui/card.tsx';
 import { FirstRows } from '../../ui/first-rows.tsx';
 import { later } from '../../ui/later.ts';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
-import { Elapsed } from '../../ui/now.tsx';
-import { agentStatus, Status } from '../../ui/status.tsx';
 import { Composer } from '../floor/composer.tsx';
 import { LastDeliveries } from '../floor/deliveries.tsx';
 import type { TeamAsk } from '../floor/team-dialog.tsx';
-import { useOpenBot } from '../floor/use-open-bot.ts';
 import { useTeamDialogs } from '../floor/use-team-dialogs.tsx';
-import { HarnessCard } from '../set-up/harness-card.tsx';
 import { useDemoTeam } from '../set-up/use-demo-team.ts';
+import { NewRunPlace } from './new-run-place.tsx';
 import { ObeyLink } from './obey-link.tsx';
-import { ProvenCard } from './proven-card.tsx';
+import { SinceCard } from './since-card.tsx';
+import { UnderWayCard } from './under-way-card.tsx';
 import { WorkCard } from './work-card.tsx';
 
 /** With the words of every part that may need somebody, which no other page loads at first. */
@@ -33,16 +31,11 @@ const TrustCard = lazy(later(() => import('./trust-card.tsx').then((module) => (
 
 const SetUp = lazy(later(() => import('../set-up/set-up.tsx').then((module) => ({ default: module.SetUp }))));
 
-/** On something now: a bot that is idle runs, and is not at work. */
-const isBusy = (agent: PlacedBot): boolean =>
-  isLive(agent) && ['starting', 'working', 'checking'].includes(agent.state);
-
 export function HomePage() {
   const { queries } = useServices();
   const navigate = useNavigate();
   const teams = useQuery(queries.teams);
   const agents = useQuery(queries.agents);
-  const openBot = useOpenBot('home');
   const here = useHere();
   const several = useFloors().length > 1;
   const only = useOnlyComputer();
@@ -51,7 +44,6 @@ export function HomePage() {
   const none = teams.data !== undefined && teams.data.teams.length === 0 && teams.data.invalid.length === 0;
   const demoTeam = useDemoTeam();
   const live = bots.filter(isLive);
-  const busy = bots.filter(isBusy);
 
   const onDemo = () => (demoTeam === null ? setDemo(true) : setAsk({ verb: 'up', team: demoTeam, place: here }));
 
@@ -62,12 +54,15 @@ export function HomePage() {
   return (
     <main className="min-w-0 flex-1 overflow-y-auto">
       <ObeyLink />
-      <div className="mx-auto flex max-w-[1080px] flex-col gap-4 p-4 sm:p-6">
+      <div className="mx-auto flex max-w-[1720px] flex-col gap-4 p-4 sm:p-6">
         <h1 className="text-page font-semibold">Home</h1>
+        <NewRunPlace onDemo={onDemo} />
         <Suspense>
           <TrustCard />
         </Suspense>
-        <div className={`grid items-start gap-4 ${none ? '' : 'lg:grid-cols-[minmax(0,1fr)_380px]'}`}>
+        <div
+          className={`grid items-start gap-4 ${none ? 'max-w-[960px]' : 'lg:grid-cols-[minmax(0,1fr)_380px] 2xl:grid-cols-[minmax(0,1fr)_480px]'}`}
+        >
           {fresh ? (
             <div className="flex min-w-0 flex-col gap-4">
               <Suspense>
@@ -80,7 +75,7 @@ export function HomePage() {
                   </Card>
                 }
               >
-                <SetUp title="First steps" demoTeam={demoTeam} onDemo={onDemo} />
+                <SetUp title="First steps" demoTeam={demoTeam} onDemo={onDemo} brief />
               </Suspense>
             </div>
           ) : (
@@ -94,40 +89,14 @@ export function HomePage() {
               >
                 <NeedsCard bots={bots} />
               </Suspense>
-              <Card title="Running now">
-                <ListStates
-                  source={agents}
-                  skeleton={<SkeletonRows count={4} />}
-                  isEmpty={() => busy.length === 0}
-                  empty={
-                    <Empty>
-                      {live.length === 0
-                        ? 'No bot is running. Start a team to see it work here.'
-                        : 'No bot is working. Send one a message or start a run.'}
-                    </Empty>
-                  }
-                >
-                  {() => (
-                    <FirstRows rows={busy} first={10} what="bots at work">
-                      {(shown) => (
-                        <ul aria-label="Bots at work">
-                          {shown.map((agent) => (
-                            <RunRow key={agent.id} agent={agent} onOpen={openBot} />
-                          ))}
-                        </ul>
-                      )}
-                    </FirstRows>
-                  )}
-                </ListStates>
-              </Card>
-              {live.length > 0 && <SendCard bots={live} />}
+              <UnderWayCard bots={bots} />
+              <SinceCard />
               <Suspense>
-                <SetUp title="First steps" demoTeam={demoTeam} onDemo={onDemo} leaves />
+                <SetUp title="First steps" demoTeam={demoTeam} onDemo={onDemo} leaves brief />
               </Suspense>
             </div>
           )}
           <div className="flex min-w-0 flex-col gap-4">
-            {!fresh && <ProvenCard />}
             {!fresh && <WorkCard />}
             {!none && (
               <Card title={several ? `Teams on ${here.name}` : 'Teams'}>
@@ -151,38 +120,12 @@ export function HomePage() {
                 </ListStates>
               </Card>
             )}
-            {!fresh && <HarnessCard />}
+            {!fresh && live.length > 0 && <SendCard bots={live} />}
           </div>
         </div>
       </div>
       {dialogs}
     </main>
-  );
-}
-
-function RunRow({ agent, onOpen }: { agent: PlacedBot; onOpen: (agent: PlacedBot) => void }) {
-  const computer = useComputerName(agent);
-  return (
-    <li>
-      <button
-        type="button"
-        onClick={() => onOpen(agent)}
-        className="flex h-8 w-full items-center gap-3 px-3 text-left hover:bg-raised pointer-coarse:h-10"
-      >
-        <span className="w-24 shrink-0">
-          <Status look={agentStatus[agent.state]} wire={agent.state} />
-        </span>
-        <span className="min-w-0 flex-1 truncate">
-          {agent.address}
-          {agent.role !== null && <span className="text-muted"> · {agent.role}</span>}
-          {computer !== null && <span className="text-muted"> · {computer}</span>}
-        </span>
-        {agent.queueDepth > 0 && <span className="shrink-0 text-meta text-muted">{agent.queueDepth} queued</span>}
-        <span className="w-14 shrink-0 text-right text-meta text-faint">
-          <Elapsed since={agent.since} />
-        </span>
-      </button>
-    </li>
   );
 }
 

@@ -2,7 +2,7 @@
 import type { Approval } from '../../../contracts/approvals/approval.ts';
 import type { Delivery } from '../../../contracts/factory/delivery.ts';
 import type { PlacedBot } from '../../base/data/places.ts';
-import { agentStatus, approvalStatus, deliveryStatus, nodeStatus } from '../../ui/status.tsx';
+import { agentStatus, deliveryStatus, nodeStatus } from '../../ui/status.tsx';
 import type { Lead, Need } from './need.ts';
 
 const day = 24 * 60 * 60_000;
@@ -13,19 +13,7 @@ export const inOrder = (needs: readonly Need[]): readonly Need[] =>
     (a, b) => Number(a.since === null) - Number(b.since === null) || (a.since ?? '').localeCompare(b.since ?? ''),
   );
 
-export const questionNeeds = (approvals: readonly Approval[], lead: Lead): Need[] =>
-  approvals.map((one) => ({
-    key: one.id,
-    since: one.requestedAt,
-    look: approvalStatus(one, 0),
-    wire: one.state,
-    title: one.title,
-    text: one.summary.split('\n', 1)[0] ?? '',
-    code: true,
-    act: { word: 'Answer', run: () => lead({ to: '/inbox' }) },
-  }));
-
-/** A bot whose question is in the inbox stands on Home once: as its question. `several`: bots of more than one computer are shown. */
+/** A bot with a question stands on Home once: as its question. `several`: bots of more than one computer are shown. */
 export const botNeeds = (
   bots: readonly PlacedBot[],
   approvals: readonly Pick<Approval, 'agentId'>[],

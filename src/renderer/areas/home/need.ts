@@ -11,8 +11,6 @@ export interface Need {
   readonly title: string;
   /** Empty: the title says it all. */
   readonly text: string;
-  /** The text is a command. */
-  readonly code?: boolean;
   readonly act: {
     readonly word: string;
     run(): void;

@@ -1,12 +1,16 @@
-/** Everything that needs the person now, one list from all parts, longest waiting first. */
+/** Everything that needs the person now: the questions, answered here, then what needs them elsewhere; each longest waiting first. */
 import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { splitApprovals, useLaterEnds } from '../../base/approvals.ts';
 import type { PlacedBot } from '../../base/data/places.ts';
+import { QuestionCard } from '../../base/question-card.tsx';
 import { useServices } from '../../base/services.tsx';
+import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { FirstRows } from '../../ui/first-rows.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
-import { Elapsed } from '../../ui/now.tsx';
+import { Elapsed, useNow } from '../../ui/now.tsx';
 import { Status } from '../../ui/status.tsx';
 import type { Need } from './need.ts';
 import { useNeeds } from './use-needs.ts';
@@ -16,40 +20,74 @@ export function NeedsCard({ bots, quiet = false }: { bots: readonly PlacedBot[];
   const { queries } = useServices();
   const agents = useQuery(queries.agents);
   const needs = useNeeds(bots);
-  if (quiet && needs.length === 0) return null;
+  const { pending, shown: questions } = useQuestions();
+  const [chosen, setChosen] = useState<string | null>(null);
+  const selected = pending.find(({ id }) => id === chosen)?.id ?? pending[0]?.id;
+  const count = needs.length + pending.length;
+  if (quiet && count === 0 && questions.length === 0) return null;
   return (
-    <Card
-      title="Needs you"
-      aside={needs.length === 0 ? undefined : <span className="tabular-nums">{needs.length}</span>}
-    >
-      <ListStates
-        source={agents}
-        skeleton={<SkeletonRows count={2} height={48} />}
-        isEmpty={() => needs.length === 0}
-        empty={
-          <Empty>
-            Nothing waits for you. Approvals, sign-ins, numbers to correct and work that is stuck without you appear
-            here, longest waiting first.
-          </Empty>
-        }
-      >
-        {() => (
-          <FirstRows rows={needs} first={10} what="of what needs you">
-            {(shown) => (
-              <ul aria-label="What needs you">
-                {shown.map((need) => (
-                  <NeedRow key={need.key} need={need} />
-                ))}
-              </ul>
-            )}
-          </FirstRows>
-        )}
-      </ListStates>
+    <Card title="Needs you" aside={count === 0 ? undefined : <span className="tabular-nums">{count}</span>}>
+      {questions.length > 0 && (
+        <FirstRows rows={questions} first={3} what="questions">
+          {(first) => (
+            // biome-ignore lint/a11y/noStaticElementInteractions: arrow keys move between the cards inside
+            <div className="flex flex-col gap-3 p-3" onKeyDown={moveByArrows}>
+              {first.map((approval) => (
+                <QuestionCard
+                  key={approval.id}
+                  approval={approval}
+                  keys={{ what: 'the question', group: 'Inbox' }}
+                  selected={approval.id === selected}
+                  onFocus={() => setChosen(approval.id)}
+                />
+              ))}
+            </div>
+          )}
+        </FirstRows>
+      )}
+      {(needs.length > 0 || questions.length === 0) && (
+        <ListStates
+          source={agents}
+          skeleton={<SkeletonRows count={2} height={48} />}
+          isEmpty={() => needs.length === 0}
+          empty={
+            <Empty>
+              Nothing waits for you. Questions, sign-ins, numbers to correct and work that is stuck without you appear
+              here, longest waiting first.
+            </Empty>
+          }
+        >
+          {() => (
+            <FirstRows rows={needs} first={10} what="of what needs you">
+              {(shown) => (
+                <ul aria-label="What needs you" className={questions.length > 0 ? 'border-t border-line' : undefined}>
+                  {shown.map((need) => (
+                    <NeedRow key={need.key} need={need} />
+                  ))}
+                </ul>
+              )}
+            </FirstRows>
+          )}
+        </ListStates>
+      )}
     </Card>
   );
 }
 
-function NeedRow({ need: { look, wire, title, text, code, since, act } }: { need: Need }) {
+/** What waits, and what was answered while this page is open: it stays where it stood, so that nothing jumps under a second press. */
+function useQuestions() {
+  const { queries } = useServices();
+  const [opened] = useState(() => Date.now());
+  const now = useNow();
+  const all = useQuery(queries.approvals).data?.approvals ?? [];
+  useLaterEnds(all, now);
+  const { pending, ended } = splitApprovals(all, now);
+  const answered = ended.filter(({ resolvedAt }) => resolvedAt !== null && Date.parse(resolvedAt) >= opened);
+  const shown = [...pending, ...answered].sort((a, b) => a.requestedAt.localeCompare(b.requestedAt));
+  return { pending, shown };
+}
+
+function NeedRow({ need: { look, wire, title, text, since, act } }: { need: Need }) {
   return (
     <li data-need={wire} className="flex items-center gap-3 border-b border-line px-3 py-2 last:border-b-0">
       <div className="min-w-0 flex-1">
@@ -62,15 +100,7 @@ function NeedRow({ need: { look, wire, title, text, code, since, act } }: { need
             </span>
           )}
         </p>
-        {text !== '' && (
-          <p
-            className={
-              code === true ? 'truncate font-mono text-code text-muted' : 'line-clamp-3 break-words text-muted'
-            }
-          >
-            {text}
-          </p>
-        )}
+        {text !== '' && <p className="line-clamp-3 break-words text-muted">{text}</p>}
       </div>
       <Button onClick={act.run} aria-label={`${act.word}: ${title}`}>
         {act.word}

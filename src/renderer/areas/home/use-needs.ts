@@ -1,6 +1,6 @@
 /**
- * Everything that needs the person now, from all parts of Gantry, as one list, longest waiting first. Each item says what it is and where it is
- * answered. A part that cannot be read (not set up here) has no needs. Must not know how it is shown.
+ * What needs the person now besides questions, from all parts of Gantry, as one list, longest waiting first. Each item says what it is and where
+ * it is mended. A part that cannot be read (not set up here) has no needs. Must not know how it is shown.
  */
 import { useQuery } from '@tanstack/react-query';
 import { usePendingApprovals } from '../../base/approvals.ts';
@@ -11,7 +11,7 @@ import { useWaiting } from '../../base/use-waiting.ts';
 import { useNow } from '../../ui/now.tsx';
 import { useOpenBot } from '../floor/use-open-bot.ts';
 import type { Need } from './need.ts';
-import { botNeeds, inOrder, lostNeeds, questionNeeds, stepNeeds } from './need-rows.ts';
+import { botNeeds, inOrder, lostNeeds, stepNeeds } from './need-rows.ts';
 import { usePartNeeds } from './part-needs.ts';
 import { useLead } from './use-lead.ts';
 
@@ -28,7 +28,6 @@ export function useNeeds(bots: readonly PlacedBot[]): readonly Need[] {
   const deliveries = useQuery(queries.deliveries).data?.deliveries ?? [];
   const parts = usePartNeeds();
   return inOrder([
-    ...questionNeeds(approvals, lead),
     ...botNeeds(bots, approvals, several, open),
     ...(steps === 0 ? [] : stepNeeds(campaigns, lead)),
     ...lostNeeds(deliveries, bots, now, lead, open),

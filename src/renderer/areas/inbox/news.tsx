@@ -3,10 +3,10 @@ import { type InfiniteData, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
-import { toast } from 'sonner';
 import type { Notification } from '../../../contracts/notifications/routes.ts';
 import { firstRows, marksOf, type NewsPage, newsOf, portions } from '../../base/data/news.ts';
 import { useServices } from '../../base/services.tsx';
+import { useOfferUndo } from '../../base/undo.ts';
 import { useNotifications } from '../../base/use-news.ts';
 import { Button } from '../../ui/button.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
@@ -14,13 +14,14 @@ import { Ago } from '../../ui/now.tsx';
 import { Problem } from '../../ui/problem.tsx';
 
 /** Of most rows, until they are measured. */
-const usualHeight = 46;
+const defaultHeight = 46;
 /** So near the end of what is known more is read. */
 const readAhead = 20;
 
 export function News() {
   const { api, keys } = useServices();
   const client = useQueryClient();
+  const offerUndo = useOfferUndo();
   const navigate = useNavigate();
   const notifications = useNotifications();
   const [failure, setFailure] = useState<unknown>(null);
@@ -48,10 +49,10 @@ export function News() {
     change(async () => {
       const marked: string[] = [];
       for (const ids of marksOf(shown)) marked.push((await api.notifications.readNotifications({ body: { ids } })).at);
-      const undo = async () => {
+      offerUndo('Marked as read', async () => {
         for (const at of marked) await api.notifications.readNotifications({ body: { undo: at } });
-      };
-      toast('Marked as read.', { action: { label: 'Undo', onClick: () => void change(undo) } });
+        await client.invalidateQueries({ queryKey: keys.notifications });
+      });
     });
 
   // The questions above are shown in full, so opening the inbox counts as having seen them.
@@ -105,7 +106,7 @@ export function News() {
       {failure !== null && <Problem error={failure} />}
       <ListStates
         source={notifications}
-        skeleton={<SkeletonRows count={3} height={usualHeight} />}
+        skeleton={<SkeletonRows count={3} height={defaultHeight} />}
         isEmpty={() => total === 0}
         empty={<Empty>Finished runs, bots that need you, messages and spending appear here as they happen.</Empty>}
       >
@@ -154,7 +155,7 @@ function AllRows({
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroll.current,
-    estimateSize: () => usualHeight,
+    estimateSize: () => defaultHeight,
     getItemKey: (index) => rows[index]?.id ?? index,
     overscan: 8,
   });

@@ -18,7 +18,7 @@ import { useActorName } from './use-actor-name.ts';
 
 const rowHeight = 28;
 /** Beyond some 17 million pixels a browser's own scrolling ends. */
-const mostRows = 600_000;
+const maxRows = 600_000;
 
 export function LedgerList({
   data,
@@ -37,7 +37,7 @@ export function LedgerList({
   const scroll = useRef<HTMLDivElement>(null);
   const whole = Object.keys(filter).length === 0;
   const newest = Number(data.rows[0]?.id ?? -1);
-  const count = whole ? Math.min(newest + 1, mostRows) : data.rows.length;
+  const count = whole ? Math.min(newest + 1, maxRows) : data.rows.length;
   const virtual = useVirtualizer({
     count,
     getScrollElement: () => scroll.current,

@@ -10,7 +10,7 @@ import type { Keys, LedgerFilter } from '../../base/data/keys.ts';
 /** Rows read at once. */
 export const ledgerPage = 100;
 /** If more newer rows than this arrive, the list restarts at the newest. */
-const mostNew = 1000;
+const maxNew = 1000;
 
 export interface LedgerRows {
   /** Newest first. */
@@ -30,7 +30,7 @@ export function ledgerQuery(factory: FactoryApi, keys: Keys, filter: LedgerFilte
       const newest = before?.rows[0];
       if (before === undefined || newest === undefined) return firstRows(factory, filter, signal);
       const added: LedgerRow[] = [];
-      for (let after = newest.id; added.length < mostNew; ) {
+      for (let after = newest.id; added.length < maxNew; ) {
         const answer = await factory.queryLedger({ query: { ...filter, after, limit: ledgerPage } }, { signal });
         added.push(...answer.rows);
         const last = answer.rows.at(-1);

@@ -24,9 +24,9 @@ export function leftOutWords(
     return why === null ? [] : [`${nameOf(at)} ${why}`];
   });
   if (left.length === 0) return null;
-  const most = 3;
-  const rest = left.length - most;
-  const named = rest > 0 ? [...left.slice(0, most), `${rest} more cannot either`] : left;
+  const max = 3;
+  const rest = left.length - max;
+  const named = rest > 0 ? [...left.slice(0, max), `${rest} more cannot either`] : left;
   return `Not offered, because they cannot answer: ${named.join('; ')}.`;
 }
 

@@ -54,7 +54,7 @@ function NoteForm({
   children,
 }: {
   note: ReturnType<typeof useNote>;
-  evidence: { readonly says: string; readonly most: number };
+  evidence: { readonly says: string; readonly max: number };
   children?: React.ReactNode;
 }) {
   return (
@@ -68,7 +68,7 @@ function NoteForm({
         {...note.text('evidence')}
         autoComplete="off"
         rows={3}
-        maxLength={evidence.most}
+        maxLength={evidence.max}
         className="py-1"
       />
     </ActForm>
@@ -96,7 +96,7 @@ export function ConsentDialog({ number, onClose }: { number: PhoneNumber; onClos
       act={note.act}
       onClose={onClose}
     >
-      <NoteForm note={note} evidence={{ says: 'Their words, when and where, and who can confirm them.', most: 4000 }}>
+      <NoteForm note={note} evidence={{ says: 'Their words, when and where, and who can confirm them.', max: 4000 }}>
         <TextField
           label="How they agreed"
           required
@@ -139,7 +139,7 @@ export function OptOutDialog({
       act={note.act}
       onClose={onClose}
     >
-      <NoteForm note={note} evidence={{ says: 'What they said, when and where.', most: 2000 }} />
+      <NoteForm note={note} evidence={{ says: 'What they said, when and where.', max: 2000 }} />
     </ActDialog>
   );
 }

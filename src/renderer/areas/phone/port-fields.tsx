@@ -2,7 +2,7 @@
 import { useState } from 'react';
 import { Field } from '../../ui/schema-form.tsx';
 import { portFields } from './phone-words.ts';
-import { longestFile, type PortDraft, type PortField, unread } from './port-form.ts';
+import { maxFileLength, type PortDraft, type PortField, unread } from './port-form.ts';
 
 const line = 'h-7 pointer-coarse:h-10';
 
@@ -80,7 +80,7 @@ function FileField({
     };
     try {
       const bytes = new Uint8Array(await file.arrayBuffer());
-      if (bytes.length * 1.34 > longestFile) return refuse('The file is larger than 5 MB.');
+      if (bytes.length * 1.34 > maxFileLength) return refuse('The file is larger than 5 MB.');
       // Each page of the specification begins so (ISO 32000, 7.5.2).
       if (new TextDecoder().decode(bytes.subarray(0, 5)) !== '%PDF-') return refuse('This file is not a PDF.');
       onChange({ [name]: await base64Of(file) });

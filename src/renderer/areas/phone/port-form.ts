@@ -12,9 +12,9 @@ export const emptyPort = Object.fromEntries(portFields.map(({ name }) => [name, 
 export const unread = '…';
 
 /** Characters of Base64 that the route takes; that is 5 MB of PDF. */
-export const longestFile = 7_000_000;
+export const maxFileLength = 7_000_000;
 
-const lengths: Partial<Record<PortField, readonly [least: number, most: number]>> = {
+const lengths: Partial<Record<PortField, readonly [least: number, max: number]>> = {
   entityName: [1, 200],
   authorizedPerson: [1, 200],
   accountNumber: [1, 100],
@@ -30,11 +30,11 @@ export function problemsOfPort(draft: PortDraft): Partial<Record<PortField, stri
   for (const { name } of portFields) {
     const text = draft[name].trim();
     if (text === '') continue;
-    const [least, most] = lengths[name] ?? [0, longestFile];
+    const [least, max] = lengths[name] ?? [0, maxFileLength];
     if (text === unread) problems[name] = 'The file is being read.';
     if (text.length < least) problems[name] = `At least ${least} characters.`;
-    if (text.length > most)
-      problems[name] = most === longestFile ? 'The file is larger than 5 MB.' : `At most ${most} characters.`;
+    if (text.length > max)
+      problems[name] = max === maxFileLength ? 'The file is larger than 5 MB.' : `At most ${max} characters.`;
   }
   if (draft.billingNumber.trim() !== '' && readNumber(draft.billingNumber) === null) problems.billingNumber = noNumber;
   if (!/^([A-Za-z]{2})?$/.test(draft.country.trim())) problems.country = 'Two letters: US or CA.';

@@ -32,7 +32,7 @@ interface Shown {
   /** Of everybody, or of one kind of sender. */
   readonly needed?: true | Who;
   /** What it is while nothing is chosen. */
-  readonly usual?: string;
+  readonly preset?: string;
 }
 interface Section {
   readonly title: string;
@@ -59,7 +59,7 @@ export const sections: readonly Section[] = [
         name: 'entityType',
         word: 'Legal form',
         of: 'business',
-        usual: 'PRIVATE_PROFIT',
+        preset: 'PRIVATE_PROFIT',
         options: entityTypes
           .filter((one) => one !== 'SOLE_PROPRIETOR')
           .map((value) => ({ value, word: entityWords[value] ?? plainWord(value) })),
@@ -73,7 +73,7 @@ export const sections: readonly Section[] = [
       },
       { name: 'stockSymbol', word: 'Stock symbol', of: 'business' },
       { name: 'stockExchange', word: 'Stock exchange', of: 'business' },
-      { name: 'vertical', word: 'Industry', usual: 'PROFESSIONAL', options: choices(verticals) },
+      { name: 'vertical', word: 'Industry', preset: 'PROFESSIONAL', options: choices(verticals) },
       { name: 'website', word: 'Website', needed: 'business' },
       { name: 'street', word: 'Street', needed: true },
       { name: 'city', word: 'City', needed: true },
@@ -107,7 +107,7 @@ export const sections: readonly Section[] = [
         name: 'useCase',
         word: 'Use case',
         of: 'business',
-        usual: 'LOW_VOLUME',
+        preset: 'LOW_VOLUME',
         options: choices(useCases.filter((one) => one !== 'SOLE_PROPRIETOR')),
       },
       {

@@ -259,7 +259,7 @@ function useFiling({ number, known, onFiled }: Filed, form: RefObject<HTMLFormEl
 }
 
 function FormField({
-  field: { name, word, options, multiline, needed, usual },
+  field: { name, word, options, multiline, needed, preset },
   draft,
   fixed,
   hint,
@@ -276,7 +276,7 @@ function FormField({
 }) {
   const value = draft.texts[name];
   // Nothing is there, and nothing can be.
-  if (fixed && value === '' && usual === undefined) return null;
+  if (fixed && value === '' && preset === undefined) return null;
   const tone = fixed ? 'text-muted' : '';
   const set = (event: { target: { value: string } }) => onChange(event.target.value);
   const field = (
@@ -291,7 +291,7 @@ function FormField({
           <select
             {...ids}
             name={name}
-            value={value === '' ? usual : value}
+            value={value === '' ? preset : value}
             onChange={set}
             disabled={fixed}
             className={`${ids.className} ${line} ${tone}`}

@@ -24,15 +24,15 @@ export function segmentsOf(text: string): Segments {
   const sum = lengths.reduce((total, length) => total + length, 0);
   const single = wide ? 70 : 160;
   if (sum <= single) return { parts: sum === 0 ? 0 : 1, wide, left: single - sum };
-  const most = wide ? 67 : 153;
+  const max = wide ? 67 : 153;
   let parts = 1;
   let used = 0;
   for (const length of lengths) {
-    if (used + length > most) {
+    if (used + length > max) {
       parts += 1;
       used = 0;
     }
     used += length;
   }
-  return { parts, wide, left: most - used };
+  return { parts, wide, left: max - used };
 }

@@ -3,8 +3,8 @@ import { Ban, Send } from 'lucide-react';
 import { useRef } from 'react';
 import type { PhoneNumber } from '../../../contracts/phone/number.ts';
 import type { Conversation } from '../../../contracts/phone/texts.ts';
-import { longestText, mostParts } from '../../../contracts/phone/values.ts';
-import { useKeptText } from '../../base/use-kept-text.ts';
+import { maxParts, maxTextLength } from '../../../contracts/phone/values.ts';
+import { useDraft } from '../../base/use-draft.ts';
 import { Button } from '../../ui/button.tsx';
 import { countWords } from '../../ui/count-words.ts';
 import { Kbd } from '../../ui/kbd.tsx';
@@ -27,11 +27,11 @@ export function TextComposer({
 }) {
   const { api } = usePhoneServices();
   const touch = useTouchNumber();
-  const [text, setText] = useKeptText(`${number.id} ${person}`);
+  const [text, setText] = useDraft(`${number.id} ${person}`);
   /** One key a message: sent again after a cut, it is the same text. */
   const wish = useRef({ of: '', key: '' });
   const segments = segmentsOf(text);
-  const tooLong = text.length > longestText || segments.parts > mostParts;
+  const tooLong = text.length > maxTextLength || segments.parts > maxParts;
   const why =
     conversation !== undefined
       ? refusesText(number, conversation)
@@ -88,7 +88,7 @@ export function TextComposer({
           <div className="flex flex-wrap items-center gap-2">
             <p className={`min-w-0 flex-1 px-1 text-meta tabular-nums ${tooLong ? 'text-fail' : 'text-muted'}`}>
               {tooLong ? (
-                `Too long: ${text.length} characters in ${countWords(segments.parts, 'part')}. At most ${longestText} in ${mostParts}.`
+                `Too long: ${text.length} characters in ${countWords(segments.parts, 'part')}. At most ${maxTextLength} in ${maxParts}.`
               ) : segments.parts === 0 ? (
                 `From ${numberWords(number.e164)}`
               ) : (

@@ -3,7 +3,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { X } from 'lucide-react';
 import { useState } from 'react';
 import type { TransferTarget } from '../../../contracts/phone/calls.ts';
-import { mostTransferTargets } from '../../../contracts/phone/values.ts';
+import { maxTransferTargets } from '../../../contracts/phone/values.ts';
 import { useNameOfBot } from '../../base/use-name-of-bot.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
@@ -57,7 +57,7 @@ export function TransferTargets({ botId }: { botId: string }) {
               </ul>
             )}
             {save.failure !== null && <Problem error={save.failure} />}
-            {transferTargets.length < mostTransferTargets && (
+            {transferTargets.length < maxTransferTargets && (
               <Add
                 taken={transferTargets}
                 busy={save.busy}

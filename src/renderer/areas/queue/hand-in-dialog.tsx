@@ -7,7 +7,7 @@ import { AreaField, TextField } from '../../ui/text-field.tsx';
 import type { TaskFilter } from './queries.ts';
 import { useQueueServices } from './use-queue-services.ts';
 
-const usualAttempts = 5;
+const defaultAttempts = 5;
 
 export function HandInDialog({
   of,
@@ -21,7 +21,7 @@ export function HandInDialog({
 }) {
   const { api, queueEvents } = useQueueServices();
   const [command, setCommand] = useState('');
-  const [attempts, setAttempts] = useState(String(usualAttempts));
+  const [attempts, setAttempts] = useState(String(defaultAttempts));
   const [busy, setBusy] = useState(false);
   const [failure, setFailure] = useState<unknown>(null);
   /** One key for one wish: pressed again after a cut, it is the same task. */

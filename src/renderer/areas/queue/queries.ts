@@ -6,7 +6,7 @@ import type { QueueApi } from './api.ts';
 /** Tasks, sessions or deployments on one page. */
 const queuePage = 50;
 /** Sessions and deployments whose names are known without asking for each. */
-const mostNames = 200;
+const maxNames = 200;
 export interface TaskFilter {
   readonly status?: TaskStatus | undefined;
   readonly session_id?: string | undefined;
@@ -91,7 +91,7 @@ export function queueQueriesOf(queue: QueueApi) {
       queryOptions({
         queryKey: queueKeys.names(kind),
         queryFn: async ({ signal }) => {
-          const { links } = await readLinks(kind, { limit: mostNames }, signal);
+          const { links } = await readLinks(kind, { limit: maxNames }, signal);
           return Object.fromEntries(links.map(({ id, name }) => [id, name ?? '']));
         },
         staleTime: 60_000,

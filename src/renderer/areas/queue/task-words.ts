@@ -55,11 +55,11 @@ interface Bar {
 
 /** The groups of ages as bars, youngest first. */
 export function barsOf(ages: readonly QueueAge[]): Bar[] {
-  const most = Math.max(1, ...ages.map(({ count }) => count));
+  const max = Math.max(1, ...ages.map(({ count }) => count));
   return ages.map(({ under_seconds: end, count }, index) => {
     const before = ages[index - 1]?.under_seconds ?? null;
     const label = end === null ? `over ${span(before ?? 0)}` : `< ${span(end)}`;
-    return { label, count, share: count / most };
+    return { label, count, share: count / max };
   });
 }
 

@@ -9,9 +9,12 @@ import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Command } from '../../ui/copy.tsx';
 import { ListStates, SkeletonRows } from '../../ui/list-states.tsx';
-import { HarnessList } from './harness-card.tsx';
+import { HarnessList } from './harness-list.tsx';
 import { ModelPlaces } from './model-places.tsx';
 import { useHasTeam } from './use-demo-team.ts';
+
+const linkButton =
+  'inline-flex h-7 items-center rounded-control border border-line bg-raised px-2.5 font-medium hover:border-line-strong pointer-coarse:h-10';
 
 const harnessesOfEveryone: readonly string[] = ['shell', 'custom'];
 
@@ -22,9 +25,11 @@ export interface SetUpProps {
   readonly onDemo: () => void;
   /** Beside what there is to report: each step is folded, and the card leaves once each is done or skipped. */
   readonly leaves?: boolean;
+  /** On Home: the commands that install and sign in programs are one link away. */
+  readonly brief?: boolean;
 }
 
-export function SetUp({ title, demoTeam, onDemo, leaves = false }: SetUpProps) {
+export function SetUp({ title, demoTeam, onDemo, leaves = false, brief = false }: SetUpProps) {
   const { queries } = useServices();
   const hasTeam = useHasTeam();
   const workspace = useQuery(queries.workspace);
@@ -62,7 +67,7 @@ export function SetUp({ title, demoTeam, onDemo, leaves = false }: SetUpProps) {
               ? 'You see which files it adds before anything is written.'
               : 'Its files are already in this workspace.'}
           </p>
-          <Button kind="primary" onClick={onDemo}>
+          <Button kind={brief && ready.length > 0 ? 'plain' : 'primary'} onClick={onDemo}>
             <Play className="size-3.5" aria-hidden="true" />
             {demoTeam === null ? 'Add the demo team' : 'Start the demo team'}
           </Button>
@@ -76,8 +81,9 @@ export function SetUp({ title, demoTeam, onDemo, leaves = false }: SetUpProps) {
           about={workspace.data?.path}
         >
           <p className="text-muted">
-            {workspace.data?.demo === true ? 'Bots now work in the sample project. ' : ''}
-            To work in your own project, start Gantry with its folder as the workspace:
+            {brief
+              ? 'Name its folder in the field above, and write what should be done. To keep teams in it, start Gantry there:'
+              : 'A new run on Home works in any repository. To keep teams in your project, start Gantry with its folder as the workspace:'}
           </p>
           <Command text="npx gantry start --workspace ~/code/my-project" />
           <p className="text-muted">
@@ -94,11 +100,18 @@ export function SetUp({ title, demoTeam, onDemo, leaves = false }: SetUpProps) {
           about={ready.map(({ name }) => name).join(', ')}
         >
           <p className="text-muted">
-            The agent programs found here, with the command that installs or signs in each one that is not ready:
+            {brief
+              ? 'The agent programs that Gantry knows, and which of them are ready on this computer:'
+              : 'The agent programs found here, with the command that installs or signs in each one that is not ready:'}
           </p>
           <div className="w-full">
-            <HarnessList />
+            <HarnessList brief={brief} />
           </div>
+          {brief && (
+            <Link to="/settings/set-up" className={linkButton}>
+              Install or sign in to a program
+            </Link>
+          )}
         </Step>
         <Step
           id="models"
@@ -131,10 +144,7 @@ export function SetUp({ title, demoTeam, onDemo, leaves = false }: SetUpProps) {
             <p className="text-muted">
               Everything works on this computer. Pair it with a Gantry cloud to reach it from your other devices.
             </p>
-            <Link
-              to="/settings/computers"
-              className="inline-flex h-7 items-center rounded-control border border-line bg-raised px-2.5 font-medium hover:border-line-strong pointer-coarse:h-10"
-            >
+            <Link to="/settings/computers" className={linkButton}>
               Pair with a cloud
             </Link>
           </Step>

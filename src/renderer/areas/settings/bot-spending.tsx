@@ -4,6 +4,7 @@ import { useState } from 'react';
 import type { BotHold, Spending, SpendLimit, Used } from '../../../contracts/factory/spending-routes.ts';
 import { useBots } from '../../base/floors.tsx';
 import { useServices } from '../../base/services.tsx';
+import { useOfferUndo } from '../../base/undo.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { FirstRows } from '../../ui/first-rows.tsx';
@@ -158,13 +159,13 @@ function Limits({ spending }: { spending: Spending }) {
 function useSetLimit() {
   const { api, keys } = useServices();
   const client = useQueryClient();
-  return useAct(async (subject: string, dailyCents: number | null) => {
+  return async (subject: string, dailyCents: number | null) => {
     await api.factory.setSpendLimit({ body: { subject, dailyCents } });
     await Promise.all([
       client.invalidateQueries({ queryKey: keys.spending }),
       client.invalidateQueries({ queryKey: keys.agents }),
     ]);
-  });
+  };
 }
 
 const subjectWords = (subject: string) => (subject === '*' ? 'All bots' : subject);
@@ -172,7 +173,13 @@ const subjectWords = (subject: string) => (subject === '*' ? 'All bots' : subjec
 function LimitRow({ limit }: { limit: SpendLimit }) {
   const { subject, dailyCents, spentCents, reached } = limit;
   const [text, setText] = useState(String(dailyCents / 100));
-  const setting = useSetLimit();
+  const setLimit = useSetLimit();
+  const offerUndo = useOfferUndo();
+  const setting = useAct(setLimit);
+  const removing = useAct(async () => {
+    await setLimit(subject, null);
+    offerUndo(`Limit of ${subjectWords(subject)} removed`, () => setLimit(subject, dailyCents));
+  });
   const cents = centsOf(text);
   return (
     <form
@@ -199,10 +206,10 @@ function LimitRow({ limit }: { limit: SpendLimit }) {
       <Button type="submit" disabled={cents === null || cents === dailyCents || setting.busy}>
         Change
       </Button>
-      <Button kind="quiet" disabled={setting.busy} onClick={() => setting.run(subject, null)}>
+      <Button kind="quiet" disabled={removing.busy} onClick={() => removing.run()}>
         Remove
       </Button>
-      {setting.failure !== null && <Problem error={setting.failure} />}
+      {(setting.failure ?? removing.failure) !== null && <Problem error={setting.failure ?? removing.failure} />}
     </form>
   );
 }
@@ -216,7 +223,7 @@ function NewLimit({ taken }: { taken: readonly string[] }) {
   );
   const [chosen, setChosen] = useState('*');
   const [text, setText] = useState('');
-  const setting = useSetLimit();
+  const setting = useAct(useSetLimit());
   const subject = free.includes(chosen) ? chosen : free[0];
   const cents = centsOf(text);
   const problem = text.trim() !== '' && cents === null ? 'Enter an amount such as 5 or 12.50.' : undefined;

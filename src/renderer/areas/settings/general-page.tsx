@@ -7,7 +7,7 @@ import { useServices, useSettings } from '../../base/services.tsx';
 import { Card } from '../../ui/card.tsx';
 import { ShortId } from '../../ui/copy.tsx';
 import { ListStates, SkeletonRows } from '../../ui/list-states.tsx';
-import { CheckRow } from '../set-up/harness-card.tsx';
+import { CheckRow } from '../set-up/harness-list.tsx';
 import { control, Setting } from './parts.tsx';
 
 const themeWords = { system: 'System', dark: 'Dark', light: 'Light' } as const;

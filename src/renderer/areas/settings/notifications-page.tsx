@@ -15,6 +15,7 @@ import { Problem } from '../../ui/problem.tsx';
 import { type Act, useAct } from '../../ui/use-act.ts';
 import { Chip, Facts, Setting } from './parts.tsx';
 import { PreferencesCard } from './preferences-card.tsx';
+import { QuietCards } from './quiet-cards.tsx';
 import {
   deviceOutcomeWords,
   outcomeWords,
@@ -60,6 +61,7 @@ export function NotificationsPage() {
       {desktop === null ? <ThisBrowserCard state={state} /> : <ThisAppCard />}
       {shown(devices) && <DevicesCard source={devices} told={told} />}
       {shown(preferences) && <PreferencesCard told={told} />}
+      {shown(preferences) && <QuietCards told={told} />}
     </>
   );
 }

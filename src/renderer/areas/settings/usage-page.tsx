@@ -16,6 +16,7 @@ import { TextField } from '../../ui/text-field.tsx';
 import { useAct } from '../../ui/use-act.ts';
 import { BotSpending } from './bot-spending.tsx';
 import { centsOf, money, monthName, monthPlus } from './money.ts';
+import { UsageDaysCard } from './usage-days.tsx';
 
 /** Computers report their spending without an event; ms. */
 const usageEvery = 30_000;
@@ -68,6 +69,7 @@ export function UsagePage() {
           )}
         </ListStates>
       </Card>
+      <UsageDaysCard />
       <BotSpending />
       <Card title="Monthly budget">
         <ListStates source={budget} skeleton={<SkeletonRows count={2} />} isEmpty={() => false} empty={null}>

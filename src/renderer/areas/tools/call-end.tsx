@@ -4,8 +4,8 @@ import { Link } from '@tanstack/react-router';
 import { Hand } from 'lucide-react';
 import { type ReactNode, useEffect, useRef } from 'react';
 import type { Approval } from '../../../contracts/approvals/approval.ts';
-import { approvalGoodFor, longestApprovalWait, type ToolInfo } from '../../../contracts/tool-server/tools.ts';
-import { AskedCard } from '../../base/asked-card.tsx';
+import { approvalGoodFor, maxApprovalWaitSeconds, type ToolInfo } from '../../../contracts/tool-server/tools.ts';
+import { QuestionCard } from '../../base/question-card.tsx';
 import { useServices } from '../../base/services.tsx';
 import { isPending } from '../../ui/approval-words.ts';
 import { Elapsed, useNow } from '../../ui/now.tsx';
@@ -44,7 +44,9 @@ export function CallEnd({ tool, call }: { tool: ToolInfo; call: ToolCall | null 
       </div>
       {call === null && <p className="text-muted">The result appears here.</p>}
       {call?.state === 'waits' && <Waits asked={asked} />}
-      {asked !== null && <AskedCard approval={asked} who="Your call from this page" what="the call" group="Tools" />}
+      {asked !== null && (
+        <QuestionCard approval={asked} who="Your call from this page" keys={{ what: 'the call', group: 'Tools' }} />
+      )}
       {call?.state === 'cancelled' && (
         <p className="text-muted">You cancelled the call. What it had already done is not undone.</p>
       )}
@@ -83,7 +85,7 @@ function Waits({ asked }: { asked: Approval | null }) {
           <>Approved. Call it again within {approvalGoodFor} minutes to run it once.</>
         ) : open ? (
           <>
-            This call needs your approval, and nobody answered for {longestApprovalWait} seconds. Answer{' '}
+            This call needs your approval, and nobody answered for {maxApprovalWaitSeconds} seconds. Answer{' '}
             {asked === null ? 'in' : 'here or in'} the {inbox}, then call it again to run it once.
           </>
         ) : (

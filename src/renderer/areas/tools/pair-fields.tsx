@@ -85,7 +85,7 @@ export function PairFields({
           icon={Plus}
           data-add="true"
           onClick={() => {
-            const key = 1 + pairs.reduce((most, pair) => Math.max(most, pair.key), -1);
+            const key = 1 + pairs.reduce((max, pair) => Math.max(max, pair.key), -1);
             replace([...pairs, { key, name: '', value: '' }], '[data-name]');
           }}
         >

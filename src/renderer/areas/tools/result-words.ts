@@ -1,13 +1,13 @@
 /** Formats texts of results for reading. Pure. */
 
 /** Characters of one value; what is longer is data that nobody reads. */
-const longestValue = 20_000;
+const maxValueLength = 20_000;
 /** Above that a text is shown as it came: reading it as JSON would take long. */
-const mostJson = 2_000_000;
+const maxJsonLength = 2_000_000;
 
 /** An object or a list in JSON, with a line a value; null: the text is something else. */
 export function prettyJson(text: string): string | null {
-  if (text.length > mostJson || !/^\s*[[{]/.test(text)) return null;
+  if (text.length > maxJsonLength || !/^\s*[[{]/.test(text)) return null;
   try {
     return JSON.stringify(JSON.parse(text), null, 2);
   } catch {
@@ -18,7 +18,7 @@ export function prettyJson(text: string): string | null {
 /** A result as JSON; pictures and files in it are named by their size. */
 export function resultAsJson(value: unknown): string {
   const short = (_name: string, one: unknown): unknown =>
-    typeof one === 'string' && one.length > longestValue
+    typeof one === 'string' && one.length > maxValueLength
       ? `${one.slice(0, 200)}… (${one.length} characters in all)`
       : one;
   return JSON.stringify(value, short, 2) ?? 'undefined';

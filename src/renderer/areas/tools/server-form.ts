@@ -3,11 +3,11 @@ import {
   type AttachedServer,
   AttachServer,
   type ChangeServer,
+  defaultCallTimeoutMs,
   hiddenSecret,
   nativeFamilies,
   placeOf,
   type Transport,
-  usualCallTimeoutMs,
 } from '../../../contracts/tool-server/servers.ts';
 
 /** A variable or a header: its value is a secret. */
@@ -47,7 +47,7 @@ const empty: ServerDraft = {
   clientId: '',
   clientSecret: '',
   scopes: '',
-  timeout: String(usualCallTimeoutMs / 1000),
+  timeout: String(defaultCallTimeoutMs / 1000),
 };
 
 const pairsOf = (record: Readonly<Record<string, string>> | undefined): Pair[] =>
@@ -138,13 +138,13 @@ export function bodyOf(draft: ServerDraft): AttachServer {
   return {
     name: draft.name.trim(),
     transport: transportOf(draft),
-    ...(timeoutMs === usualCallTimeoutMs || draft.timeout.trim() === '' ? {} : { timeoutMs }),
+    ...(timeoutMs === defaultCallTimeoutMs || draft.timeout.trim() === '' ? {} : { timeoutMs }),
   };
 }
 
 /** Only fields that differ from the server's present values: naming a transport again would reconnect it. */
 export function changeOf(draft: ServerDraft, server: AttachedServer): ChangeServer {
-  const { name, transport, timeoutMs = usualCallTimeoutMs } = bodyOf(draft);
+  const { name, transport, timeoutMs = defaultCallTimeoutMs } = bodyOf(draft);
   const before = bodyOf(draftOf(server));
   return {
     ...(name === before.name ? {} : { name }),

@@ -1,7 +1,11 @@
 /** Below a campaign's title: what is proven and what waits, the choice of views, its runs. */
-import { Hand } from 'lucide-react';
+import { FileText, Hand } from 'lucide-react';
+import { fillPath } from '../../../client/call.ts';
 import type { Board } from '../../../contracts/factory/board.ts';
 import type { Flow } from '../../../contracts/factory/workflow.ts';
+import { getRunReport } from '../../../contracts/factory/workflow-routes.ts';
+import { onComputer } from '../../base/data/api.ts';
+import { useServices } from '../../base/services.tsx';
 import { Button } from '../../ui/button.tsx';
 import { ProvenBar } from '../../ui/proven-bar.tsx';
 import { runStatus, Status } from '../../ui/status.tsx';
@@ -88,6 +92,7 @@ export function BoardHeader({
                 ))}
               </select>
             )}
+            {shownRun !== undefined && <ReportLink dagId={shownRun.dagId} />}
             {(flow?.status === 'running' || flow?.status === 'needs_you') && (
               <Button kind="quiet" onClick={onCancel}>
                 Cancel run
@@ -108,5 +113,22 @@ export function BoardHeader({
         )}
       </span>
     </div>
+  );
+}
+
+/** The run as one page to keep, print or send. */
+function ReportLink({ dagId }: { dagId: string }) {
+  const { computer } = useServices();
+  return (
+    <a
+      href={onComputer(fillPath(getRunReport.path, { dagId }), computer)}
+      target="_blank"
+      rel="noreferrer"
+      title="The run as one page to keep, print or send (opens in a new tab)"
+      className="inline-flex h-7 items-center gap-1.5 rounded-control px-2.5 text-muted hover:bg-raised hover:text-ink pointer-coarse:h-10"
+    >
+      <FileText className="size-3.5" aria-hidden="true" />
+      Report
+    </a>
   );
 }

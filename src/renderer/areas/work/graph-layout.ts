@@ -9,7 +9,7 @@ export const nodeHeight = 56;
 const columnGap = 56;
 const rowGap = 16;
 /** Above this the order inside a column is the template's: finding a better one would take seconds. */
-const mostOrdered = 250;
+const maxOrdered = 250;
 
 interface LayoutNode {
   readonly nodeId: string;
@@ -30,7 +30,7 @@ export function layoutRun(
   edges: readonly LayoutEdge[],
   direction: Direction = 'right',
 ): Positions {
-  return nodes.length > mostOrdered ? columns(nodes, direction) : ordered(nodes, edges, direction);
+  return nodes.length > maxOrdered ? columns(nodes, direction) : ordered(nodes, edges, direction);
 }
 
 function ordered(nodes: readonly LayoutNode[], edges: readonly LayoutEdge[], direction: Direction): Positions {

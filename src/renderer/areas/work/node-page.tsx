@@ -4,17 +4,17 @@ import { Maximize2, Minimize2, X } from 'lucide-react';
 import type { ReactNode } from 'react';
 import type { NodePage as Page } from '../../../contracts/factory/node.ts';
 import { Asker } from '../../base/asker.tsx';
+import { QuestionCard } from '../../base/question-card.tsx';
 import { useServices } from '../../base/services.tsx';
-import { useAnswerApproval } from '../../base/use-answer-approval.ts';
 import { useDeliveryText } from '../../base/use-delivery-text.ts';
-import { ApprovalCard } from '../../ui/approval-card.tsx';
+import { isPending } from '../../ui/approval-words.ts';
 import { IconButton } from '../../ui/button.tsx';
 import { ShortId } from '../../ui/copy.tsx';
 import { DeliveryRow } from '../../ui/delivery-row.tsx';
 import { Fact } from '../../ui/fact.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Markdown } from '../../ui/markdown.tsx';
-import { Ago } from '../../ui/now.tsx';
+import { Ago, useNow } from '../../ui/now.tsx';
 import { nodeStatus, Status } from '../../ui/status.tsx';
 import { TextView } from '../../ui/text-view.tsx';
 import { WhyLine } from '../../ui/why-line.tsx';
@@ -144,21 +144,20 @@ function Why({ page: { card } }: { page: Page }) {
 /** From the list of approvals, which events keep true. */
 function Question({ page: { card } }: { page: Page }) {
   const { queries } = useServices();
-  const answer = useAnswerApproval();
-  const me = useQuery(queries.session).data?.user;
   const approvals = useQuery(queries.approvals).data?.approvals ?? [];
   const own = approvals.filter((one) => one.dagId === card.dagId && one.nodeId === card.nodeId);
+  const now = useNow();
+  const first = own.find((one) => isPending(one, now));
   if (own.length === 0) return null;
   return (
     <div className="flex flex-col gap-2 px-3">
       {own.map((approval) => (
-        <ApprovalCard
+        <QuestionCard
           key={approval.id}
           approval={approval}
-          me={me}
           who={<Asker approval={approval} showNode={false} />}
-          selected
-          onAnswer={(decision, note) => answer(approval, decision, note)}
+          selected={approval === first}
+          keys={approval === first ? { what: 'the step', group: 'Work' } : undefined}
         />
       ))}
     </div>
@@ -180,7 +179,8 @@ function NodeDeliveries({ page }: { page: Page }) {
               key={delivery.id}
               delivery={delivery}
               harness={agent?.binding.harness}
-              text={textOf(delivery) ?? `to ${agent?.address ?? delivery.to}`}
+              text={textOf(delivery)}
+              toName={agent?.address}
             />
           );
         })}

@@ -1,4 +1,6 @@
 /** A schedule's times, as a person chooses them and as cron. Pure. */
+import type { Schedule, ScheduleRequest } from '../../../contracts/factory/schedules-routes.ts';
+
 type Repeat = 'daily' | 'workdays' | 'weekly' | 'hourly' | 'cron' | 'once';
 
 export const repeatWords: Readonly<Record<Repeat, string>> = {
@@ -63,4 +65,9 @@ export function momentIn(at: string, timezone: string): string {
   } catch {
     return new Date(at).toLocaleString(undefined, options);
   }
+}
+
+/** What creates a removed schedule again. Its past times are not part of it. */
+export function sameSchedule({ title, run, cron, at, timezone, runMissed, paused }: Schedule): ScheduleRequest {
+  return { title, run, timezone, runMissed, paused, ...(cron === null ? { at: at ?? '' } : { cron }) };
 }

@@ -8,6 +8,7 @@ import type { Action } from '../../base/actions.ts';
 
 import { BackLink } from '../../base/place-frame.tsx';
 import { useAddActions, useServices } from '../../base/services.tsx';
+import { useOfferUndo } from '../../base/undo.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
@@ -16,7 +17,7 @@ import { occurrenceStatus, Status } from '../../ui/status.tsx';
 import { Switch } from '../../ui/switch.tsx';
 import { useAct } from '../../ui/use-act.ts';
 import { ScheduleDialog } from './schedule-dialog.tsx';
-import { cronWords, momentIn } from './schedule-form.ts';
+import { cronWords, momentIn, sameSchedule } from './schedule-form.ts';
 
 /** Times come without an event; ms. */
 const lookEvery = 30_000;
@@ -74,6 +75,7 @@ export function SchedulesPage() {
 function Row({ schedule }: { schedule: Schedule }) {
   const { api, keys } = useServices();
   const client = useQueryClient();
+  const offerUndo = useOfferUndo();
   const [open, setOpen] = useState(false);
   const [removing, setRemoving] = useState(false);
   const { id, title, timezone, paused, missed, last } = schedule;
@@ -134,6 +136,11 @@ function Row({ schedule }: { schedule: Schedule }) {
           label="Remove"
           act={async () => {
             await api.factory.removeSchedule({ params, query: {} });
+            const idempotencyKey = crypto.randomUUID();
+            offerUndo(`Schedule “${title}” removed`, async () => {
+              await api.factory.createSchedule({ body: sameSchedule(schedule) }, { idempotencyKey });
+              await again();
+            });
             await again();
           }}
           onClose={() => setRemoving(false)}

@@ -1,5 +1,5 @@
 /**
- * Turns one event of the factory stream into changes of the query cache. Events are parsed by the contract; unknown types are ignored, because a
+ * Turns events of the factory stream into changes of the query cache. Events are parsed by the contract; unknown types are ignored, because a
  * newer engine may send them. Must not know the connection.
  */
 import type { QueryClient } from '@tanstack/react-query';
@@ -39,7 +39,8 @@ export function parseFactoryEvent(value: unknown): KnownEvent | null {
 const gatherFor = 150;
 
 interface EventCache {
-  apply(event: KnownEvent): void;
+  /** In the order in which they came. Each list changes once, however many of them change it. */
+  apply(...events: readonly KnownEvent[]): void;
   /** Everything may have changed: after a reconnect without replay, or a reset. */
   voidAll(): void;
 }
@@ -69,18 +70,9 @@ export function createEventCache(client: QueryClient, keys: Keys): EventCache {
     voidSoon();
   }
 
-  function patchAgent(data: FactoryEventData<'agent.state'>, at: string): void {
-    const patch = (agent: Agent): Agent =>
-      agent.id !== data.agentId || (agent.state === data.state && agent.pane?.id === data.pane?.id)
-        ? agent
-        : {
-            ...agent,
-            state: data.state,
-            // The reason belonged to the former state; the new one comes with the list.
-            stateReason: agent.state === data.state ? agent.stateReason : null,
-            since: agent.state === data.state ? agent.since : at,
-            pane: data.pane,
-          };
+  function patchAgents(states: readonly StateEvent[]): void {
+    const of = Map.groupBy(states, ({ data }) => data.agentId);
+    const patch = (agent: Agent): Agent => (of.get(agent.id) ?? []).reduce(withState, agent);
     client.setQueryData<AgentsAnswer>(keys.agents, (old) => old && { ...old, agents: old.agents.map(patch) });
     client.setQueryData<TeamsAnswer>(
       keys.teams,
@@ -88,71 +80,103 @@ export function createEventCache(client: QueryClient, keys: Keys): EventCache {
     );
   }
 
-  function patchDelivery(delivery: Delivery): void {
+  function patchDeliveries(changed: readonly Delivery[]): void {
+    const latest = new Map(changed.map((delivery) => [delivery.id, delivery]));
     for (const [key, old] of client.getQueriesData<DeliveriesAnswer>({ queryKey: keys.deliveries })) {
       if (old === undefined) continue;
-      const known = old.deliveries.some((one) => one.id === delivery.id);
-      if (known) {
-        const deliveries = old.deliveries.map((one) => (one.id === delivery.id ? delivery : one));
+      const known = new Set(old.deliveries.map(({ id }) => id));
+      if (changed.some(({ id }) => known.has(id))) {
+        const deliveries = old.deliveries.map((one) => {
+          const now = latest.get(one.id);
+          // An event carries no words of the message.
+          return now === undefined ? one : { ...now, from: one.from, firstWords: one.firstWords };
+        });
         client.setQueryData<DeliveriesAnswer>(key, { ...old, deliveries });
-      } else {
-        // Which bot an address belongs to is the server's to say: the lists are read again.
-        voidSoon(keys.deliveries);
       }
+      // Which bot an address belongs to is the server's to say: the lists are read again.
+      if (changed.some(({ id }) => !known.has(id))) voidSoon(keys.deliveries);
     }
   }
 
   /** A new one stands first, as in the list; an answered one keeps its place. */
-  function patchApproval(told: Approval): void {
-    const approval = byOwnClock(told, Date.now());
+  function patchApprovals(told: readonly Approval[]): void {
     client.setQueryData<ApprovalsAnswer>(keys.approvals, (old) => {
       if (old === undefined) return old;
-      const known = old.approvals.some((one) => one.id === approval.id);
-      const approvals = known
-        ? old.approvals.map((one) => (one.id === approval.id ? approval : one))
-        : [approval, ...old.approvals];
+      let { approvals } = old;
+      for (const approval of told.map((one) => byOwnClock(one, Date.now()))) {
+        approvals = approvals.some(({ id }) => id === approval.id)
+          ? approvals.map((one) => (one.id === approval.id ? approval : one))
+          : [approval, ...approvals];
+      }
       return { ...old, approvals };
     });
   }
 
-  return {
-    apply(event) {
-      // Every kind of event stands in the ledger or follows from a row of it, save states, which are live only.
-      if (event.type !== 'agent.state') voidSoon(keys.ledgers);
-      switch (event.type) {
-        case 'agent.state':
-          patchAgent(event.data, event.at);
-          return voidSoon(keys.agents, keys.whys, keys.diffs);
-        case 'delivery': {
-          const { threadId, dagId, nodeId } = event.data;
-          patchDelivery(event.data);
-          voidSoon(keys.agents, keys.whys);
-          if (threadId !== undefined) voidSoon(keys.threads, keys.messagesOf(threadId));
-          if (dagId !== undefined && nodeId !== undefined) voidSoon(keys.node(dagId, nodeId));
-          return;
-        }
-        case 'node.status':
-        case 'proof.recorded': {
-          const { dagId, nodeId } = event.data;
-          voidSoon(keys.campaigns, keys.boards, keys.flow(dagId), keys.node(dagId, nodeId));
-          return voidSoon(keys.agents, keys.whys, keys.diffs);
-        }
-        case 'approval.requested':
-        case 'approval.resolved': {
-          const { dagId, nodeId } = event.data;
-          patchApproval(event.data);
-          voidSoon(keys.agents, keys.whys);
-          if (dagId !== undefined && nodeId !== undefined) voidSoon(keys.node(dagId, nodeId));
-          return;
-        }
-        case 'trust.changed':
-          return voidSoon(keys.trust, keys.teams, keys.templates, keys.whys);
-        case 'team.changed':
-          return voidSoon(keys.agents, keys.teams);
+  function voidFor(event: KnownEvent): void {
+    // Every kind of event stands in the ledger or follows from a row of it, save states, which are live only.
+    if (event.type !== 'agent.state') voidSoon(keys.ledgers);
+    switch (event.type) {
+      case 'agent.state':
+        voidSoon(keys.agents, keys.whys, keys.diffs);
+        return;
+      case 'delivery': {
+        const { threadId, dagId, nodeId } = event.data;
+        voidSoon(keys.agents, keys.whys);
+        if (threadId !== undefined) voidSoon(keys.threads, keys.messagesOf(threadId));
+        if (dagId !== undefined && nodeId !== undefined) voidSoon(keys.node(dagId, nodeId));
+        return;
       }
+      case 'node.status':
+      case 'proof.recorded': {
+        const { dagId, nodeId } = event.data;
+        voidSoon(keys.campaigns, keys.boards, keys.flow(dagId), keys.node(dagId, nodeId));
+        voidSoon(keys.agents, keys.whys, keys.diffs);
+        return;
+      }
+      case 'approval.requested':
+      case 'approval.resolved': {
+        const { dagId, nodeId } = event.data;
+        voidSoon(keys.agents, keys.whys);
+        if (dagId !== undefined && nodeId !== undefined) voidSoon(keys.node(dagId, nodeId));
+        return;
+      }
+      case 'trust.changed':
+        voidSoon(keys.trust, keys.teams, keys.templates, keys.whys);
+        return;
+      case 'team.changed':
+        voidSoon(keys.agents, keys.teams);
+        return;
+    }
+  }
+
+  return {
+    apply(...events) {
+      const states = events.filter((event) => event.type === 'agent.state');
+      const deliveries = events.flatMap((event) => (event.type === 'delivery' ? [event.data] : []));
+      const approvals = events.flatMap((event) =>
+        event.type === 'approval.requested' || event.type === 'approval.resolved' ? [event.data] : [],
+      );
+      if (states.length > 0) patchAgents(states);
+      if (deliveries.length > 0) patchDeliveries(deliveries);
+      if (approvals.length > 0) patchApprovals(approvals);
+      for (const event of events) voidFor(event);
     },
     voidAll() {
       void client.invalidateQueries(keys.all === null ? {} : { queryKey: keys.all });
     },
+  };
+}
+
+type StateEvent = Extract<KnownEvent, { type: 'agent.state' }>;
+
+function withState(agent: Agent, { data, at }: StateEvent): Agent {
+  if (agent.state === data.state && agent.pane?.id === data.pane?.id) return agent;
+  return {
+    ...agent,
+    state: data.state,
+    // The reason belonged to the former state; the new one comes with the list.
+    stateReason: agent.state === data.state ? agent.stateReason : null,
+    since: agent.state === data.state ? agent.since : at,
+    pane: data.pane,
   };
 }

@@ -11,6 +11,9 @@ import type { Slot, StreamSlots } from './stream-slots.ts';
 /** How often a window without its own stream reads the lists again, in ms. */
 const readEvery = 3000;
 
+/** One event is shown at once; those that follow it faster than a person reads are shown together, so often at most, in ms. */
+const showEvery = 100;
+
 /** Events kept for the feed; more is in the ledger. */
 const feedLength = 200;
 
@@ -64,6 +67,9 @@ export function createEvents(
   let running = false;
   let wasOpen = false;
   let count = 0;
+  let gathered: FeedEntry[] = [];
+  let shown = Number.NEGATIVE_INFINITY;
+  let showTimer: ReturnType<typeof setTimeout> | null = null;
 
   function tell(): void {
     for (const listener of listeners) listener();
@@ -73,18 +79,38 @@ export function createEvents(
     tell();
   }
 
+  function show(): void {
+    if (showTimer !== null) clearTimeout(showTimer);
+    showTimer = null;
+    if (gathered.length === 0) return;
+    shown = now();
+    const entries = gathered;
+    gathered = [];
+    cache.apply(...entries.map(({ event }) => event));
+    feed = [...entries.reverse(), ...feed].slice(0, feedLength);
+    tell();
+  }
+  function gather(entry: FeedEntry): void {
+    gathered.push(entry);
+    const wait = shown + showEvery - now();
+    // A clock that was set back must not hold anything back.
+    if (wait <= 0 || wait > showEvery) show();
+    else showTimer ??= setTimeout(show, wait);
+  }
+
   function open(slot: Slot): void {
     const opened = api.factory.factoryEvents(
       {},
       {
         onEvent(message) {
-          if (message.event === 'reset') return cache.voidAll();
+          if (message.event === 'reset') {
+            show();
+            return cache.voidAll();
+          }
           const event = parseFactoryEvent(message.data);
           if (event === null) return;
-          cache.apply(event);
           count += 1;
-          feed = [{ key: message.id ?? `live-${count}`, event }, ...feed].slice(0, feedLength);
-          tell();
+          gather({ key: message.id ?? `live-${count}`, event });
         },
         onState(state) {
           if (state.kind === 'open') {
@@ -149,6 +175,7 @@ export function createEvents(
       running = false;
       turn += 1;
       if (timer !== null) clearTimeout(timer);
+      show();
       stop?.();
       stop = null;
       setLink({ kind: 'linking', retryAt: null, error: null });

@@ -21,6 +21,7 @@ export const personKeys = {
   signIns: ['sign-ins'],
   notifications: ['notifications'],
   preferences: ['preferences'],
+  quiet: ['quiet'],
   reach: ['reach'],
   pushDevices: ['push-devices'],
   /** Keys that concern only this browser. */
@@ -52,6 +53,7 @@ export function keysOf(computer: string | null) {
     explain: (agentId: string) => on('explain', agentId),
     campaigns: on('campaigns'),
     spending: on('spending'),
+    usageDays: (by: string, days: number) => on('usage-days', by, days),
     schedules: on('schedules'),
     occurrences: (scheduleId: string) => on('schedules', scheduleId),
     boards: on('board'),

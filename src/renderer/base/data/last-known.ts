@@ -16,15 +16,31 @@ export interface LastKnown {
   /** Null: nothing of it was read in this browser, or what was kept is of another version. */
   of(computerId: string): LastFloor | null;
   keep(computerId: string, floor: LastFloor): void;
+  /** Writes what was kept since the last time; before the page goes away. */
+  save(): void;
   /** When the person signs out: names of bots are theirs, not the browser's. */
   forget(): void;
 }
 
 const prefix = 'gantry.last-floor.';
 
+/** A floor of hundreds of bots is long, and changes with every event: it is written only so often, in ms. */
+const saveEvery = 5000;
+
 export function createLastKnown(storage: Storage): LastKnown {
   const read = new Map<string, LastFloor | null>();
+  const unsaved = new Set<string>();
+  let timer: ReturnType<typeof setTimeout> | null = null;
+
+  function save(): void {
+    if (timer !== null) clearTimeout(timer);
+    timer = null;
+    for (const id of unsaved) writeJson(storage, prefix + id, read.get(id));
+    unsaved.clear();
+  }
+
   return {
+    save,
     of(computerId) {
       let floor = read.get(computerId);
       if (floor === undefined) {
@@ -35,10 +51,12 @@ export function createLastKnown(storage: Storage): LastKnown {
     },
     keep(computerId, floor) {
       read.set(computerId, floor);
-      writeJson(storage, prefix + computerId, floor);
+      unsaved.add(computerId);
+      timer ??= setTimeout(save, saveEvery);
     },
     forget() {
       read.clear();
+      unsaved.clear();
       for (const key of Object.keys(storage)) if (key.startsWith(prefix)) storage.removeItem(key);
     },
   };

@@ -4,7 +4,7 @@ import type { Notification } from '../../../contracts/notifications/routes.ts';
 /** Before more is asked for: below stands what was answered. */
 export const firstRows = 8;
 /** One request marks no more. */
-const mostMarked = 200;
+const maxMarked = 200;
 
 /** Of what was read so far. */
 interface News {
@@ -46,7 +46,7 @@ const idsOf = (list: readonly Notification[]): string[] =>
   list.filter(({ readAt }) => readAt === null).map(({ id }) => id);
 
 export function portions(ids: readonly string[]): string[][] {
-  return Array.from({ length: Math.ceil(ids.length / mostMarked) }, (_, at) =>
-    ids.slice(at * mostMarked, (at + 1) * mostMarked),
+  return Array.from({ length: Math.ceil(ids.length / maxMarked) }, (_, at) =>
+    ids.slice(at * maxMarked, (at + 1) * maxMarked),
   );
 }

@@ -57,6 +57,10 @@ export function personQueriesOf(api: Api) {
       queryKey: keys.preferences,
       queryFn: ({ signal }) => notifications.getNotificationPreferences({}, { signal }),
     }),
+    quiet: queryOptions({
+      queryKey: keys.quiet,
+      queryFn: ({ signal }) => notifications.getNotificationQuiet({}, { signal }),
+    }),
     reach: queryOptions({ queryKey: keys.reach, queryFn: ({ signal }) => notifications.getReach({}, { signal }) }),
     pushDevices: queryOptions({
       queryKey: keys.pushDevices,

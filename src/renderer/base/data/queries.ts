@@ -53,6 +53,11 @@ export function queriesOf(api: Api, keys: Keys) {
       queryKey: keys.spending,
       queryFn: ({ signal }) => factory.getSpending({}, { signal }),
     }),
+    usageDays: (by: 'day' | 'bot' | 'model', days: number) =>
+      queryOptions({
+        queryKey: keys.usageDays(by, days),
+        queryFn: ({ signal }) => factory.getUsageDays({ query: { by, days: String(days) } }, { signal }),
+      }),
     schedules: queryOptions({
       queryKey: keys.schedules,
       queryFn: ({ signal }) => factory.listSchedules({}, { signal }),

@@ -17,6 +17,10 @@ const Settings = z.object({
   terminalFontSize: z.number().min(9).max(24).catch(12.5),
   screenReader: z.boolean().catch(false),
   inspectorOpen: z.boolean().catch(true),
+  /** Whether the rail has words where there is room for them. */
+  railWords: z.boolean().catch(true),
+  /** Who worked on the last new run, as its form writes them. */
+  newRunWho: z.array(z.string()).catch([]),
   /** First steps that the person does not want now. */
   skippedSteps: z.array(z.enum(setUpSteps)).catch([]),
   /** Refused corrections of a registered business that were put away, by when they were asked for: one for all numbers of the business. */

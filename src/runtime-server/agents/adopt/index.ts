@@ -21,12 +21,12 @@ import type { TeamFolder } from '../team-file/folder.ts';
 import { largestTeamFile } from '../team-file/read.ts';
 import type { TeamService } from '../team-service.ts';
 import { notWritable } from '../workspace/demo.ts';
-import { type Kept, keptSessions } from './kept.ts';
 import { clockMs, openBy, type Running, runningHarnesses } from './open-by.ts';
+import { type Kept, storedSessions } from './stored-sessions.ts';
 import { withBot } from './team-lines.ts';
 
 const defaultTeam = 'adopted';
-const mostShown = 200;
+const maxShown = 200;
 /** Between asking a process to end and ending it. */
 const graceMs = 5000;
 const lookEveryMs = 50;
@@ -89,7 +89,7 @@ export function createAdopting(deps: AdoptingDeps): Adopting {
   }
 
   async function find({ harness, id }: AdoptRequest): Promise<Found> {
-    const [all, processes] = await Promise.all([keptSessions(places, { harness }), running()]);
+    const [all, processes] = await Promise.all([storedSessions(places, { harness }), running()]);
     const kept = all.find((one) => one.id === id);
     if (!kept) {
       throw new AppError(
@@ -226,8 +226,8 @@ export function createAdopting(deps: AdoptingDeps): Adopting {
 
   return {
     async list(wanted) {
-      const [all, processes] = await Promise.all([keptSessions(places, wanted), running()]);
-      return all.slice(0, mostShown).map((session) => shown(session, all, processes));
+      const [all, processes] = await Promise.all([storedSessions(places, wanted), running()]);
+      return all.slice(0, maxShown).map((session) => shown(session, all, processes));
     },
     // One after the other: each reads the team file, and writes it again.
     adopt: (request, by) => turns.run(() => take(request, by)),

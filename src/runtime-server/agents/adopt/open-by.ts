@@ -8,7 +8,7 @@ import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { promisify } from 'node:util';
 import type { Adoptable } from '../../../contracts/factory/adopt-routes.ts';
-import type { Kept } from './kept.ts';
+import type { Kept } from './stored-sessions.ts';
 
 const run = promisify(execFile);
 

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { byName } from '../../../contracts/common/by-name.ts';
 import type { TeamProblem } from '../../../contracts/factory/agent.ts';
 import type { TeamFile } from '../../../contracts/factory/team-file.ts';
-import { mostTeams } from '../../../contracts/factory/team-file.ts';
+import { maxTeams } from '../../../contracts/factory/team-file.ts';
 import type { Timers } from '../../../kit/clock/timers.ts';
 import { isWithin, listWithin, printOf, readTextWithin } from '../../../kit/files/within.ts';
 import type { Trust } from '../../trust/trust.ts';
@@ -20,7 +20,7 @@ const settleMs = 150;
 const pollMs = 2000;
 const largestCulture = 64 * 1024;
 /** Files of a team's folder that are read. */
-const mostFiles = 200;
+const maxFiles = 200;
 
 export interface TeamOnDisk {
   readonly name: string;
@@ -139,7 +139,7 @@ export function createTeamFolder(deps: TeamFolderDeps): TeamFolder {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    more: () => listWithin(deps.workspace, root, mostTeams).more,
+    more: () => listWithin(deps.workspace, root, maxTeams).more,
     folderOf: (name) => join(root, name),
     start() {
       running = true;
@@ -158,7 +158,7 @@ export function createTeamFolder(deps: TeamFolderDeps): TeamFolder {
 }
 
 function teamNames(workspace: string, root: string): string[] {
-  return listWithin(workspace, root, mostTeams)
+  return listWithin(workspace, root, maxTeams)
     .entries.filter(({ name, isFolder }) => isFolder && !name.startsWith('.'))
     .map(({ name }) => name)
     .sort(byName);
@@ -177,7 +177,7 @@ function isOwn(workspace: string, root: string): boolean {
 function signatureOf(workspace: string, root: string): string {
   return teamNames(workspace, root)
     .flatMap((name) =>
-      listWithin(workspace, join(root, name), mostFiles)
+      listWithin(workspace, join(root, name), maxFiles)
         .entries.filter((entry) => entry.name === 'team.yaml' || entry.name.endsWith('.md'))
         .map((entry) => `${name}/${entry.name} ${printOf(join(root, name, entry.name))}`),
     )

@@ -15,7 +15,7 @@ import { createLines, type Lines, showPath, type YamlPath } from './lines.ts';
 /** A team file is written by hand; anything larger is a mistake. Bytes. */
 export const largestTeamFile = 256 * 1024;
 /** Finding the line of each takes time, and nobody reads more of them at once. */
-const mostProblems = 100;
+const maxProblems = 100;
 
 interface Surroundings {
   /** Name of the team's folder. */
@@ -43,7 +43,7 @@ export function readTeamFile(text: string, around: Surroundings): ReadTeam {
   }
   const counter = new LineCounter();
   const document = readYaml(text, counter);
-  const syntax = document.errors.slice(0, mostProblems).map((error) => ({
+  const syntax = document.errors.slice(0, maxProblems).map((error) => ({
     path: '',
     line: counter.linePos(error.pos[0]).line,
     message: `Not valid YAML: ${error.message}`,
@@ -65,7 +65,7 @@ export function readTeamFile(text: string, around: Surroundings): ReadTeam {
     ...checkTeam(raw, around.folder),
     ...checkDisk(raw, around),
   ];
-  const problems = [...syntax, ...found.slice(0, mostProblems).map((problem) => place(problem, lines))];
+  const problems = [...syntax, ...found.slice(0, maxProblems).map((problem) => place(problem, lines))];
   problems.sort((a, b) => (a.line ?? 0) - (b.line ?? 0));
   if (problems.length > 0 || !parsed.success) return bad(problems);
   return { ok: true, file: parsed.data, problems: [] };

@@ -5,7 +5,7 @@ export const terminalPlacement: Placement = {
   via: { atOnce: 'pane', waiting: 'pane_queue' },
   inTerminal: true,
   inPaneHere: true,
-  keptHere: true,
+  isLocal: true,
   followsTeam: false,
   keepsConversation: false,
   answersByVerb: true,

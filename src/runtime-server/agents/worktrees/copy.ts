@@ -30,7 +30,7 @@ function isTelling(name: string): boolean {
 
 /** Packages contain files of such names, which nothing reads there. */
 const packages = 'node_modules';
-const mostNamed = 10;
+const maxNamed = 10;
 
 /** The result, as a line of an output. Fails where it could not be copied whole. */
 export async function copyIgnored(git: Git, request: CopyRequest): Promise<string> {
@@ -77,8 +77,8 @@ export async function copyIgnored(git: Git, request: CopyRequest): Promise<strin
   }
   const copied = `${path}${stats.isDirectory() ? sep : ''} was copied`;
   if (left.length === 0) return `${copied}.`;
-  const more = left.length > mostNamed ? ` and ${left.length - mostNamed} more` : '';
-  const named = left.toSorted().slice(0, mostNamed).join(', ');
+  const more = left.length > maxNamed ? ` and ${left.length - maxNamed} more` : '';
+  const named = left.toSorted().slice(0, maxNamed).join(', ');
   return `${copied} without ${named}${more}: such files may hold secrets or change what runs. Name those that the bot needs in copy.`;
 }
 

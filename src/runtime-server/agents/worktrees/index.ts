@@ -6,7 +6,7 @@
 import { join, relative, sep } from 'node:path';
 import { AppError } from '../../../contracts/common/errors.ts';
 import {
-  mostPatch,
+  maxPatchLength,
   type WorktreeDiff,
   type WorktreeEnd,
   type WorktreeEnding,
@@ -14,7 +14,7 @@ import {
 import { createGit } from '../../../kit/process/git.ts';
 import type { Base } from '../../base/base.ts';
 import { catchUp, type EndingRequest, planDiscard, planKeep, planMerge } from './endings.ts';
-import { changesOf, lookAt, treeOf } from './look.ts';
+import { changesOf, countsOf, lookAt, treeOf } from './look.ts';
 import { branchOf, createPlaces, nodeBranch, type Place } from './places.ts';
 
 /** A bot as worktrees see it. */
@@ -56,12 +56,26 @@ export interface WorktreeService {
   folderOf(address: string): string | null;
   /** The bot's worktree and its origin; null without a worktree, or before it is made. */
   placeOf(address: string): Place | null;
+  /** Its branch and how much it changed, without the changes; null without a worktree. */
+  sizeOf(address: string): Promise<WorktreeSize | null>;
+  /** Removes a worktree without work of its own, and the branch it is on. `refused` while it has work. */
+  remove(address: string): Promise<void>;
   /** Everything that the bot changed, as a unified diff; null without a worktree or without a change. */
   patchOf(address: string): Promise<string | null>;
 }
 
+interface WorktreeSize {
+  /** Null while it is in the middle of a rebase or the like. */
+  readonly branch: string | null;
+  readonly files: number;
+  readonly added: number;
+  readonly removed: number;
+  /** It has commits or files that the checkout lacks. */
+  readonly hasWork: boolean;
+}
+
 /** The most characters in a proof: below the limit of proofs in any script. */
-const mostProof = 6_000_000;
+const maxProof = 6_000_000;
 
 export function createWorktrees(
   deps: Pick<Base, 'store' | 'ledger' | 'clock'> & {
@@ -110,6 +124,15 @@ export function createWorktrees(
     );
   }
 
+  /** Branches that the bot was on before it got its work, and that hold none. */
+  async function removeEmptyBranches(top: string, address: string): Promise<void> {
+    const bot = deps.findBot(address);
+    if (bot === null) return;
+    const plain = `refs/heads/${branchOf(bot.team, bot.slug)}`;
+    const names = await git.run(top, ['for-each-ref', '--merged', 'HEAD', '--format=%(refname)', plain, `${plain}--*`]);
+    for (const name of names.split('\n')) if (name !== '') await git.run(top, ['update-ref', '-d', name]);
+  }
+
   return {
     check: places.check,
     create: places.create,
@@ -121,7 +144,7 @@ export function createWorktrees(
     async diff(id) {
       const { bot, place } = known(id);
       const look = await lookAt(git, place.root, place.top);
-      const changes = await changesOf(git, place.root, look.base, await treeOf(git, look), mostPatch);
+      const changes = await changesOf(git, place.root, look.base, await treeOf(git, look), maxPatchLength);
       return {
         agent: bot.address,
         path: place.root,
@@ -198,11 +221,35 @@ export function createWorktrees(
       return join(place.root, outside ? place.inside : way);
     },
 
+    async sizeOf(address) {
+      const place = placeOf(deps.findBot(address));
+      if (place === null) return null;
+      const look = await lookAt(git, place.root, place.top);
+      const counts = await countsOf(git, place.root, look.base, await treeOf(git, look));
+      return { branch: look.branch, ...counts, hasWork: look.ahead > 0 || look.uncommitted.length > 0 };
+    },
+
+    async remove(address) {
+      const place = placeOf(deps.findBot(address));
+      if (place === null) return;
+      await alone(place, async () => {
+        const { branch, head, ahead, uncommitted } = await lookAt(git, place.root, place.top);
+        if (branch === null || ahead > 0 || uncommitted.length > 0) {
+          const action = 'Merge, keep or discard its work first.';
+          throw new AppError('refused', `The worktree of ${address} has work of its own.`, action, { status: 409 });
+        }
+        // What git ignores there, such as installed packages, goes with it.
+        await git.run(place.top, ['worktree', 'remove', '--force', place.root]);
+        await git.run(place.top, ['update-ref', '-d', `refs/heads/${branch}`, head]);
+        await removeEmptyBranches(place.top, address);
+      });
+    },
+
     async patchOf(address) {
       const place = placeOf(deps.findBot(address));
       if (place === null) return null;
       const look = await lookAt(git, place.root, place.top);
-      const { patch } = await changesOf(git, place.root, look.base, await treeOf(git, look), mostProof);
+      const { patch } = await changesOf(git, place.root, look.base, await treeOf(git, look), maxProof);
       return patch === '' ? null : patch;
     },
   };

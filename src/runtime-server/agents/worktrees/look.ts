@@ -106,18 +106,26 @@ async function copyIndex(from: string, to: string): Promise<void> {
 
 type Changed = Pick<WorktreeDiff, 'files' | 'patch' | 'cut'>;
 
-/** Changes from `base` to `tree`; the patch is cut at the end of a line beyond `most` characters. */
-export async function changesOf(git: Git, root: string, base: string, tree: string, most: number): Promise<Changed> {
+/** Changes from `base` to `tree`; the patch is cut at the end of a line beyond `max` characters. */
+export async function changesOf(git: Git, root: string, base: string, tree: string, max: number): Promise<Changed> {
   const plain = ['--find-renames', '--no-color', '--no-ext-diff', '--no-textconv'];
   const [names, counts, patch] = await Promise.all([
     git.run(root, ['diff', '--name-status', '-z', ...plain, base, tree]),
     git.run(root, ['diff', '--numstat', '-z', ...plain, base, tree]),
-    git.try(root, ['diff', ...plain, base, tree], { outputCap: most * 4 }),
+    git.try(root, ['diff', ...plain, base, tree], { outputCap: max * 4 }),
   ]);
   const whole = patch.stdout;
-  const cut = patch.truncated || whole.length > most;
-  const text = cut ? whole.slice(0, whole.lastIndexOf('\n', most) + 1) : whole;
+  const cut = patch.truncated || whole.length > max;
+  const text = cut ? whole.slice(0, whole.lastIndexOf('\n', max) + 1) : whole;
   return { files: filesOf(names, counts), patch: text, cut };
+}
+
+/** Files and lines that differ; binary files count as files. */
+export async function countsOf(git: Git, root: string, base: string, tree: string) {
+  const plain = ['--numstat', '-z', '--no-renames', '--no-color', '--no-ext-diff', '--no-textconv'];
+  const lines = [...linesOf(await git.run(root, ['diff', ...plain, base, tree])).values()];
+  const sum = (which: 'added' | 'removed') => lines.reduce((all, one) => all + (one[which] ?? 0), 0);
+  return { files: lines.length, added: sum('added'), removed: sum('removed') };
 }
 
 const changes = { A: 'added', D: 'removed', R: 'renamed', C: 'added' } as const;

@@ -9,7 +9,7 @@ import { lstat, open, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError } from '../../../contracts/common/errors.ts';
 import { createGit } from '../../../kit/process/git.ts';
-import type { ApprovalAnswer, ApprovalAsk } from '../../approvals/desk.ts';
+import type { ApprovalAnswer, ApprovalAsk } from '../../approvals/approvals.ts';
 import type { Base } from '../../base/base.ts';
 import type { PolicyAction, PolicyVerdict } from '../../policy/policy.ts';
 import { nameInRules } from '../../tool-server/registry.ts';

@@ -30,9 +30,9 @@ const unlimited: TurnLimits = {
   usd: null,
 };
 /** For a screen without any result yet. Pixels. */
-const usualFrame = { width: 1280, height: 800 };
+const defaultFrame = { width: 1280, height: 800 };
 /** Answers in a row without one action that could be carried out, nor words. */
-const mostEmptyAnswers = 2;
+const maxEmptyAnswers = 2;
 
 const faultCodes: Readonly<Record<FaultKind, string>> = {
   key: 'model_key_refused',
@@ -85,7 +85,7 @@ export function createPlanner({
       );
       if (end.how === 'stopped') throw order.signal.reason;
       if (end.how !== 'refused' && empty.tooMany()) {
-        const fact = `The model ${target.model} answered ${mostEmptyAnswers} times in a row with nothing that could be carried out.`;
+        const fact = `The model ${target.model} answered ${maxEmptyAnswers} times in a row with nothing that could be carried out.`;
         return fault('model_answers_not_actions', [fact, empty.problem()].filter(Boolean).join(' '), end.text);
       }
       return endOf(end);
@@ -100,7 +100,7 @@ function turnHooks(
   hooks: PlannerHooks,
   mac: boolean,
 ): TurnHooks {
-  let frame = usualFrame;
+  let frame = defaultFrame;
   const read = (call: ToolCall) => offer.read(call, { toolsets: offer.wanted, frame, mac });
   return {
     started() {},
@@ -158,7 +158,7 @@ function countEmptyAnswers() {
       isOpen = false;
       inARow = acted ? 0 : inARow + 1;
     },
-    tooMany: () => inARow >= mostEmptyAnswers,
+    tooMany: () => inARow >= maxEmptyAnswers,
     problem: () => problem,
   };
 }

@@ -50,14 +50,14 @@ function problemOf(toolset: Toolset, member: string, input: object, scope: Targe
   return `${[member, ...issue.path.map(String)].join('.')}: ${issue.message}.`;
 }
 
-const longestText = 20_000;
+const maxTextLength = 20_000;
 
 export function textOf(result: ToolsetResult): string {
   return result.content
     .map((part) => (part.type === 'text' ? part.text : ''))
     .filter((text) => text !== '')
     .join('\n')
-    .slice(0, longestText);
+    .slice(0, maxTextLength);
 }
 
 export function pictureOf(result: ToolsetResult) {

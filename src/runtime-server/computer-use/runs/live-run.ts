@@ -143,7 +143,7 @@ export function createLiveRun(
 
   async function direct(): Promise<Ending> {
     const texts: string[] = [];
-    const said = () => texts.join('\n').slice(-longestResult) || null;
+    const said = () => texts.join('\n').slice(-maxResultLength) || null;
     for (const { toolset, member, input = {} } of order.actions) {
       if (!(await beginStep())) return limited(said());
       const answer = await perform({ toolset, member, input });
@@ -172,7 +172,7 @@ export function createLiveRun(
       { step: beginStep, answered, call: perform },
     );
     await endStep();
-    const text = end.text === '' ? null : end.text.slice(0, longestResult);
+    const text = end.text === '' ? null : end.text.slice(0, maxResultLength);
     if (end.how === 'done') {
       return { status: 'completed', stopReason: 'done', message: 'The model ended the task.', text };
     }
@@ -208,7 +208,7 @@ export function createLiveRun(
         message: text.slice(0, 500),
         data: {
           model,
-          text: text.slice(0, longestResult),
+          text: text.slice(0, maxResultLength),
           actions: calls,
           input_tokens: input,
           output_tokens: usage.output,
@@ -297,7 +297,7 @@ export function createLiveRun(
   };
 }
 
-const longestResult = 20_000;
+const maxResultLength = 20_000;
 /** Used where {@link Course.end} has given the reason, which takes precedence. */
 const stopped: Ending = { status: 'failed', stopReason: 'error', message: 'The run was stopped.' };
 

@@ -1,10 +1,10 @@
 /** Reads a request and checks it before anything starts or is stored. Must not know queues or rows that change. */
 import { AppError } from '../../../contracts/common/errors.ts';
 import {
+  defaultSteps,
+  defaultTimeoutMs,
   type ExecuteRequest,
   type RunOptions,
-  usualSteps,
-  usualTimeoutMs,
 } from '../../../contracts/computer-use/run.ts';
 import type { Ids } from '../../../kit/ids/ids.ts';
 import type { Store } from '../../../kit/store/store.ts';
@@ -49,8 +49,8 @@ export async function orderOf(
     context: request.context ?? null,
     model,
     // A list of actions has a known length.
-    maxSteps: options.max_steps ?? (mode === 'direct' ? actions.length : usualSteps),
-    timeoutMs: options.timeout_ms ?? usualTimeoutMs,
+    maxSteps: options.max_steps ?? (mode === 'direct' ? actions.length : defaultSteps),
+    timeoutMs: options.timeout_ms ?? defaultTimeoutMs,
     maxMicroUsd: options.max_cost_usd === undefined ? null : Math.round(options.max_cost_usd * 1_000_000),
     record: options.record ?? false,
     caller: {

@@ -14,7 +14,7 @@ import type { Artifacts } from './artifacts.ts';
 import { type Course, Stopping } from './course.ts';
 import type { Journal } from './journal.ts';
 import type { CallAnswer, Picture, PlannedCall } from './planner-port.ts';
-import { createProgress, mostRepeats } from './progress.ts';
+import { createProgress, maxRepeats } from './progress.ts';
 import { patchRun } from './records.ts';
 
 type Perform = (call: PlannedCall) => Promise<CallAnswer>;
@@ -63,7 +63,7 @@ export function createPerformer(deps: {
     const answer = await performOne(call);
     const { result, after } = answer.kind === 'done' ? answer : { result: null, after: null };
     const times = progress.did(call, result, after);
-    if (times < mostRepeats || !deps.mustChange(call)) return answer;
+    if (times < maxRepeats || !deps.mustChange(call)) return answer;
     throw new AppError(
       'refused',
       `The run did the same action (${call.toolset} ${call.member}) ${times} times, and the screen did not change.`,

@@ -10,7 +10,7 @@ import { pictureOf, textOf } from './actions.ts';
 import type { Picture, PlannedCall } from './planner-port.ts';
 
 /** This many repeats on an unchanged screen: a person would have stopped long before. */
-export const mostRepeats = 40;
+export const maxRepeats = 40;
 
 interface Progress {
   /**

@@ -28,12 +28,12 @@ export interface Reading {
   stream(runId: string, after: number, sink: SseSink): Promise<void>;
 }
 
-const usualLimit = 50;
+const defaultLimit = 50;
 const streamPortion = 100;
 
 export function createReading({ store, journal }: { readonly store: Store; readonly journal: Journal }): Reading {
   return {
-    list({ userId, sessionId, status }, { limit = usualLimit, cursor }) {
+    list({ userId, sessionId, status }, { limit = defaultLimit, cursor }) {
       const conditions: [sql: string, value: Value][] = [['user_id = ?', userId]];
       if (sessionId !== undefined) conditions.push(['session_id = ?', sessionId]);
       if (status !== undefined) conditions.push(['status = ?', status]);
@@ -49,7 +49,7 @@ export function createReading({ store, journal }: { readonly store: Store; reado
         };
       });
     },
-    events(runId, after, { limit = usualLimit, cursor }) {
+    events(runId, after, { limit = defaultLimit, cursor }) {
       const from = cursor === undefined ? after : Math.max(after, numberOf(cursor));
       return store.read((tx) => {
         const rows = eventsAfter(tx, runId, from, limit + 1);

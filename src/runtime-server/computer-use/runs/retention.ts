@@ -4,7 +4,7 @@ import type { ToolsetGate } from '../gate.ts';
 import type { Artifacts } from './artifacts.ts';
 
 /** Milliseconds. */
-export const keptMs = 30 * 24 * 3600_000;
+export const retentionMs = 30 * 24 * 3600_000;
 /** Runs removed in one transaction: a run has up to some thousand events. */
 const portion = 10;
 
@@ -21,7 +21,7 @@ export async function forgetOld(
   },
   now: number,
 ): Promise<void> {
-  const before = now - keptMs;
+  const before = now - retentionMs;
   for (let left = true; left; ) {
     const { runs, files } = await store.write((tx) => {
       const old = tx.all<{ id: string }>(

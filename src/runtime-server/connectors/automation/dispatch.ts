@@ -11,7 +11,7 @@ import type { Tx } from '../../../kit/store/store.ts';
 import type { Base } from '../../base/base.ts';
 import type { ConnectorTickets, ExecutionEnd, Executor, RunRecords } from '../ports.ts';
 import { engine, type Jobs } from './jobs.ts';
-import { dayMs, liveStates, mostRunning } from './model.ts';
+import { dayMs, liveStates, maxRunning } from './model.ts';
 import { promptFor } from './prompt.ts';
 import { readRule } from './rule-store.ts';
 import {
@@ -147,7 +147,7 @@ export function createDispatch(
     const running = await store.read(
       (tx) => jobsIn(tx, ['running']).filter(({ id }) => !waiting.has(openAttempt(tx, id)?.runId ?? '')).length,
     );
-    if (running >= mostRunning) return { why: `${running} runs are in progress; this one follows.`, until: null };
+    if (running >= maxRunning) return { why: `${running} runs are in progress; this one follows.`, until: null };
     const why = await executor.hindrance(job.config.botId);
     return why === null ? null : { why, until: null };
   }

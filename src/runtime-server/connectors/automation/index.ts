@@ -5,9 +5,9 @@
 
 import type { BoundRoute } from '../../../kit/http/types.ts';
 import type { Ledger } from '../../../kit/ledger/ledger.ts';
-import type { ApprovalDesk } from '../../approvals/index.ts';
+import type { Approvals } from '../../approvals/index.ts';
 import type { Base } from '../../base/base.ts';
-import type { AutomationPort, FactoryDoors, Schemas, SubscriptionLookup } from '../ports.ts';
+import type { AutomationPort, FactoryPort, Schemas, SubscriptionLookup } from '../ports.ts';
 import { createDispatch } from './dispatch.ts';
 import { createJobs } from './jobs.ts';
 import { createQuestions } from './questions.ts';
@@ -26,11 +26,11 @@ export interface AutomationArea extends AutomationPort {
 
 export function createAutomation(
   deps: Pick<Base, 'store' | 'clock' | 'timers' | 'ids'> &
-    FactoryDoors & {
+    FactoryPort & {
       readonly ledger: Pick<Ledger, 'append'>;
       readonly log: { warn(message: string, facts?: Readonly<Record<string, unknown>>): void };
       readonly schemas: Pick<Schemas, 'check'>;
-      readonly desk: Pick<ApprovalDesk, 'ask' | 'withdraw'>;
+      readonly approvals: Pick<Approvals, 'ask' | 'withdraw'>;
       /** Asked once there are requests: subscriptions know automation, and automation them. */
       readonly subscriptions: () => SubscriptionLookup;
       /** Whether there is such a connector. */

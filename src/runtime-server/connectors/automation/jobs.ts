@@ -9,7 +9,7 @@ import type { Ledger } from '../../../kit/ledger/ledger.ts';
 import type { Tx } from '../../../kit/store/store.ts';
 import type { Base } from '../../base/base.ts';
 import type { TakenEvent } from '../ports.ts';
-import { canBecome, mostGathered, pendingStates, retryable, stopDeadlineMs, stricter } from './model.ts';
+import { canBecome, maxGathered, pendingStates, retryable, stopDeadlineMs, stricter } from './model.ts';
 import { configOfRule, readRule } from './rule-store.ts';
 import {
   addInput,
@@ -86,7 +86,7 @@ export function createJobs({
   const takeFor = (tx: Tx, event: TakenEvent, rule: Rule): void => {
     const input = { eventId: event.eventId, ticketId: event.ticketId, at: event.at };
     const open = rule.batchSeconds === 0 ? null : gathering(tx, rule.id, rule.version);
-    if (open !== null && open.events < mostGathered && (open.job.batchUntil ?? 0) > clock.now()) {
+    if (open !== null && open.events < maxGathered && (open.job.batchUntil ?? 0) > clock.now()) {
       addInput(tx, open.job.id, input);
       return;
     }

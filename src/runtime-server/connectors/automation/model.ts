@@ -46,11 +46,11 @@ export function stricter(a: RuleMode, b: RuleMode): RuleMode {
 export const stopDeadlineMs = 15_000;
 export const dayMs = 24 * 60 * 60_000;
 /** Jobs that run at once, over all bots, without those that wait for a person's yes; one bot runs one. */
-export const mostRunning = 4;
+export const maxRunning = 4;
 /** Events that one job gathers; the next begins another. */
-export const mostGathered = 100;
+export const maxGathered = 100;
 /** Past events that a dry run reads. */
-export const mostLooked = 50;
+export const maxScanned = 50;
 /** A question ends after this: approvals hold none longer. */
 export const askedForMs = 7 * dayMs;
 

@@ -14,18 +14,18 @@ interface Told {
 }
 
 /** Characters of one event, and of all of a job. The ticket has the rest. */
-const longestEvent = 32_000;
-const longestEvents = 200_000;
+const maxEventLength = 32_000;
+const maxEventsLength = 200_000;
 
 export function promptFor(
   job: { readonly id: string; readonly eventName: string; readonly config: RuleConfig },
   events: readonly Told[],
 ): string {
   const { instructions, expectedOutput } = job.config;
-  let left = longestEvents;
+  let left = maxEventsLength;
   const quoted = events.map((event) => {
     const whole = JSON.stringify(event.data ?? null, null, 1);
-    const shown = whole.slice(0, Math.min(longestEvent, left));
+    const shown = whole.slice(0, Math.min(maxEventLength, left));
     left -= shown.length;
     const head = `Event ${JSON.stringify(event.eventId)}, received ${iso(event.at)}, ticket ${event.ticketId}:`;
     const cut = shown.length < whole.length ? `\n(Cut here. Ticket ${event.ticketId} has all of it.)` : '';

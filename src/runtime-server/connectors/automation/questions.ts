@@ -6,14 +6,14 @@
 import type { RuleMode } from '../../../contracts/connectors/rule.ts';
 import { actionHash } from '../../../kit/signing/action-hash.ts';
 import type { Tx } from '../../../kit/store/store.ts';
-import type { ApprovalDesk, ApprovalVerdict } from '../../approvals/index.ts';
+import type { Approvals, ApprovalVerdict } from '../../approvals/index.ts';
 import type { Base } from '../../base/base.ts';
 import { engine, type Jobs } from './jobs.ts';
 import { askedForMs } from './model.ts';
 import { awaiting, inputsOf, type JobRecord, readJob } from './store.ts';
 
 /** Open questions of one bot: fewer than approvals allow, so that the bot's own tools can still ask. */
-const mostAsked = 25;
+const maxAsked = 25;
 
 interface Questions {
   /** Asks about waiting jobs without a question, and withdraws questions of jobs that no longer wait. Never throws. */
@@ -24,12 +24,12 @@ interface Questions {
 
 export function createQuestions({
   store,
-  desk,
+  approvals,
   jobs,
   nameOf,
   log,
 }: Pick<Base, 'store' | 'clock'> & {
-  readonly desk: Pick<ApprovalDesk, 'ask' | 'withdraw'>;
+  readonly approvals: Pick<Approvals, 'ask' | 'withdraw'>;
   readonly jobs: Jobs;
   readonly nameOf: (botId: string) => string;
   readonly log: { warn(message: string, facts?: Readonly<Record<string, unknown>>): void };
@@ -49,7 +49,7 @@ export function createQuestions({
   async function ask(job: JobRecord, tickets: readonly string[]): Promise<void> {
     const round = roundOf(job);
     const { config } = job;
-    const asked = await desk.ask(
+    const asked = await approvals.ask(
       {
         source: 'automation',
         kind: 'automation_run',
@@ -109,7 +109,7 @@ export function createQuestions({
       for (const [jobId, question] of open) {
         if (rounds.has(question.round)) continue;
         open.delete(jobId);
-        await desk
+        await approvals
           .withdraw(question.id, 'automation')
           .catch((error: unknown) => log.warn('An approval could not be withdrawn.', { jobId, error: String(error) }));
       }
@@ -118,10 +118,10 @@ export function createQuestions({
       for (const { id, botId } of waiting) {
         const before = asked.get(botId) ?? 0;
         // The rest can be answered on its own page, and is asked about as the others are answered.
-        if (leave.signal.aborted || open.has(id) || before >= mostAsked) continue;
+        if (leave.signal.aborted || open.has(id) || before >= maxAsked) continue;
         asked.set(botId, before + 1);
         await askAbout(id).catch((error: unknown) => {
-          asked.set(botId, mostAsked);
+          asked.set(botId, maxAsked);
           log.warn('A person could not be asked about a run.', { jobId: id, error: String(error) });
         });
       }

@@ -7,7 +7,7 @@ import { AppError } from '../../../contracts/common/errors.ts';
 import {
   type ChangeRule,
   type CreateRule,
-  mostRules,
+  maxRules,
   type Rule,
   type RuleConfig,
   RuleMode as RuleModes,
@@ -20,7 +20,7 @@ import type { Base } from '../../base/base.ts';
 import { aboutOf } from '../about.ts';
 import type { AutomationPort, ConnectorBots, ConnectorTickets, Schemas, SubscriptionRef } from '../ports.ts';
 import { engine, type Jobs, type Mover } from './jobs.ts';
-import { configOf, mostGathered, mostLooked, sameConfig } from './model.ts';
+import { configOf, maxGathered, maxScanned, sameConfig } from './model.ts';
 import { configOfRule, deleteRule, insertRule, readRule, rulesOf, updateRule } from './rule-store.ts';
 import type { Read } from './store.ts';
 
@@ -104,8 +104,8 @@ export function createRules(
   }
 
   function refuseFull(tx: Read, subscriptionId: string): void {
-    if (rulesOf(tx, subscriptionId).length < mostRules) return;
-    throw new AppError('refused', `The subscription already has ${mostRules} rules.`, 'Remove one first.', {
+    if (rulesOf(tx, subscriptionId).length < maxRules) return;
+    throw new AppError('refused', `The subscription already has ${maxRules} rules.`, 'Remove one first.', {
       status: 409,
       wireCode: 'too_many_rules',
     });
@@ -149,7 +149,7 @@ export function createRules(
 
   async function plan(subscriptionId: string, ruleId: string | null, config: RuleConfig): Promise<RulePlan> {
     const [past, pending] = await store.read((tx) => [
-      deps.tickets.past(tx, `${subscriptionId}/`, mostLooked),
+      deps.tickets.past(tx, `${subscriptionId}/`, maxScanned),
       ruleId === null ? [] : jobs.weaker(tx, { id: ruleId, executionMode: config.executionMode }),
     ]);
     const matches = [];
@@ -233,7 +233,7 @@ function runsOf(times: readonly number[], batchSeconds: number): number {
   let until = Number.NEGATIVE_INFINITY;
   let gathered = 0;
   for (const at of times) {
-    if (at < until && gathered < mostGathered) {
+    if (at < until && gathered < maxGathered) {
       gathered += 1;
       continue;
     }

@@ -12,8 +12,8 @@ export interface Definitions {
   forget(connectorId: string): void;
 }
 
-const keptMs = 60_000;
-const faultKeptMs = 10_000;
+const retentionMs = 60_000;
+const faultRetentionMs = 10_000;
 
 interface Kept {
   readonly at: number;
@@ -55,14 +55,14 @@ export function createDefinitions(servers: Pick<ConnectorServers, 'events'>, clo
 
   const known = (id: string) => {
     const one = kept.get(id);
-    return one !== undefined && clock.monotonic() - one.at < keptMs ? one : null;
+    return one !== undefined && clock.monotonic() - one.at < retentionMs ? one : null;
   };
 
   return {
     async list(id, signal) {
       const one = known(id);
       const failed = faults.get(id);
-      if (one === null && failed !== undefined && clock.monotonic() - failed.at < faultKeptMs) throw failed.fault;
+      if (one === null && failed !== undefined && clock.monotonic() - failed.at < faultRetentionMs) throw failed.fault;
       return (one ?? (await ask(id, signal))).list;
     },
     async find(id, name, signal) {

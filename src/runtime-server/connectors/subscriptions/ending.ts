@@ -9,7 +9,7 @@ export interface Ending {
   end(row: SubscriptionRow): Promise<void>;
 }
 
-const mostArchived = 20;
+const maxArchived = 20;
 
 export function createEnding(
   deps: Pick<SubscriptionDeps, 'store' | 'clock' | 'automation'> & {
@@ -51,7 +51,7 @@ export function archivedOf(
     tx,
     stopped.map((one) => one.id),
   );
-  return stopped.filter((one) => ids.has(one.id)).slice(0, mostArchived);
+  return stopped.filter((one) => ids.has(one.id)).slice(0, maxArchived);
 }
 
 export function connectorOfArchived(tx: Read, id: string): string | null {

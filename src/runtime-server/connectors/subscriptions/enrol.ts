@@ -34,7 +34,7 @@ export interface Enrolment {
 /** A server or a cloud that takes longer is one that hangs. Milliseconds. */
 const answerMs = 20_000;
 const farewellMs = 10_000;
-const longestMessage = 500;
+const maxMessageLength = 500;
 
 export function createEnrolment(
   deps: Pick<
@@ -233,5 +233,5 @@ function asFault(error: unknown): EventFault {
 }
 
 function clipped(text: string): string {
-  return text.length > longestMessage ? `${text.slice(0, longestMessage - 1)}…` : text;
+  return text.length > maxMessageLength ? `${text.slice(0, maxMessageLength - 1)}…` : text;
 }

@@ -6,9 +6,9 @@ import type { BoundRoute } from '../../../kit/http/types.ts';
 import type { SubscriptionLookup } from '../ports.ts';
 import { createDefinitions } from './definitions.ts';
 import type { SubscriptionDeps } from './deps.ts';
-import { createEventDoor } from './door.ts';
 import { createEnding } from './ending.ts';
 import { createEnrolment } from './enrol.ts';
+import { createEventReceiver } from './event-receiver.ts';
 import { createOneAtATime } from './one-at-a-time.ts';
 import { createRemovals } from './removals.ts';
 import { createRounds } from './rounds.ts';
@@ -41,9 +41,9 @@ export function createSubscriptions(deps: SubscriptionDeps): Subscriptions {
   const ending = createEnding({ ...deps, enrolment, removals });
   const rounds = createRounds({ ...deps, definitions, enrolment, ending, removals, inTurn, closing });
   const subscribing = createSubscribing({ ...deps, definitions, enrolment, ending, removals, inTurn, within, closing });
-  const door = createEventDoor({ ...deps, inTurn, closing });
+  const receiver = createEventReceiver({ ...deps, inTurn, closing });
   return {
-    routes: subscriptionRoutes({ ownerId: deps.ownerId, subscribing, door }),
+    routes: subscriptionRoutes({ ownerId: deps.ownerId, subscribing, receiver }),
     lookup: subscribing.lookup,
     counts: async () => {
       const rows = await deps.store.read((tx) =>

@@ -9,17 +9,17 @@ import {
   subscribeToEvent,
 } from '../../../contracts/connectors/subscription.ts';
 import { type BoundRoute, bind } from '../../../kit/http/types.ts';
-import type { EventDoor } from './door.ts';
+import type { EventReceiver } from './event-receiver.ts';
 import type { Subscribing } from './subscribing.ts';
 
 export function subscriptionRoutes({
   ownerId,
   subscribing,
-  door,
+  receiver,
 }: {
   readonly ownerId: string;
   readonly subscribing: Subscribing;
-  readonly door: EventDoor;
+  readonly receiver: EventReceiver;
 }): readonly BoundRoute[] {
   const both = [
     bind(listConnectorEvents, async ({ params }) => ({ body: await subscribing.list(params.id) })),
@@ -39,7 +39,7 @@ export function subscriptionRoutes({
       { route: twinOf(route), handler },
     ]),
     bind(deliverEvent, async ({ body, principal }) => {
-      if (principal.userId === ownerId) return { body: await door.deliver(body) };
+      if (principal.userId === ownerId) return { body: await receiver.deliver(body) };
       throw new AppError('refused', 'This computer belongs to somebody else.', 'Pair it again.');
     }),
   ];

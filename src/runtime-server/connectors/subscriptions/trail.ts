@@ -30,7 +30,7 @@ interface TrailEntry {
 }
 
 /** Longer than the cloud's marks: tickets are there longer too, and the person may have been away. */
-const keptMs = 30 * 24 * 60 * 60_000;
+const retentionMs = 30 * 24 * 60 * 60_000;
 const sweptAtOnce = 1000;
 
 /** A repeated note becomes the newest. */
@@ -114,5 +114,5 @@ export function trailEvents(
 /** Removes old rows, a portion at a time. True: there may be more. */
 export function sweepTrail(tx: Tx, now: number): boolean {
   const sql = 'DELETE FROM connector_trail WHERE seq IN (SELECT seq FROM connector_trail WHERE at < ? LIMIT ?)';
-  return tx.run(sql, now - keptMs, sweptAtOnce).changes === sweptAtOnce;
+  return tx.run(sql, now - retentionMs, sweptAtOnce).changes === sweptAtOnce;
 }

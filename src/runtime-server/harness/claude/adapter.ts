@@ -20,21 +20,21 @@ import { readClaudeUsage } from './usage.ts';
 export function createClaudeAdapter(around: Surroundings): Adapter {
   return {
     ruleset: claudeRules,
-    async prepare(bot, doors, memory) {
+    async prepare(bot, paths, memory) {
       // Before its first message there is no conversation to continue, and the program would refuse and end.
       const begun = typeof memory.transcript === 'string' && existsSync(memory.transcript);
       const known = begun ? sessionToResume(bot, memory) : null;
-      const { launch, sessionId } = await launchClaude(around, bot, doors, known);
+      const { launch, sessionId } = await launchClaude(around, bot, paths, known);
       // Known before any hook arrives, so that the second witness does not depend on the first.
       const config = bot.env.CLAUDE_CONFIG_DIR ?? around.env.CLAUDE_CONFIG_DIR ?? join(around.home, '.claude');
       const transcript = transcriptFile(config, bot.cwd, sessionId);
       return {
         launch,
-        facts: { sessionId, transcript, askingMark: askingMark(doors.folder), workspace: doors.workspace },
+        facts: { sessionId, transcript, askingMark: askingMark(paths.folder), workspace: paths.workspace },
       };
     },
     drive: driveClaude,
-    exec: (bot, doors, text, options) => execClaude(around, bot, doors, text, options),
+    exec: (bot, paths, text, options) => execClaude(around, bot, paths, text, options),
     usage: readClaudeUsage,
   };
 }

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { mcpServer } from '../../../contracts/tool-server/mcp.ts';
 import type { Surroundings } from '../adapter.ts';
 import type { ExecStart } from '../exec-run.ts';
-import type { BotDoors, BotSpec, ExecMode, Launch } from '../harness.ts';
+import type { BotPaths, BotSpec, ExecMode, Launch } from '../harness.ts';
 import { installedProgram, paneLaunch } from '../launch-parts.ts';
 import { quote } from '../shell/start-file.ts';
 import { toolEndEvents } from './questions.ts';
@@ -38,10 +38,10 @@ export function askingMark(folder: string): string {
  * The settings of one start: every hook that a rule reads calls `gantry hook <Event>`. A finished tool shows that its question was answered in the
  * pane; without an open question its hook starts no program, or every tool call would cost one.
  */
-function claudeSettings(doors: BotDoors, withTools: boolean): Record<string, unknown> {
-  const call = (event: string) => [...doors.gantry, 'hook', event].map(quote).join(' ');
+function claudeSettings(paths: BotPaths, withTools: boolean): Record<string, unknown> {
+  const call = (event: string) => [...paths.gantry, 'hook', event].map(quote).join(' ');
   const hook = (command: string, timeout: number) => [{ hooks: [{ type: 'command', command, timeout }] }];
-  const mark = quote(askingMark(doors.folder));
+  const mark = quote(askingMark(paths.folder));
   const hooks = [
     ...claudeHookEvents.map((event) => [
       event,
@@ -61,13 +61,13 @@ const toolServer = 'gantry';
  * Gantry's tools for this bot: the engine's port, with the bot's token. A shell reads the token from its file when Claude Code connects, so it is in
  * no argument, environment or other file. Null: no engine has published its port.
  */
-async function toolServerConfig(doors: BotDoors): Promise<Record<string, unknown> | null> {
-  const url = await readFile(doors.urlFile, 'utf8').then(
+async function toolServerConfig(paths: BotPaths): Promise<Record<string, unknown> | null> {
+  const url = await readFile(paths.urlFile, 'utf8').then(
     (text) => text.trim(),
     () => null,
   );
   if (url === null || !url.startsWith('http')) return null;
-  const headersHelper = `printf '{"Authorization":"Bearer %s"}' "$(cat ${quote(doors.tokenFile)})"`;
+  const headersHelper = `printf '{"Authorization":"Bearer %s"}' "$(cat ${quote(paths.tokenFile)})"`;
   return {
     mcpServers: { [toolServer]: { type: 'http', url: `${url}${mcpServer.path}?names=safe`, headersHelper } },
   };
@@ -76,15 +76,15 @@ async function toolServerConfig(doors: BotDoors): Promise<Record<string, unknown
 export async function launchClaude(
   around: Surroundings,
   bot: BotSpec,
-  doors: BotDoors,
+  paths: BotPaths,
   sessionToResume: string | null,
 ): Promise<{ launch: Launch; sessionId: string }> {
   const file = await installedProgram(around, 'claude', 'Claude Code');
-  const toolsFile = join(doors.folder, 'claude-tools.json');
-  const config = await toolServerConfig(doors);
+  const toolsFile = join(paths.folder, 'claude-tools.json');
+  const config = await toolServerConfig(paths);
   if (config !== null) await writeFile(toolsFile, `${JSON.stringify(config, null, 2)}\n`, { mode: 0o600 });
-  const settings = join(doors.folder, 'claude-settings.json');
-  const given = claudeSettings(doors, config !== null);
+  const settings = join(paths.folder, 'claude-settings.json');
+  const given = claudeSettings(paths, config !== null);
   await writeFile(settings, `${JSON.stringify(given, null, 2)}\n`, { mode: 0o600 });
   const sessionId = sessionToResume ?? randomUUID();
   const command: Launch['command'] = [
@@ -98,7 +98,7 @@ export async function launchClaude(
     ...(bot.model === null ? [] : ['--model', bot.model]),
     ...(bot.culture === null ? [] : ['--append-system-prompt', bot.culture]),
   ];
-  return { sessionId, launch: paneLaunch(around, bot, doors, command, terminal) };
+  return { sessionId, launch: paneLaunch(around, bot, paths, command, terminal) };
 }
 
 /** argv of exec mode; the text comes on stdin, so no text can be an option. */

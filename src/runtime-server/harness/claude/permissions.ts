@@ -11,7 +11,7 @@ import { createHookQuestions } from '../hook-questions.ts';
 import { actionOf, callOf, isUnconfined, type Payload, type Question, questionOf, toolEndEvents } from './questions.ts';
 
 /** A program asks one thing at a time, its sub-agents a few; more would only bury the person's inbox. */
-const mostOpen = 20;
+const maxOpen = 20;
 /** Ends of the main turn: none of its questions can be open any more. */
 const turnEnds: ReadonlySet<string> = new Set(['Stop', 'StopFailure', 'SessionEnd']);
 
@@ -62,13 +62,14 @@ export function createPermissions(context: DriverContext): Permissions {
     hooklessAt: () => (stillAsks() ? 'engine' : 'pane'),
   });
 
-  /** The decision of the person's rules; null: a person is asked. */
-  async function rule(question: Question): Promise<Record<string, unknown> | null> {
+  /** The decision of the person's rules, or the question with what a rule could say. */
+  async function rule(question: Question): Promise<{ ruled: Record<string, unknown> } | { asks: Question }> {
     const { workspace } = context.recall();
     const action = await actionOf(bot, typeof workspace === 'string' ? workspace : null, question);
     const { verdict, rule } = context.policy.decide(action, null);
-    if (verdict === 'ask' || (verdict === 'allow' && isUnconfined(question))) return null;
-    return questions.ruled({ verdict, rule });
+    if (isUnconfined(question) && verdict !== 'deny') return { asks: question };
+    if (verdict === 'ask') return { asks: { ...question, ask: { ...question.ask, action } } };
+    return { ruled: questions.ruled({ verdict, rule }) };
   }
 
   if (questions.earlier > 0) {
@@ -79,15 +80,18 @@ export function createPermissions(context: DriverContext): Permissions {
 
   return {
     async ask(payload, signal) {
-      const question = questionOf(bot, payload);
-      const ruled = question === null || questions.open.has(question.call) ? null : await rule(question);
-      if (ruled !== null) return ruled;
+      let question = questionOf(bot, payload);
+      if (question !== null && !questions.open.has(question.call)) {
+        const found = await rule(question);
+        if ('ruled' in found) return found.ruled;
+        question = found.asks;
+      }
       // A sub-agent's question blocks the pane as well: its dialog is on the same screen.
       judge.event('hook', 'PermissionRequest', payload);
       context.poke();
       if (question === null) return {};
       const { size } = questions.open;
-      if (size >= mostOpen && !questions.open.has(question.call)) {
+      if (size >= maxOpen && !questions.open.has(question.call)) {
         questions.note(`not asked as an approval: ${size} questions are already waiting`);
         return {};
       }

@@ -9,21 +9,21 @@ import type { UsageAsk, UsageCursor, UsageLine, UsagePage } from '../usage.ts';
 import { count, objectOf } from '../values.ts';
 
 /** Transcripts of earlier sessions that are still checked: their last lines may be written late. */
-const mostTranscripts = 3;
-const mostFiles = 1000;
+const maxTranscripts = 3;
+const maxFiles = 1000;
 
 export async function readClaudeUsage({ facts, cursor, settled }: UsageAsk): Promise<UsagePage> {
   const known = offsetsOf(cursor);
   const current = typeof facts.transcript === 'string' ? [facts.transcript] : [];
   const earlier = Object.keys(known).filter((file) => !isOfSubAgent(file) && !current.includes(file));
-  const transcripts = [...earlier, ...current].slice(-mostTranscripts);
+  const transcripts = [...earlier, ...current].slice(-maxTranscripts);
   const files: string[] = [];
   for (const transcript of transcripts) files.push(transcript, ...(await subAgentsOf(transcript)));
 
   const lines: UsageLine[] = [];
   const offsets: Record<string, number> = {};
   let more = false;
-  for (const file of files.slice(-mostFiles)) {
+  for (const file of files.slice(-maxFiles)) {
     const read = await readFile(file, known[file] ?? 0, settled || !current.includes(file));
     lines.push(...read.lines);
     offsets[file] = read.offset;

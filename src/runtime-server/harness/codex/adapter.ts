@@ -23,15 +23,15 @@ const workingStatus = /(^|;)status=Working(;|$)/u;
 export function createCodexAdapter(around: Surroundings): Adapter {
   return {
     ruleset: codexRules,
-    async prepare(bot, doors, memory) {
+    async prepare(bot, paths, memory) {
       // Its session has an id and a transcript from the first prompt on.
       const resume = (await isThere(memory.transcript)) ? sessionToResume(bot, memory) : null;
-      const launch = await launchCodex(around, bot, doors, resume);
+      const launch = await launchCodex(around, bot, paths, resume);
       const session = resume === null ? {} : { sessionId: resume, transcript: memory.transcript };
-      return { launch, facts: { ...session, workspace: doors.workspace } };
+      return { launch, facts: { ...session, workspace: paths.workspace } };
     },
     drive: driveCodex,
-    exec: (bot, doors, text, options) => execCodex(around, bot, doors, text, options),
+    exec: (bot, paths, text, options) => execCodex(around, bot, paths, text, options),
     usage: readCodexUsage,
   };
 }

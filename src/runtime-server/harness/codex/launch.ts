@@ -5,7 +5,7 @@
 import { access } from 'node:fs/promises';
 import type { Surroundings } from '../adapter.ts';
 import type { ExecStart } from '../exec-run.ts';
-import type { BotDoors, BotSpec, ExecMode, Launch } from '../harness.ts';
+import type { BotPaths, BotSpec, ExecMode, Launch } from '../harness.ts';
 import { installedProgram, paneLaunch } from '../launch-parts.ts';
 import { quote } from '../shell/start-file.ts';
 import { hookFlags, toml } from './hooks.ts';
@@ -32,8 +32,8 @@ const sandboxes: Readonly<Record<ExecMode, string>> = {
   accept_edits: 'workspace-write',
 };
 
-function codexHooks(doors: BotDoors): string[] {
-  const call = (event: string) => [...doors.gantry, 'hook', event].map(quote).join(' ');
+function codexHooks(paths: BotPaths): string[] {
+  const call = (event: string) => [...paths.gantry, 'hook', event].map(quote).join(' ');
   return hookFlags(
     codexHookEvents.map((event) => {
       const hook = { event, command: call(event), timeoutSeconds: hookTimeoutSeconds };
@@ -58,7 +58,7 @@ function settings(bot: BotSpec): string[] {
 export async function launchCodex(
   around: Surroundings,
   bot: BotSpec,
-  doors: BotDoors,
+  paths: BotPaths,
   resume: string | null,
 ): Promise<Launch> {
   const command: Launch['command'] = [
@@ -69,10 +69,10 @@ export async function launchCodex(
     'on-request',
     '-s',
     'workspace-write',
-    ...codexHooks(doors),
+    ...codexHooks(paths),
     ...settings(bot),
   ];
-  return paneLaunch(around, bot, doors, command, terminal);
+  return paneLaunch(around, bot, paths, command, terminal);
 }
 
 /** argv of exec mode; the text comes on stdin, so no text can be an option. */

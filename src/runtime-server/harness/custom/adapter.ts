@@ -22,7 +22,7 @@ const settleMs = 150;
 /** A dialog that is redrawn disappears for a moment. */
 const answeredMs = 400;
 /** The screen shows at least this many lines of a long text. */
-const mostLines = 12;
+const maxLines = 12;
 /** The sides of a box, a scroll bar, a prompt before a line: not of the text. */
 const frame = /^[\s│┃|║▌▐]+|[\s│┃|║▌▐█]+$/gu;
 /** Markers that programs show instead of a paste. */
@@ -50,7 +50,7 @@ export function createCustomAdapter({ env, processes }: Surroundings): Adapter {
 
   return {
     ruleset: customRules,
-    async prepare(bot, doors) {
+    async prepare(bot, paths) {
       if (!bot.command) {
         throw new AppError(
           'usage',
@@ -63,7 +63,7 @@ export function createCustomAdapter({ env, processes }: Surroundings): Adapter {
       if (!shell)
         throw new AppError('usage', 'sh was not found on PATH.', 'Put sh on PATH, then start the team again.');
       const simple = /^[\w./:@%+=,-]+( [\w./:@%+=,-]+)*$/.test(bot.command);
-      const launchEnv = botEnvironment(env, bot, doors);
+      const launchEnv = botEnvironment(env, bot, paths);
       if (simple) await checkCommand(bot, shell, launchEnv);
       const launch: Launch = {
         command: [shell, '-c', simple ? `exec ${bot.command}` : bot.command],
@@ -119,7 +119,7 @@ function driveCustom(context: DriverContext): Driver {
     const screen = rows.join('\n');
     const lines = text.split('\n').filter((line) => squeeze(line) !== '');
     return {
-      lines: lines.slice(-mostLines).map((line) => countText(screen, line)),
+      lines: lines.slice(-maxLines).map((line) => countText(screen, line)),
       marks: screen.match(pasteMark)?.length ?? 0,
     };
   }

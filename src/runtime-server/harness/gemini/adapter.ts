@@ -21,16 +21,16 @@ const huge = 20_000;
 export function createGeminiAdapter(around: Surroundings): Adapter {
   return {
     ruleset: geminiRules,
-    async prepare(bot, doors, memory) {
+    async prepare(bot, paths, memory) {
       const geminiHome = bot.env.GEMINI_CLI_HOME ?? around.env.GEMINI_CLI_HOME ?? around.home;
       const known = sessionToResume(bot, memory);
       const there = known === null ? [] : await findTranscripts(geminiHome, bot.cwd, known);
-      const { launch, sessionId } = await launchGemini(around, bot, doors, there.length === 0 ? null : known);
+      const { launch, sessionId } = await launchGemini(around, bot, paths, there.length === 0 ? null : known);
       const transcript = there.at(-1);
       return { launch, facts: { sessionId, geminiHome, cwd: bot.cwd, ...(transcript && { transcript }) } };
     },
     drive: driveGemini,
-    exec: (bot, doors, text, options) => execGemini(around, bot, doors, text, options),
+    exec: (bot, paths, text, options) => execGemini(around, bot, paths, text, options),
     usage: readGeminiUsage,
   };
 }

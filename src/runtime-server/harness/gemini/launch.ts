@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Surroundings } from '../adapter.ts';
 import type { ExecStart } from '../exec-run.ts';
-import type { BotDoors, BotSpec, ExecMode, Launch } from '../harness.ts';
+import type { BotPaths, BotSpec, ExecMode, Launch } from '../harness.ts';
 import { installedProgram, paneLaunch } from '../launch-parts.ts';
 
 const approvalModes: Readonly<Record<ExecMode, string>> = {
@@ -21,7 +21,7 @@ const model = (bot: BotSpec): string[] => (bot.model === null ? [] : [`--model=$
 export async function launchGemini(
   around: Surroundings,
   bot: BotSpec,
-  doors: BotDoors,
+  paths: BotPaths,
   resume: string | null,
 ): Promise<{ launch: Launch; sessionId: string }> {
   const sessionId = resume ?? randomUUID();
@@ -33,7 +33,7 @@ export async function launchGemini(
     approvalModes.ask,
     ...model(bot),
   ];
-  return { sessionId, launch: paneLaunch(around, bot, doors, command) };
+  return { sessionId, launch: paneLaunch(around, bot, paths, command) };
 }
 
 /** argv of exec mode; the text comes on stdin, so no text can be an option. */

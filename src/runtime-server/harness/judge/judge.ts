@@ -10,7 +10,7 @@ import type { Matcher, Ruleset, ScreenRule } from './rules.ts';
 import type { View } from './view.ts';
 
 /** How many evidences `explain` keeps. */
-const keptSteps = 50;
+const maxStepsShown = 50;
 
 export interface Judge {
   state(): BotState;
@@ -71,7 +71,7 @@ export function createJudge({
       decided,
     };
     log.push(step);
-    if (log.length > keptSteps) log.shift();
+    if (log.length > maxStepsShown) log.shift();
     return step;
   }
 

@@ -9,7 +9,7 @@ import type { DeliverResult, Outgoing } from '../harness.ts';
 import { sessionToResume } from '../launch-parts.ts';
 import { composePrompt } from '../wording.ts';
 import { execOpencode } from './exec.ts';
-import { launchOpencode, readDoor } from './launch.ts';
+import { launchOpencode, readServerAccess } from './launch.ts';
 import { opencodeRules } from './rules.ts';
 import { createOpencodeServer, NotListening, type OpencodeServer } from './server.ts';
 import { createSessions, holdsText, questionsIn } from './sessions.ts';
@@ -20,26 +20,26 @@ const witnessMs = 3000;
 const firstRetryMs = 200;
 /** A server that hangs keeps its connections: only an answer shows that it lives. */
 const askAgainMs = 5000;
-const longestRetryMs = 5000;
+const maxRetryMs = 5000;
 /** A screen that no rule knows does not keep a bot whose server answers in `starting`. */
 const startingMs = 20_000;
 const showAgainMs = 1500;
 const noAnswer = 'its server does not answer';
-const mostShows = 20;
+const maxShows = 20;
 
 export function createOpencodeAdapter(around: Surroundings): Adapter {
   return {
     ruleset: opencodeRules,
-    async prepare(bot, doors, memory) {
+    async prepare(bot, paths, memory) {
       const known = sessionToResume(bot, memory);
-      const { launch, doorFile } = await launchOpencode(around, bot, doors, known);
+      const { launch, doorFile } = await launchOpencode(around, bot, paths, known);
       return {
         launch,
-        facts: { sessionId: known, doorFile, workspace: doors.workspace, database: databaseFile(around, bot) },
+        facts: { sessionId: known, doorFile, workspace: paths.workspace, database: databaseFile(around, bot) },
       };
     },
     drive: driveOpencode,
-    exec: (bot, doors, text, options) => execOpencode(around, bot, doors, text, options),
+    exec: (bot, paths, text, options) => execOpencode(around, bot, paths, text, options),
     usage: readOpencodeUsage,
   };
 }
@@ -114,10 +114,10 @@ function driveOpencode(context: DriverContext): Driver {
   }
 
   async function follow(): Promise<void> {
-    for (let pause = firstRetryMs; !ended.signal.aborted; pause = Math.min(2 * pause, longestRetryMs)) {
+    for (let pause = firstRetryMs; !ended.signal.aborted; pause = Math.min(2 * pause, maxRetryMs)) {
       const file = context.recall().doorFile;
-      const door = typeof file === 'string' ? await readDoor(file) : null;
-      server = door && createOpencodeServer(door);
+      const serverAccess = typeof file === 'string' ? await readServerAccess(file) : null;
+      server = serverAccess && createOpencodeServer(serverAccess);
       const silent = new AbortController();
       hangUp = () => silent.abort();
       try {
@@ -159,7 +159,7 @@ function driveOpencode(context: DriverContext): Driver {
   async function show(id: string): Promise<void> {
     await ask('POST', '/tui/select-session', { sessionID: id });
     const showing = async () => {
-      for (let tries = 0; tries < mostShows && !ended.signal.aborted && sessions.current() === id; tries += 1) {
+      for (let tries = 0; tries < maxShows && !ended.signal.aborted && sessions.current() === id; tries += 1) {
         if (await context.until(() => context.facts()?.title.startsWith('OC ') === true, showAgainMs)) return;
         await ask('POST', '/tui/select-session', { sessionID: id });
       }

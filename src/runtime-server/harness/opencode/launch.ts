@@ -9,11 +9,11 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import type { Surroundings } from '../adapter.ts';
 import type { ExecStart } from '../exec-run.ts';
-import type { BotDoors, BotSpec, ExecMode, Launch } from '../harness.ts';
+import type { BotPaths, BotSpec, ExecMode, Launch } from '../harness.ts';
 import { installedProgram, paneLaunch } from '../launch-parts.ts';
 
 /** Where the server of one start listens, and the credentials that it requires. */
-export interface ServerDoor {
+export interface ServerAccess {
   readonly port: number;
   readonly password: string;
 }
@@ -59,10 +59,10 @@ function settingsOf(
 
 async function environmentOf(
   bot: BotSpec,
-  doors: BotDoors,
+  paths: BotPaths,
   permission: Readonly<Record<string, Permission>>,
 ): Promise<Record<string, string>> {
-  const culture = bot.culture === null ? null : join(doors.folder, 'opencode-culture.md');
+  const culture = bot.culture === null ? null : join(paths.folder, 'opencode-culture.md');
   if (culture !== null) await writeFile(culture, `${bot.culture}\n`, { mode: 0o600 });
   return {
     OPENCODE_CONFIG_CONTENT: JSON.stringify(settingsOf(bot, permission, culture)),
@@ -74,16 +74,16 @@ async function environmentOf(
 export async function launchOpencode(
   around: Surroundings,
   bot: BotSpec,
-  doors: BotDoors,
+  paths: BotPaths,
   sessionToResume: string | null,
 ): Promise<{ launch: Launch; doorFile: string }> {
   const file = await installedProgram(around, 'opencode', 'opencode');
-  const door: ServerDoor = { port: await freePort(), password: randomBytes(32).toString('base64url') };
-  const doorFile = join(doors.folder, 'opencode-server.json');
-  await writeFile(doorFile, `${JSON.stringify(door)}\n`, { mode: 0o600 });
+  const serverAccess: ServerAccess = { port: await freePort(), password: randomBytes(32).toString('base64url') };
+  const doorFile = join(paths.folder, 'opencode-server.json');
+  await writeFile(doorFile, `${JSON.stringify(serverAccess)}\n`, { mode: 0o600 });
   // `mode` holds only for a new file.
   await chmod(doorFile, 0o600);
-  const own = await environmentOf(bot, doors, asking);
+  const own = await environmentOf(bot, paths, asking);
   const command: Launch['command'] = [
     file,
     // A plugin that cannot be fetched leaves the screen blank for more than a minute.
@@ -91,12 +91,12 @@ export async function launchOpencode(
     '--hostname',
     '127.0.0.1',
     '--port',
-    String(door.port),
+    String(serverAccess.port),
     ...(sessionToResume === null ? [] : ['--session', sessionToResume]),
     ...model(bot),
   ];
-  const launch = paneLaunch(around, bot, doors, command, own);
-  return { doorFile, launch: { ...launch, env: { ...launch.env, OPENCODE_SERVER_PASSWORD: door.password } } };
+  const launch = paneLaunch(around, bot, paths, command, own);
+  return { doorFile, launch: { ...launch, env: { ...launch.env, OPENCODE_SERVER_PASSWORD: serverAccess.password } } };
 }
 
 /** argv and environment of exec mode; the text comes on stdin, so no text can be an option. */
@@ -105,9 +105,9 @@ export async function execCommand(
   bot: BotSpec,
   mode: ExecMode,
   sessionToResume: string | null,
-  doors: BotDoors,
+  paths: BotPaths,
 ): Promise<ExecStart> {
-  const own = await environmentOf(bot, doors, execPermissions[mode]);
+  const own = await environmentOf(bot, paths, execPermissions[mode]);
   return {
     command: [
       await installedProgram(around, 'opencode', 'opencode'),
@@ -123,11 +123,11 @@ export async function execCommand(
 }
 
 /** Null where the file is missing or invalid. */
-export async function readDoor(file: string): Promise<ServerDoor | null> {
+export async function readServerAccess(file: string): Promise<ServerAccess | null> {
   try {
-    const door = JSON.parse(await readFile(file, 'utf8')) as Partial<ServerDoor>;
-    return typeof door.port === 'number' && typeof door.password === 'string'
-      ? { port: door.port, password: door.password }
+    const serverAccess = JSON.parse(await readFile(file, 'utf8')) as Partial<ServerAccess>;
+    return typeof serverAccess.port === 'number' && typeof serverAccess.password === 'string'
+      ? { port: serverAccess.port, password: serverAccess.password }
       : null;
   } catch {
     return null;

@@ -3,14 +3,14 @@
  * an event means.
  */
 import { createSseParser } from '../../../contracts/common/sse-parser.ts';
-import type { ServerDoor } from './launch.ts';
+import type { ServerAccess } from './launch.ts';
 import { listensForMe } from './listener.ts';
 
 /** Its server runs in the thread that draws its screen, and answers late while that is busy. */
 const callMs = 5000;
 /** It sends a heartbeat every ten seconds. */
 const silentMs = 35_000;
-const mostEventChars = 8 * 1024 * 1024;
+const maxEventChars = 8 * 1024 * 1024;
 
 interface OpencodeAnswer {
   readonly status: number;
@@ -35,7 +35,7 @@ export interface OpencodeServer {
 
 /** `mine`: whether only programs of this person listen on the port; asked before the password goes there. */
 export function createOpencodeServer(
-  { port, password }: ServerDoor,
+  { port, password }: ServerAccess,
   mine: (port: number) => Promise<boolean> = listensForMe,
 ): OpencodeServer {
   const base = `http://127.0.0.1:${port}`;
@@ -83,7 +83,7 @@ export function createOpencodeServer(
           timer = setTimeout(() => quiet.abort(), silentMs);
           const messages = parser.push(decoder.decode(piece, { stream: true }));
           held = messages.length > 0 ? 0 : held + piece.length;
-          if (held > mostEventChars) throw new Error('its server sent an event that is too large');
+          if (held > maxEventChars) throw new Error('its server sent an event that is too large');
           for (const { data } of messages) {
             const event = eventOf(parse(data));
             // Skips a damaged event: the next look requests its content.

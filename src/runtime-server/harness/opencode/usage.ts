@@ -9,7 +9,7 @@ import type { BotSpec } from '../harness.ts';
 import type { UsageAsk, UsageLine, UsagePage } from '../usage.ts';
 import { count, parseObject, record } from '../values.ts';
 
-const mostRows = 500;
+const maxRows = 500;
 
 /** Where opencode keeps its conversations for this bot. */
 export function databaseFile({ env, home }: Pick<Surroundings, 'env' | 'home'>, bot?: Pick<BotSpec, 'env'>): string {
@@ -26,7 +26,7 @@ const rowsSql = `
   select message.id as id, message.data as data, message.time_updated as at
   from message join family on message.session_id = family.id
   where message.time_updated >= ?
-  order by message.time_updated, message.id limit ${mostRows + 1}`;
+  order by message.time_updated, message.id limit ${maxRows + 1}`;
 
 export async function readOpencodeUsage({ facts, cursor }: UsageAsk): Promise<UsagePage> {
   const { sessionId, database } = facts;
@@ -36,14 +36,14 @@ export async function readOpencodeUsage({ facts, cursor }: UsageAsk): Promise<Us
   if (typeof sessionId !== 'string' || typeof database !== 'string') return nothing;
   const rows = readForeign(database, rowsSql, sessionId, since);
   if (rows === null || rows.length === 0) return nothing;
-  const page = rows.slice(0, mostRows);
+  const page = rows.slice(0, maxRows);
   const last = Number(page.at(-1)?.at ?? since);
   // A row of the same millisecond may still follow: rows read again are recognised by id. A page of only one millisecond advances.
-  const next = rows.length > mostRows && last === since ? since + 1 : last;
+  const next = rows.length > maxRows && last === since ? since + 1 : last;
   return {
     lines: page.flatMap((row) => answerOf(String(row.id), row.data) ?? []),
     cursor: { session: sessionId, since: next },
-    more: rows.length > mostRows,
+    more: rows.length > maxRows,
   };
 }
 

@@ -24,18 +24,18 @@ const answerMs = 5000;
 export function createQwenAdapter(around: Surroundings): Adapter {
   return {
     ruleset: qwenRules,
-    async prepare(bot, doors, memory) {
+    async prepare(bot, paths, memory) {
       const home = qwenHome(around, bot);
       const last = sessionToResume(bot, memory);
       // Before its first message there is no conversation to continue, and the program would refuse and end.
       const begun = last !== null && existsSync(transcriptFile(home, bot.cwd, last));
       const known = begun ? last : null;
-      const { launch, sessionId, channel } = await launchQwen(around, bot, doors, known);
+      const { launch, sessionId, channel } = await launchQwen(around, bot, paths, known);
       const transcript = transcriptFile(home, bot.cwd, sessionId);
-      return { launch, facts: { sessionId, transcript, channel, read: 0, workspace: doors.workspace } };
+      return { launch, facts: { sessionId, transcript, channel, read: 0, workspace: paths.workspace } };
     },
     drive: driveQwen,
-    exec: (bot, doors, text, options) => execQwen(around, bot, doors, text, options),
+    exec: (bot, paths, text, options) => execQwen(around, bot, paths, text, options),
     usage: readQwenUsage,
   };
 }
@@ -121,7 +121,7 @@ function driveQwen(context: DriverContext): Driver {
 
   if (files) {
     // Questions from before this runtime started, still unanswered, are asked again and join their approval.
-    for (const open of keptQuestions(facts.questions)) {
+    for (const open of heldQuestions(facts.questions)) {
       calls.set(open.id, open.call);
       questions.asked(open);
     }
@@ -217,7 +217,7 @@ function isChannel(value: unknown): value is Channel {
   );
 }
 
-function keptQuestions(value: unknown): (ChannelQuestion & { call: string })[] {
+function heldQuestions(value: unknown): (ChannelQuestion & { call: string })[] {
   return Array.isArray(value)
     ? value.filter((one) => typeof one?.id === 'string' && typeof one?.tool === 'string')
     : [];

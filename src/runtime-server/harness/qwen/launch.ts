@@ -7,7 +7,7 @@ import { access, chmod, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Surroundings } from '../adapter.ts';
 import type { ExecStart } from '../exec-run.ts';
-import type { BotDoors, BotSpec, ExecMode, Launch } from '../harness.ts';
+import type { BotPaths, BotSpec, ExecMode, Launch } from '../harness.ts';
 import { installedProgram, paneLaunch } from '../launch-parts.ts';
 
 /** Qwen Code's default is a mode in which a classifier approves tools; a bot starts in the mode that asks. */
@@ -51,11 +51,11 @@ export function transcriptFile(home: string, cwd: string, sessionId: string): st
 }
 
 /** No updates and no telemetry of this start, by the settings that come last; where a company has its own there, those hold. */
-async function quietSettings(around: Surroundings, doors: BotDoors): Promise<Record<string, string>> {
+async function quietSettings(around: Surroundings, paths: BotPaths): Promise<Record<string, string>> {
   const theirs = companySettings[process.platform];
   const given = around.env[settingsVariable] !== undefined || (theirs !== undefined && (await exists(theirs)));
   if (given) return {};
-  const file = join(doors.folder, 'qwen-settings.json');
+  const file = join(paths.folder, 'qwen-settings.json');
   const settings = {
     general: { enableAutoUpdate: false, disableAutoUpdate: true },
     privacy: { usageStatisticsEnabled: false },
@@ -68,13 +68,13 @@ async function quietSettings(around: Surroundings, doors: BotDoors): Promise<Rec
 export async function launchQwen(
   around: Surroundings,
   bot: BotSpec,
-  doors: BotDoors,
+  paths: BotPaths,
   sessionToResume: string | null,
 ): Promise<{ launch: Launch; sessionId: string; channel: Channel }> {
   const file = await installedProgram(around, 'qwen', 'Qwen Code');
   const channel = {
-    input: join(doors.folder, 'qwen-input.jsonl'),
-    events: join(doors.folder, 'qwen-events.jsonl'),
+    input: join(paths.folder, 'qwen-input.jsonl'),
+    events: join(paths.folder, 'qwen-events.jsonl'),
   };
   for (const path of [channel.input, channel.events]) {
     // Input and events of an earlier start do not belong to this one.
@@ -83,7 +83,7 @@ export async function launchQwen(
     await chmod(path, 0o600);
   }
   const sessionId = sessionToResume ?? randomUUID();
-  const own = { ...terminal, ...(await quietSettings(around, doors)) };
+  const own = { ...terminal, ...(await quietSettings(around, paths)) };
   const command: Launch['command'] = [
     file,
     ...(sessionToResume === null ? ['--session-id', sessionId] : ['--resume', sessionId]),
@@ -95,7 +95,7 @@ export async function launchQwen(
     channel.events,
     ...given(bot),
   ];
-  return { sessionId, channel, launch: paneLaunch(around, bot, doors, command, own) };
+  return { sessionId, channel, launch: paneLaunch(around, bot, paths, command, own) };
 }
 
 /** argv and environment of exec mode; the text comes on stdin, so no text can be an option. */
@@ -104,7 +104,7 @@ export async function execCommand(
   bot: BotSpec,
   mode: ExecMode,
   sessionToResume: string | null,
-  doors: BotDoors,
+  paths: BotPaths,
 ): Promise<ExecStart> {
   return {
     command: [
@@ -116,7 +116,7 @@ export async function execCommand(
       ...(sessionToResume === null ? [] : ['--resume', sessionToResume]),
       ...given(bot),
     ],
-    own: await quietSettings(around, doors),
+    own: await quietSettings(around, paths),
   };
 }
 

@@ -26,7 +26,7 @@ const seen = 'the shell reported that it took exactly this input';
 export function createShellAdapter({ env }: Surroundings): Adapter {
   return {
     ruleset: shellRules,
-    async prepare(bot, doors) {
+    async prepare(bot, paths) {
       const bash = await findProgram('bash', env.PATH);
       if (!bash) {
         throw new AppError(
@@ -36,9 +36,9 @@ export function createShellAdapter({ env }: Surroundings): Adapter {
         );
       }
       const nonce = randomBytes(16).toString('hex');
-      const messageFile = join(doors.folder, 'message');
-      const rcFile = join(doors.folder, 'bashrc');
-      const inputFile = join(doors.folder, 'inputrc');
+      const messageFile = join(paths.folder, 'message');
+      const rcFile = join(paths.folder, 'bashrc');
+      const inputFile = join(paths.folder, 'inputrc');
       await writeFile(inputFile, readlineFile, { mode: 0o600 });
       await writeFile(
         rcFile,
@@ -48,7 +48,7 @@ export function createShellAdapter({ env }: Surroundings): Adapter {
       const launch: Launch = {
         command: [bash, '--noprofile', '--rcfile', rcFile, '-i'],
         cwd: bot.cwd,
-        env: botEnvironment(env, bot, doors, { INPUTRC: inputFile, SHELL: bash }),
+        env: botEnvironment(env, bot, paths, { INPUTRC: inputFile, SHELL: bash }),
         cols: 120,
         rows: 40,
       };

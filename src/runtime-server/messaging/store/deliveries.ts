@@ -23,6 +23,8 @@ interface DeliveryRow {
   caller: string;
   surface: string;
   idem_key: string | null;
+  sender: string | null;
+  first_words: string | null;
 }
 
 const toRecord = (row: DeliveryRow): DeliveryRecord => ({
@@ -42,12 +44,15 @@ const toRecord = (row: DeliveryRow): DeliveryRecord => ({
   caller: row.caller,
   surface: row.surface,
   idempotencyKey: row.idem_key,
+  sender: row.sender,
+  firstWords: row.first_words,
 });
 
 export function insertDelivery(tx: Tx, delivery: DeliveryRecord): void {
   tx.run(
     `INSERT INTO factory_delivery (id, agent_id, recipient, via, state, evidence, detail, ticket, message_id, thread_id,
-       dag_id, node_id, at, caller, surface, idem_key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       dag_id, node_id, at, caller, surface, idem_key, sender, first_words)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     delivery.id,
     delivery.agentId,
     delivery.to,
@@ -64,6 +69,8 @@ export function insertDelivery(tx: Tx, delivery: DeliveryRecord): void {
     delivery.caller,
     delivery.surface,
     delivery.idempotencyKey,
+    delivery.sender,
+    delivery.firstWords,
   );
 }
 

@@ -5,7 +5,7 @@ export const vendorPlacement: Placement = {
   via: { atOnce: 'vendor', waiting: 'vendor' },
   inTerminal: false,
   inPaneHere: false,
-  keptHere: true,
+  isLocal: true,
   followsTeam: false,
   keepsConversation: false,
   answersByVerb: true,

@@ -122,9 +122,9 @@ function keyName(name: string): string {
 /** `["CTRL", "a"]` as `ctrl+a`. */
 export const chordOf = (keys: readonly string[]): string => keys.map(keyName).join('+');
 
-/** Clicks of a wheel; one call takes at most `most`. */
-export function wheelClicks(clicks: number, most: number): number[] {
+/** Clicks of a wheel; one call takes at most `max`. */
+export function wheelClicks(clicks: number, max: number): number[] {
   const calls: number[] = [];
-  for (let left = clicks; left > 0; left -= most) calls.push(Math.min(left, most));
+  for (let left = clicks; left > 0; left -= max) calls.push(Math.min(left, max));
   return calls;
 }

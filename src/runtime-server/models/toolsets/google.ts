@@ -4,7 +4,7 @@
  */
 import type { Environment, FunctionResponse, Tool } from '@google/genai';
 import { z } from 'zod';
-import { mostBrowserWheelClicks, mostWheelClicks, type Toolset } from '../../../contracts/computer-use/members.ts';
+import { maxBrowserWheelClicks, maxWheelClicks, type Toolset } from '../../../contracts/computer-use/members.ts';
 import type { SafetyCheck, ToolResult } from '../model.ts';
 import {
   chordOf,
@@ -58,7 +58,7 @@ type Name = keyof typeof functions;
 
 /** Where `search` begins. */
 const searchPage = 'https://www.google.com';
-const usualMagnitude = 800;
+const defaultMagnitude = 800;
 const clickPixels = 100;
 /** Scroll clicks for a whole page. */
 const documentClicks = 5;
@@ -119,9 +119,9 @@ function actionsOf(name: Name, args: unknown, context: ReadContext): ToolsetActi
     case 'scroll_at': {
       const scroll = args as z.infer<(typeof functions)['scroll_at']>;
       const size = ['up', 'down'].includes(scroll.direction) ? context.frame.height : context.frame.width;
-      const pixels = ((scroll.magnitude ?? usualMagnitude) / 1000) * size;
-      return wheelClicks(Math.ceil(pixels / clickPixels), page ? mostBrowserWheelClicks : mostWheelClicks).map(
-        (clicks) => at('scroll', scroll, { scroll_direction: scroll.direction, scroll_amount: clicks }),
+      const pixels = ((scroll.magnitude ?? defaultMagnitude) / 1000) * size;
+      return wheelClicks(Math.ceil(pixels / clickPixels), page ? maxBrowserWheelClicks : maxWheelClicks).map((clicks) =>
+        at('scroll', scroll, { scroll_direction: scroll.direction, scroll_amount: clicks }),
       );
     }
     case 'wait_5_seconds':

@@ -3,7 +3,7 @@
  */
 import type { ResponseInputItem } from 'openai/resources/responses/responses';
 import { z } from 'zod';
-import { mostBrowserWheelClicks, mostWheelClicks } from '../../../contracts/computer-use/members.ts';
+import { maxBrowserWheelClicks, maxWheelClicks } from '../../../contracts/computer-use/members.ts';
 import type { Picture, SafetyCheck, ToolResult } from '../model.ts';
 import { chordOf, issueOf, type ReadCall, reading, screenOf, type ToolsetAction, wheelClicks } from './adapter.ts';
 import { readFunction } from './functions.ts';
@@ -104,7 +104,7 @@ function onScreen(action: Action): Done {
     case 'move':
       return action.keys?.length ? noKeys('move') : one('mouse_move', { coordinate: [action.x, action.y] });
     case 'scroll':
-      return scrolled(action, mostWheelClicks, (scroll_direction, scroll_amount) => ({
+      return scrolled(action, maxWheelClicks, (scroll_direction, scroll_amount) => ({
         toolset,
         member: 'scroll',
         input: { coordinate: [action.x, action.y], scroll_direction, scroll_amount, ...held },
@@ -147,7 +147,7 @@ function onPage(action: Action): Done {
       return action.keys?.length ? noKeys('move') : one('mouse_move', { target: target(action) });
     case 'scroll':
       if (action.keys?.length) return noKeys('scroll');
-      return scrolled(action, mostBrowserWheelClicks, (scroll_direction, scroll_amount) => ({
+      return scrolled(action, maxBrowserWheelClicks, (scroll_direction, scroll_amount) => ({
         toolset,
         member: 'scroll',
         input: { target: target(action), scroll_direction, scroll_amount },
@@ -168,11 +168,11 @@ const noKeys = (type: string): Done => ({ problem: `${type} takes no held keys h
 
 function scrolled(
   { scroll_x, scroll_y }: { readonly scroll_x: number; readonly scroll_y: number },
-  most: number,
+  max: number,
   make: (direction: string, clicks: number) => ToolsetAction,
 ): Done {
   const axis = (pixels: number, back: string, on: string) =>
-    wheelClicks(Math.ceil(Math.abs(pixels) / clickPixels), most).map((clicks) => make(pixels < 0 ? back : on, clicks));
+    wheelClicks(Math.ceil(Math.abs(pixels) / clickPixels), max).map((clicks) => make(pixels < 0 ? back : on, clicks));
   const actions = [...axis(scroll_y, 'up', 'down'), ...axis(scroll_x, 'left', 'right')];
   return actions.length === 0 ? { problem: 'The scroll has no distance.' } : { actions };
 }

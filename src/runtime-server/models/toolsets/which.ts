@@ -15,7 +15,7 @@ interface Known {
   readonly host: string;
   readonly models: RegExp;
   /** The default when no model is named and this vendor's key is set. */
-  readonly usual: string;
+  readonly defaultModel: string;
 }
 
 /**
@@ -27,14 +27,14 @@ export const known: readonly Known[] = [
     wire: 'anthropic',
     host: 'api.anthropic.com',
     models: /^claude-(opus|sonnet|haiku|fable|mythos)-(4-[6-9]|[5-9])/,
-    usual: 'claude-sonnet-5-5',
+    defaultModel: 'claude-sonnet-5-5',
   },
-  { wire: 'openai', host: 'api.openai.com', models: /^gpt-(5\.[4-9]|[6-9])/, usual: 'gpt-5.5' },
+  { wire: 'openai', host: 'api.openai.com', models: /^gpt-(5\.[4-9]|[6-9])/, defaultModel: 'gpt-5.5' },
   {
     wire: 'google',
     host: 'generativelanguage.googleapis.com',
     models: /^gemini-(2\.5-computer-use|3(\.\d)?-(flash|pro)(?!.*(image|tts|transcribe)))/,
-    usual: 'gemini-3.8-flash',
+    defaultModel: 'gemini-3.8-flash',
   },
 ];
 

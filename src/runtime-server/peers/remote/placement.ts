@@ -32,7 +32,7 @@ const remotePlacement: Placement = {
   via: { atOnce: 'peer', waiting: 'peer' },
   inTerminal: true,
   inPaneHere: false,
-  keptHere: false,
+  isLocal: false,
   followsTeam: false,
   keepsConversation: false,
   // A thread of this computer is not there on another.

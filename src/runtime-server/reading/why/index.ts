@@ -30,7 +30,7 @@ interface Place {
 }
 
 /** Receipts that a sentence names at most. */
-const mostReceipts = 10;
+const maxReceipts = 10;
 
 export function whyRoutes(deps: WhyDeps): BoundRoute[] {
   return [bind(explainWhy, async ({ params, query }) => ({ body: await explain(deps, params.id, query.run ?? null) }))];
@@ -114,7 +114,7 @@ async function receiptsOf(deps: WhyDeps, answer: Why): Promise<string[]> {
   // A bot's pane shows its current work; the ledger has its nodes and deliveries.
   const own =
     kind === 'bot' ? [] : await deps.ledger.query({ subject: `${kind}:${id}`, order: 'descending', limit: 1 });
-  return [...new Set([...own.map((row) => row.id), ...answer.receipts])].slice(0, mostReceipts);
+  return [...new Set([...own.map((row) => row.id), ...answer.receipts])].slice(0, maxReceipts);
 }
 
 function subjectOf(because: Because): WhySubject {

@@ -29,7 +29,7 @@ export interface Told {
 
 /** A longer chain of causes ends here: nobody follows more in one sentence. */
 const deepest = 3;
-const longestDetail = 240;
+const maxDetailLength = 240;
 
 export function whyNode(facts: WhyFacts, run: Run, node: RunNode): Told {
   const told = predicate(facts, run, node, deepest);
@@ -288,5 +288,8 @@ const detail = (node: RunNode) => (node.detail === null ? '' : ` (${short(node.d
 function short(text: string): string {
   const flat = text.replace(/[\p{Cc}\s]+/gu, ' ').trim();
   const whole = [...flat];
-  return (whole.length > longestDetail ? `${whole.slice(0, longestDetail - 1).join('')}…` : flat).replace(/\.$/, '');
+  return (whole.length > maxDetailLength ? `${whole.slice(0, maxDetailLength - 1).join('')}…` : flat).replace(
+    /\.$/,
+    '',
+  );
 }

@@ -13,8 +13,8 @@ import {
   type AnswerHead,
   heapMegabytes,
   lastWords,
-  longestHead,
-  longestMarkdown,
+  maxHeadLength,
+  maxMarkdownLength,
   type RequestHead,
 } from '../../../programs/converter/protocol.ts';
 
@@ -80,11 +80,14 @@ export function startConverterProcess([program, file]: readonly [string, ...stri
   for (const stream of child.stdio) stream?.on('error', () => {});
 
   let waiting: { resolve: (answer: Answer) => void; reject: (error: Error) => void } | null = null;
-  const take = createFrameReader<AnswerHead>({ head: longestHead, body: longestMarkdown * widest }, (head, body) => {
-    const { buffer, byteOffset, byteLength } = body;
-    waiting?.resolve({ head, markdown: Buffer.from(buffer, byteOffset, byteLength).toString('utf8') });
-    waiting = null;
-  });
+  const take = createFrameReader<AnswerHead>(
+    { head: maxHeadLength, body: maxMarkdownLength * widest },
+    (head, body) => {
+      const { buffer, byteOffset, byteLength } = body;
+      waiting?.resolve({ head, markdown: Buffer.from(buffer, byteOffset, byteLength).toString('utf8') });
+      waiting = null;
+    },
+  );
   child.stdout?.on('data', (chunk: Buffer) => {
     try {
       take(chunk);

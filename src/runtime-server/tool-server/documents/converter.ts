@@ -8,8 +8,8 @@ import {
   defaultDeadlineMs,
   type Family,
   heapMegabytes,
-  keptBelow,
   largestInput,
+  maxResidentBytes,
 } from '../../../programs/converter/protocol.ts';
 import {
   type Answer,
@@ -49,8 +49,8 @@ export interface Converter {
 }
 
 /** At once: conversions use the processor, and panes and bots need it too. */
-const mostAtOnce = 2;
-const mostWaiting = 32;
+const maxConcurrent = 2;
+const maxWaiting = 32;
 /** The kept process goes after this. Milliseconds. */
 const idleMs = 60_000;
 /** The program ends a conversion itself with a better message; this is its time for that. Milliseconds. */
@@ -84,7 +84,7 @@ export function createConverter(deps: {
 
   function giveBack(process: ConverterProcess, resident: number | null): void {
     // One that failed, or has grown, is not trusted with the next document.
-    if (closed || resident === null || resident > keptBelow || kept !== null || !process.alive()) {
+    if (closed || resident === null || resident > maxResidentBytes || kept !== null || !process.alive()) {
       process.kill();
       return;
     }
@@ -97,17 +97,14 @@ export function createConverter(deps: {
 
   async function slot(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    if (running < mostAtOnce) {
+    if (running < maxConcurrent) {
       running += 1;
       return;
     }
-    if (waiting.length >= mostWaiting) {
-      throw new AppError(
-        'refused',
-        `${mostWaiting} documents already wait to be converted.`,
-        'Try again in a moment.',
-        { status: 429 },
-      );
+    if (waiting.length >= maxWaiting) {
+      throw new AppError('refused', `${maxWaiting} documents already wait to be converted.`, 'Try again in a moment.', {
+        status: 429,
+      });
     }
     await new Promise<void>((resolve, reject) => {
       // The place of the one that ends is handed on: `running` stays as it is.

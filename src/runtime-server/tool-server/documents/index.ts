@@ -13,13 +13,13 @@ export { type Converter, createConverter } from './converter.ts';
 export type { DocumentFetch } from './sources.ts';
 
 /** About ten thousand tokens: the usual clients show a model this much without a warning. Characters. */
-const usualPart = 40_000;
+const defaultPart = 40_000;
 const largestPart = 1_000_000;
 /** Shorter Markdown is in the structured result as well; longer would be sent twice for nothing. Characters. */
 const twiceUpTo = 10_000;
 /** A document read in parts is converted once: the last ones are kept this long. Milliseconds. */
-const keptMs = 5 * 60_000;
-const mostKept = 3;
+const retentionMs = 5 * 60_000;
+const maxKept = 3;
 
 const Input = z.strictObject({
   path: z
@@ -52,7 +52,7 @@ const Input = z.strictObject({
     .min(1)
     .max(largestPart)
     .optional()
-    .meta({ description: `Characters; default ${usualPart}.` }),
+    .meta({ description: `Characters; default ${defaultPart}.` }),
 });
 
 const Output = z.strictObject({
@@ -97,8 +97,8 @@ export function createDocumentTools(deps: {
   function keep(key: string, document: ConvertedDocument): void {
     kept.delete(key);
     kept.set(key, document);
-    for (const oldest of kept.keys()) if (kept.size > mostKept) kept.delete(oldest);
-    deps.after(keptMs, () => {
+    for (const oldest of kept.keys()) if (kept.size > maxKept) kept.delete(oldest);
+    deps.after(retentionMs, () => {
       if (kept.get(key) === document) kept.delete(key);
     });
   }
@@ -125,7 +125,7 @@ export function createDocumentTools(deps: {
           async run(signal, may) {
             // Only a continuation uses the kept result: a new start reads the document as it is now.
             const before = offset > 0 ? kept.get(key) : undefined;
-            if (before !== undefined) return part(before, offset, input.limit ?? usualPart);
+            if (before !== undefined) return part(before, offset, input.limit ?? defaultPart);
             const opened = await source.open(signal, may);
             try {
               const ask = {
@@ -134,8 +134,8 @@ export function createDocumentTools(deps: {
                 family,
               };
               const document = await deps.converter.convert(opened, ask, signal);
-              if (document.markdown.length > (input.limit ?? usualPart)) keep(key, document);
-              return part(document, offset, input.limit ?? usualPart);
+              if (document.markdown.length > (input.limit ?? defaultPart)) keep(key, document);
+              return part(document, offset, input.limit ?? defaultPart);
             } finally {
               await opened.close();
             }

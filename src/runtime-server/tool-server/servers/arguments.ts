@@ -13,8 +13,8 @@ export type ArgumentCheck = (args: Readonly<Record<string, unknown>>) => string 
 /** Schemas within one with every reference unfolded; ajv compiles 1,000 in some 50 ms. */
 const heaviestSchema = 1000;
 /** Schemas times values: some 20 ms of checking. */
-const mostChecks = 2_000_000;
-const longestWords = 500;
+const maxChecks = 2_000_000;
+const maxWordsLength = 500;
 
 /** Compiles; `ajv` is loaded with the first call. */
 export async function createArgumentCheck(schema: Schema): Promise<ArgumentCheck> {
@@ -33,14 +33,14 @@ export async function createArgumentCheck(schema: Schema): Promise<ArgumentCheck
     return () => null;
   }
   return (args) => {
-    if (weight * countValues(args, mostChecks / weight) > mostChecks) return null;
+    if (weight * countValues(args, maxChecks / weight) > maxChecks) return null;
     try {
       if (validate(args)) return null;
     } catch {
       return null;
     }
     const [error] = validate.errors ?? [];
-    return error === undefined ? 'they do not fit its schema.' : wordsOf(error, args, schema).slice(0, longestWords);
+    return error === undefined ? 'they do not fit its schema.' : wordsOf(error, args, schema).slice(0, maxWordsLength);
   };
 }
 
@@ -124,11 +124,11 @@ const leftOut = new Set([
 const asData = new Set(['const', 'enum', 'default', 'examples']);
 const byName = new Set(['properties', '$defs', 'dependentSchemas']);
 
-/** Counts no further than `most`. */
-function countValues(value: unknown, most: number): number {
+/** Counts no further than `max`. */
+function countValues(value: unknown, max: number): number {
   const waiting = [value];
   let count = 0;
-  while (waiting.length > 0 && count <= most) {
+  while (waiting.length > 0 && count <= max) {
     const next = waiting.pop();
     count += 1;
     if (typeof next === 'object' && next !== null) for (const member of Object.values(next)) waiting.push(member);

@@ -79,7 +79,7 @@ async function* events(
 }
 
 type Body = NonNullable<Response['body']>;
-const tooLarge = (most: number) => new UpstreamFault('answer', `The server’s answer has more than ${most} bytes`);
+const tooLarge = (max: number) => new UpstreamFault('answer', `The server’s answer has more than ${max} bytes`);
 
 /** Reports the request of this body as lost, once the read answers are delivered: an answered one no longer waits. */
 function lostOf(deps: BoundedFetchDeps, init: RequestInit | undefined, status: number): (why: string) => void {

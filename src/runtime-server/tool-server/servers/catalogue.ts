@@ -32,7 +32,7 @@ export interface Catalogue {
 }
 
 /** Model vendors refuse longer names (`^[a-zA-Z0-9_-]{1,64}$`). */
-const longestName = 64;
+const maxNameLength = 64;
 
 /** The spelling that every client accepts; `?names=safe` asks for it. */
 const safeName = (name: string) => name.replaceAll('.', '_');
@@ -74,8 +74,8 @@ export function createCatalogue(servers: readonly CatalogueServer[]): Catalogue 
 }
 
 function problemOf(name: string, { tool }: ListedTool, other: { readonly name: string } | undefined): string | null {
-  if (name.length > longestName) {
-    return `${quoted(tool)} is left out: with the server’s name it has ${name.length} characters, more than ${longestName}.`;
+  if (name.length > maxNameLength) {
+    return `${quoted(tool)} is left out: with the server’s name it has ${name.length} characters, more than ${maxNameLength}.`;
   }
   return other === undefined
     ? null

@@ -44,7 +44,7 @@ export class UpstreamFault extends Error {
   }
 }
 
-const longestWords = 600;
+const maxWordsLength = 600;
 
 /**
  * Messages of servers that no longer know a session: those of the official SDKs, and of frameworks around them. A restarted server sends the last
@@ -76,7 +76,7 @@ export function faultOf(error: unknown, { session, listing = false, challenge }:
     data?: { status?: unknown };
   };
   const status = typeof data?.status === 'number' ? data.status : null;
-  const words = (message ?? String(error)).slice(0, longestWords);
+  const words = (message ?? String(error)).slice(0, maxWordsLength);
   if (name === 'UnauthorizedError' || name === 'InsufficientScopeError' || status === 401 || status === 403) {
     return new UpstreamFault('unauthorized', words, error, challenge);
   }
@@ -121,7 +121,7 @@ export function saidBy(fault: UpstreamFault): Said | null {
   const cause = fault.cause as { code?: unknown; message?: unknown; data?: unknown } | null | undefined;
   if (typeof cause !== 'object' || cause === null) return null;
   const { code, data } = cause;
-  const message = typeof cause.message === 'string' ? cause.message.slice(0, longestWords) : '';
+  const message = typeof cause.message === 'string' ? cause.message.slice(0, maxWordsLength) : '';
   if (typeof code === 'number') return { code, status: null, message, data };
   const { status, text } = (data ?? {}) as { status?: unknown; text?: unknown };
   if (typeof status !== 'number') return null;
@@ -135,7 +135,7 @@ function errorIn(text: string): Pick<Said, 'code' | 'message' | 'data'> | null {
     const { code, message, data } = (
       JSON.parse(text) as { error?: { code?: unknown; message?: unknown; data?: unknown } }
     ).error ?? { code: null };
-    return typeof code === 'number' ? { code, message: String(message ?? '').slice(0, longestWords), data } : null;
+    return typeof code === 'number' ? { code, message: String(message ?? '').slice(0, maxWordsLength), data } : null;
   } catch {
     return null;
   }
@@ -163,7 +163,7 @@ function network(error: unknown): string | null {
     if (typeof fact === 'string') return fact;
     if (typeof code === 'string' && knownCodes[code] !== undefined) return knownCodes[code];
     if (message === 'bad port') return badPort;
-    if (typeof message === 'string' && message !== '') words = message.slice(0, longestWords);
+    if (typeof message === 'string' && message !== '') words = message.slice(0, maxWordsLength);
   }
   return words;
 }

@@ -48,26 +48,26 @@ export interface AttachedServers {
   close(): Promise<void>;
 }
 
-const usualLimits: UpstreamLimits = {
+const defaultLimits: UpstreamLimits = {
   connectMs: 60_000,
   probeMs: 5_000,
   listMs: 10_000,
   largestMessage: 8 * 1024 * 1024,
 };
-const usualWaits: ConnectionWaits = {
+const defaultWaits: ConnectionWaits = {
   backoffMs: [1_000, 2_000, 5_000, 15_000, 60_000, 300_000],
   refreshMs: 5 * 60_000,
 };
 
 export function createAttachedServers(deps: AttachedServersDeps): AttachedServers {
   const { clock, timers, auth } = deps;
-  const limits = { ...usualLimits, ...deps.limits };
+  const limits = { ...defaultLimits, ...deps.limits };
   const servers = createServers({
     ...deps,
     isOwn: deps.isOwn ?? (() => false),
     records: createServerRecords(deps),
     upstream: { clock, timers, auth, version: deps.version, egressAllow: deps.egressAllow, limits },
-    waits: { ...usualWaits, ...deps.waits },
+    waits: { ...defaultWaits, ...deps.waits },
   });
   const { tools, signInAt, start, close } = servers;
   return { routes: routesOf(servers), tools, signInAt, servers, start, close };

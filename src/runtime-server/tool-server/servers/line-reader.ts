@@ -12,12 +12,12 @@ const endBytes = 256;
 
 /** Give it each chunk as it comes. */
 export function createLineReader({
-  longest,
+  maxLength,
   onLine,
   onLong,
 }: {
   /** Bytes. */
-  readonly longest: number;
+  readonly maxLength: number;
   readonly onLine: (line: string) => void;
   readonly onLong: (line: LongLine) => void;
 }): (chunk: Buffer) => void {
@@ -28,7 +28,7 @@ export function createLineReader({
 
   function take(part: Buffer): void {
     length += part.length;
-    if (length <= longest) return void parts.push(part);
+    if (length <= maxLength) return void parts.push(part);
     if (head === '') {
       head = Buffer.concat([...parts, part])
         .subarray(0, endBytes)
@@ -40,7 +40,7 @@ export function createLineReader({
 
   function end(): void {
     const line = { length, head, tail: tail.toString('latin1') };
-    const text = length <= longest ? Buffer.concat(parts).toString('utf8') : null;
+    const text = length <= maxLength ? Buffer.concat(parts).toString('utf8') : null;
     parts = [];
     length = 0;
     head = '';

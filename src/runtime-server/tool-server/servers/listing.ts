@@ -36,17 +36,17 @@ interface Listing {
   readonly problems: readonly string[];
 }
 
-const longestTitle = 200;
+const maxTitleLength = 200;
 /** A model reads it with every step. Characters. */
-const longestDescription = 8 * 1024;
+const maxDescriptionLength = 8 * 1024;
 /** Of one server. */
-const mostTools = 2000;
+const maxTools = 2000;
 /** Of one server, and of one of them. */
-const mostPrompts = 500;
-const mostArguments = 100;
+const maxPrompts = 500;
+const maxArguments = 100;
 /** Limit for one server's shown tools and all that was read of refused ones, which cost as much time. As JSON. */
 const largestList = 4 * 1024 * 1024;
-const mostProblems = 50;
+const maxProblems = 50;
 const hints = ['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint'] as const;
 
 export function readListing(sent: readonly unknown[]): Listing {
@@ -54,8 +54,8 @@ export function readListing(sent: readonly unknown[]): Listing {
   const problems: string[] = [];
   let size = 0;
   for (const [index, item] of sent.entries()) {
-    if (tools.size === mostTools) {
-      problems.push(`The server lists ${sent.length} tools; only the first ${mostTools} are used.`);
+    if (tools.size === maxTools) {
+      problems.push(`The server lists ${sent.length} tools; only the first ${maxTools} are used.`);
       break;
     }
     const read = readTool(item, index);
@@ -71,10 +71,10 @@ export function readListing(sent: readonly unknown[]): Listing {
     // As it will be read back from its row: JSON has numbers that JavaScript reads as infinite.
     else tools.set(read.tool, JSON.parse(text) as ListedTool);
   }
-  const more = problems.length - mostProblems;
+  const more = problems.length - maxProblems;
   return {
     tools: [...tools.values()],
-    problems: more > 0 ? [...problems.slice(0, mostProblems), `And ${more} more.`] : problems,
+    problems: more > 0 ? [...problems.slice(0, maxProblems), `And ${more} more.`] : problems,
   };
 }
 
@@ -85,7 +85,7 @@ export function readPrompts(sent: readonly unknown[]): {
   const prompts = new Map<string, ListedPrompt>();
   const problems: string[] = [];
   let size = 0;
-  for (const [index, item] of sent.slice(0, mostPrompts).entries()) {
+  for (const [index, item] of sent.slice(0, maxPrompts).entries()) {
     const read = readPrompt(item, index);
     if (typeof read === 'string') problems.push(read);
     else if (prompts.has(read.prompt))
@@ -101,18 +101,18 @@ export function readPrompts(sent: readonly unknown[]): {
       prompts.set(read.prompt, read);
     }
   }
-  if (sent.length > mostPrompts)
-    problems.push(`The server lists ${sent.length} prompts; only the first ${mostPrompts} are used.`);
+  if (sent.length > maxPrompts)
+    problems.push(`The server lists ${sent.length} prompts; only the first ${maxPrompts} are used.`);
   return { prompts: [...prompts.values()], problems };
 }
 
 function readPrompt(sent: unknown, index: number): ListedPrompt | string {
   if (!isObject(sent) || typeof sent.name !== 'string') return `Prompt ${index + 1} has no name.`;
   const { name } = sent;
-  if (name.length > longestTitle || textOf(name, longestTitle) !== name)
+  if (name.length > maxTitleLength || textOf(name, maxTitleLength) !== name)
     return `The prompt ${quoted(name)} is left out: its name is empty, too long, or has invisible characters.`;
   const given = Array.isArray(sent.arguments) ? sent.arguments : [];
-  const taken = given.slice(0, mostArguments).flatMap((each): PromptArgument[] => {
+  const taken = given.slice(0, maxArguments).flatMap((each): PromptArgument[] => {
     if (!isObject(each) || typeof each.name !== 'string') return [];
     return [{ name: each.name, ...described(each), ...(each.required === true ? { required: true } : {}) }];
   });
@@ -123,8 +123,8 @@ function described(sent: Readonly<Record<string, unknown>>): {
   readonly title?: string;
   readonly description?: string;
 } {
-  const title = textOf(sent.title, longestTitle);
-  const description = textOf(sent.description, longestDescription);
+  const title = textOf(sent.title, maxTitleLength);
+  const description = textOf(sent.description, maxDescriptionLength);
   return { ...(title === null ? {} : { title }), ...(description === null ? {} : { description }) };
 }
 
@@ -137,8 +137,8 @@ function readTool(sent: unknown, index: number): ListedTool | string {
   const input = normaliseSchema(sent.inputSchema, 'input');
   if ('problem' in input) return `${quoted(name)} is left out: ${input.problem}.`;
   const output = sent.outputSchema === undefined ? null : normaliseSchema(sent.outputSchema, 'output');
-  const title = textOf(sent.title ?? (isObject(sent.annotations) ? sent.annotations.title : undefined), longestTitle);
-  const description = textOf(sent.description, longestDescription);
+  const title = textOf(sent.title ?? (isObject(sent.annotations) ? sent.annotations.title : undefined), maxTitleLength);
+  const description = textOf(sent.description, maxDescriptionLength);
   const annotations = annotationsOf(sent.annotations);
   return {
     tool: name,
@@ -156,11 +156,11 @@ function readTool(sent: unknown, index: number): ListedTool | string {
 const invisible =
   /[\u0000-\u0008\u000b-\u001f\u007f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/gu;
 
-function textOf(value: unknown, longest: number): string | null {
+function textOf(value: unknown, maxLength: number): string | null {
   if (typeof value !== 'string') return null;
   const text = value.replace(invisible, '').toWellFormed();
   if (text.trim() === '') return null;
-  return text.length <= longest ? text : `${text.slice(0, longest - 1).toWellFormed()}…`;
+  return text.length <= maxLength ? text : `${text.slice(0, maxLength - 1).toWellFormed()}…`;
 }
 
 function annotationsOf(value: unknown): Record<string, unknown> | null {

@@ -2,7 +2,7 @@
 import type { Clock } from '../../../kit/clock/clock.ts';
 
 /** Of one server. No honest one comes near. */
-const mostMessages = 1000;
+const maxMessages = 1000;
 const windowMs = 1000;
 
 export interface Pace {
@@ -23,6 +23,6 @@ export function createPace(clock: Clock): Pace {
       }
       count += 1;
     },
-    wait: () => (count < mostMessages ? 0 : Math.max(0, since + windowMs - clock.monotonic())),
+    wait: () => (count < maxMessages ? 0 : Math.max(0, since + windowMs - clock.monotonic())),
   };
 }

@@ -8,12 +8,12 @@ import type { FilledPrompt } from '../foreign-tools.ts';
 import { isObject } from './schemas.ts';
 
 /** All text of one result, characters: far more than a model reads, far less than does harm. */
-export const longestText = 256 * 1024;
+export const maxTextLength = 256 * 1024;
 /** One picture, sound or file, base64 characters: model vendors take 5 MB. */
 export const largestBlob = 5 * 1024 * 1024;
 /** All of them in one result. */
 const largestBlobs = 6 * 1024 * 1024;
-const mostBlocks = 500;
+const maxBlocks = 500;
 const deepest = 64;
 
 /**
@@ -36,8 +36,8 @@ export function readFilledPrompt(
   sent: Readonly<Record<string, unknown>>,
   isKnown: (block: unknown) => boolean,
 ): FilledPrompt {
-  const left = { text: longestText, blobs: largestBlobs };
-  const messages = (Array.isArray(sent.messages) ? sent.messages : []).slice(0, mostBlocks).flatMap((message) => {
+  const left = { text: maxTextLength, blobs: largestBlobs };
+  const messages = (Array.isArray(sent.messages) ? sent.messages : []).slice(0, maxBlocks).flatMap((message) => {
     if (!isObject(message) || isDeeper(message, deepest)) return [];
     const role = message.role === 'assistant' ? 'assistant' : 'user';
     return [{ role, content: readBlock(readableBlock(message.content, isKnown) as ContentBlock, left) }];
@@ -51,18 +51,18 @@ export function readResult(sent: unknown): ToolResult {
   if (isDeeper(sent, deepest)) return failure(`The server’s answer is nested deeper than ${deepest} and was left out.`);
   const blocks = Array.isArray(sent.content) ? sent.content : [];
   const content: ContentBlock[] = [];
-  const left = { text: longestText, blobs: largestBlobs };
-  for (const block of blocks.slice(0, mostBlocks)) {
+  const left = { text: maxTextLength, blobs: largestBlobs };
+  for (const block of blocks.slice(0, maxBlocks)) {
     if (isObject(block) && typeof block.type === 'string') content.push(readBlock(block as ContentBlock, left));
   }
-  if (blocks.length > mostBlocks) content.push(note(`${blocks.length - mostBlocks} more blocks were left out`));
+  if (blocks.length > maxBlocks) content.push(note(`${blocks.length - maxBlocks} more blocks were left out`));
   const { structuredContent: structured } = sent;
   const isError = sent.isError === true;
   if (structured === undefined) return { content, isError };
   const size = JSON.stringify(structured).length;
-  if (size <= longestText) return { content, structuredContent: structured, isError };
+  if (size <= maxTextLength) return { content, structuredContent: structured, isError };
   // A client that reads it by a schema must not take half of it for the whole.
-  content.push(note(`the structured result of ${size} characters was left out: the limit is ${longestText}`));
+  content.push(note(`the structured result of ${size} characters was left out: the limit is ${maxTextLength}`));
   return { content, isError: true };
 }
 

@@ -8,13 +8,13 @@ export type Schema = Readonly<Record<string, unknown>>;
 type NormalisedSchema = { readonly schema: Schema } | { readonly problem: string };
 
 /** Characters of one schema as JSON; 64 KiB would refuse servers that people use. */
-const longestSchema = 128 * 1024;
+const maxSchemaLength = 128 * 1024;
 const deepestSchema = 64;
 /** Of everything in it: `properties` and the like are between two schemas, defaults and examples below. */
 const deepestValue = 200;
 /** Of schemas within one. */
-const mostSubschemas = 5000;
-const mostReferences = 2000;
+const maxSubschemas = 5000;
+const maxReferences = 2000;
 
 class Refused extends Error {}
 
@@ -47,8 +47,8 @@ export function normaliseSchema(given: unknown, kind: 'input' | 'output'): Norma
   try {
     if (isDeeper(given, deepestValue)) throw new Refused(`is nested deeper than ${deepestValue}`);
     const text = JSON.stringify(given);
-    if (text.length > longestSchema) {
-      throw new Refused(`has ${text.length} characters, more than ${longestSchema}`);
+    if (text.length > maxSchemaLength) {
+      throw new Refused(`has ${text.length} characters, more than ${maxSchemaLength}`);
     }
     const root = createWalk(typeof given.$id === 'string' ? given.$id : null).schema(given, 0);
     const schema = kind === 'input' ? asObject(root) : root;
@@ -75,7 +75,7 @@ function createWalk(rootId: string | null) {
   function schema(given: unknown, depth: number): Record<string, unknown> {
     if (!isObject(given)) throw new Refused(`has ${JSON.stringify(given)?.slice(0, 40)} where a schema belongs`);
     count += 1;
-    if (count > mostSubschemas) throw new Refused(`has more than ${mostSubschemas} parts`);
+    if (count > maxSubschemas) throw new Refused(`has more than ${maxSubschemas} parts`);
     if (depth > deepestSchema) throw new Refused(`is nested deeper than ${deepestSchema}`);
     const made: Record<string, unknown> = {};
     for (const [name, value] of Object.entries(given)) {
@@ -144,7 +144,7 @@ function createWalk(rootId: string | null) {
 
   function local(reference: unknown): string {
     references += 1;
-    if (references > mostReferences) throw new Refused(`has more than ${mostReferences} references`);
+    if (references > maxReferences) throw new Refused(`has more than ${maxReferences} references`);
     if (typeof reference !== 'string') throw new Refused('has a $ref that is not text');
     const inside = rootId !== null && reference.startsWith(`${rootId}#`) ? reference.slice(rootId.length) : reference;
     if (!inside.startsWith('#'))
@@ -220,10 +220,10 @@ function decode(step: string): string | null {
 /** The size of a sent schema: characters, at most as many as are ever read. */
 export function sizeOf(given: unknown): number {
   try {
-    return Math.min(JSON.stringify(given ?? null).length, longestSchema);
+    return Math.min(JSON.stringify(given ?? null).length, maxSchemaLength);
   } catch {
     // Too deep to be written.
-    return longestSchema;
+    return maxSchemaLength;
   }
 }
 

@@ -5,7 +5,7 @@
 
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { AttachedServer, AttachServer, ChangeServer, Transport } from '../../../contracts/tool-server/servers.ts';
-import { placeOf, usualCallTimeoutMs } from '../../../contracts/tool-server/servers.ts';
+import { defaultCallTimeoutMs, placeOf } from '../../../contracts/tool-server/servers.ts';
 import { iso } from '../../../kit/clock/clock.ts';
 import type { Log } from '../../../kit/log/log.ts';
 import type { Base } from '../../base/base.ts';
@@ -116,7 +116,8 @@ export function createServers(
     const enabled = [...entries.values()].filter(({ record }) => record.enabled);
     catalogue = createCatalogue(
       enabled.map(({ record: { id, name }, list }) => ({
-        ...{ id, name },
+        id,
+        name,
         tools: list?.tools ?? [],
         prompts: list?.prompts ?? [],
       })),
@@ -326,7 +327,7 @@ export function createServers(
           name: body.name,
           ...hideSecrets(transport),
           enabled: body.enabled ?? true,
-          timeoutMs: body.timeoutMs ?? usualCallTimeoutMs,
+          timeoutMs: body.timeoutMs ?? defaultCallTimeoutMs,
           createdAt: now,
           updatedAt: now,
         };

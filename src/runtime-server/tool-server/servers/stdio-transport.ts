@@ -18,7 +18,7 @@ export interface StdioTransport extends Transport {
 }
 
 /** Unsent bytes for a program that does not read. */
-const mostUnread = 16 * 1024 * 1024;
+const maxUnread = 16 * 1024 * 1024;
 
 export function createStdioTransport({
   child,
@@ -38,7 +38,7 @@ export function createStdioTransport({
   let closed = false;
 
   const read = createLineReader({
-    longest: largestMessage,
+    maxLength: largestMessage,
     onLine(line) {
       pace.count();
       let message: JSONRPCMessage;
@@ -81,7 +81,7 @@ export function createStdioTransport({
     },
     async send(message) {
       if (closed || !child.stdin.writable) throw new Error('The connection is closed.');
-      if (child.stdin.writableLength > mostUnread) throw new Error('The server does not read its input.');
+      if (child.stdin.writableLength > maxUnread) throw new Error('The server does not read its input.');
       if (child.stdin.write(`${JSON.stringify(message)}\n`)) return;
       // It reads slowly, or not at all: then its end or the deadline of the request ends the wait.
       await Promise.race([new Promise((resolve) => child.stdin.once('drain', resolve)), child.exited]);

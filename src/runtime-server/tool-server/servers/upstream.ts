@@ -48,7 +48,7 @@ export interface Upstream {
   close(): Promise<void>;
 }
 
-const mostPages = 100;
+const maxPages = 100;
 const AnyAnswer = z.looseObject({});
 /** One bad tool must not cost the whole list: each is checked separately. */
 const Page = z.looseObject({ nextCursor: z.string().optional() });
@@ -233,7 +233,7 @@ async function listAll(
 ): Promise<unknown[]> {
   const items: unknown[] = [];
   let cursor: string | undefined;
-  for (let pages = 0; pages < mostPages; pages += 1) {
+  for (let pages = 0; pages < maxPages; pages += 1) {
     const params = cursor === undefined ? {} : { cursor };
     const page = await client.request({ method: `${what}/list`, params }, Page, { signal, timeout });
     const listed = page[what];
@@ -243,7 +243,7 @@ async function listAll(
     if (page.nextCursor === undefined || page.nextCursor === cursor) return items;
     cursor = page.nextCursor;
   }
-  throw new UpstreamFault('answer', `The server lists its ${what} on more than ${mostPages} pages.`);
+  throw new UpstreamFault('answer', `The server lists its ${what} on more than ${maxPages} pages.`);
 }
 
 /** A transport with the layer below it. */

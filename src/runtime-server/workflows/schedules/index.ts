@@ -31,7 +31,7 @@ import { checkWhen, nextDue, nextTimes, type When } from './times.ts';
 
 export { scheduleMigrations } from './migrations.ts';
 
-const mostSchedules = 100;
+const maxSchedules = 100;
 const shownTimes = 5;
 
 export interface SchedulesDeps extends Pick<Base, 'ledger' | 'ids'>, KeeperDeps {
@@ -209,8 +209,8 @@ function whenOf(before: When, { cron, at, timezone = before.timezone }: Schedule
 }
 
 function refuseFull(tx: Read, workspace: string): void {
-  if (readSchedules(tx, workspace).length < mostSchedules) return;
-  throw new AppError('refused', `There are already ${mostSchedules} schedules.`, 'Delete one first.', {
+  if (readSchedules(tx, workspace).length < maxSchedules) return;
+  throw new AppError('refused', `There are already ${maxSchedules} schedules.`, 'Delete one first.', {
     status: 409,
   });
 }

@@ -26,8 +26,8 @@ const lookEveryMs = 30_000;
 /** So late a time still counts as kept: a start takes a while, and so does a look. */
 const onTimeMs = 2 * 60_000;
 /** Missed times that are shown, the newest. */
-const mostMissed = 100;
-const keptOccurrences = 1000;
+const maxMissed = 100;
+const maxOccurrences = 1000;
 
 export interface KeeperDeps extends Pick<Base, 'store' | 'clock' | 'timers' | 'log'> {
   readonly workspace: string;
@@ -101,14 +101,14 @@ export function createKeeper(deps: KeeperDeps): Keeper {
 
   /** False where another process has done so. Also deletes old times. */
   function goOn(tx: Tx, id: string, from: number, to: number | null): boolean {
-    forgetOccurrences(tx, id, keptOccurrences);
+    forgetOccurrences(tx, id, maxOccurrences);
     return moveOn(tx, id, from, to);
   }
 
   async function keepOne(schedule: ScheduleRecord, first: number): Promise<void> {
     const now = clock.now();
     if (first > now) return;
-    const { times } = timesBetween(schedule, first, now, mostMissed);
+    const { times } = timesBetween(schedule, first, now, maxMissed);
     const last = times.at(-1) ?? first;
     const kept = last >= now - onTimeMs;
     const missed = kept ? times.slice(0, -1) : times;

@@ -17,29 +17,29 @@ export function nextDue({ cron, at, timezone }: When, from: number): number | nu
   return cronOf(cron, timezone).nextRun(new Date(from))?.getTime() ?? null;
 }
 
-/** Up to `most` times after `from`. */
-export function nextTimes(when: When, from: number, most: number): number[] {
+/** Up to `max` times after `from`. */
+export function nextTimes(when: When, from: number, max: number): number[] {
   const times: number[] = [];
-  for (let next = nextDue(when, from); next !== null && times.length < most; next = nextDue(when, next))
+  for (let next = nextDue(when, from); next !== null && times.length < max; next = nextDue(when, next))
     times.push(next);
   return times;
 }
 
-/** The last `most` times from `first` to `until`, both with, oldest first; and how many there were before those. */
+/** The last `max` times from `first` to `until`, both with, oldest first; and how many there were before those. */
 export function timesBetween(
   when: When,
   first: number,
   until: number,
-  most: number,
+  max: number,
 ): { readonly times: readonly number[]; readonly more: boolean } {
   if (when.cron === null) return { times: first <= until ? [first] : [], more: false };
   // From the end: years of minutes must not be walked through.
   const times = cronOf(when.cron, when.timezone)
-    .previousRuns(most + 1, new Date(until + 1))
+    .previousRuns(max + 1, new Date(until + 1))
     .map((time) => time.getTime())
     .filter((time) => time >= first && time <= until)
     .sort((a, b) => a - b);
-  return { times: times.slice(-most), more: times.length > most };
+  return { times: times.slice(-max), more: times.length > max };
 }
 
 /** Refuses an invalid schedule, in words. */

@@ -248,12 +248,12 @@ export function saveOutput(tx: Tx, node: RunNode, output: string): void {
 }
 
 /** A page that grows without end would be no page: older progress makes room. Characters. */
-const keptProgress = 100_000;
+const maxProgressLength = 100_000;
 
 export function addProgress(tx: Tx, node: RunNode, text: string): void {
   tx.run(
     `INSERT INTO factory_node_text (dag_id, seq, progress) VALUES (?, ?, ?)
-     ON CONFLICT (dag_id, seq) DO UPDATE SET progress = substr(progress || excluded.progress, -${keptProgress})`,
+     ON CONFLICT (dag_id, seq) DO UPDATE SET progress = substr(progress || excluded.progress, -${maxProgressLength})`,
     node.dagId,
     node.seq,
     text,

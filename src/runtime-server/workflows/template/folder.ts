@@ -26,7 +26,7 @@ export interface TemplateFolder {
 
 const endings = ['json', 'md'] as const;
 /** Of a folder: further files are not read. */
-const mostFiles = 1000;
+const maxFiles = 1000;
 
 /** A folder of templates, and the folder that contains all its files. */
 interface Place {
@@ -85,7 +85,7 @@ export function createTemplateFolder(options: {
 }
 
 function idsIn({ root, folder }: Place): string[] {
-  return listWithin(root, folder, mostFiles).entries.flatMap(({ name }) => {
+  return listWithin(root, folder, maxFiles).entries.flatMap(({ name }) => {
     const match = /^([^.].*)\.(json|md)$/.exec(name);
     return match === null ? [] : [match[1] as string];
   });

@@ -12,7 +12,7 @@ import { createLines, showPath } from '../../agents/team-file/lines.ts';
 import { checkTemplate, type RawProblem } from './checks.ts';
 
 /** Finding the line of each takes time, and nobody reads more of them at once. */
-const mostProblems = 100;
+const maxProblems = 100;
 
 export type ReadTemplate =
   | { readonly ok: true; readonly template: Template }
@@ -113,7 +113,7 @@ function readSpec(
 function place(found: readonly RawProblem[], text: string, offset: number): TeamProblem[] {
   const counter = new LineCounter();
   const lines = createLines(readYaml(text, counter), counter);
-  const problems = found.slice(0, mostProblems).map(({ path, message }) => {
+  const problems = found.slice(0, maxProblems).map(({ path, message }) => {
     const line = lines.of(path);
     return { path: showPath(path), line: offset + (line ?? 1), message };
   });

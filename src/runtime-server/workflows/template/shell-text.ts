@@ -10,7 +10,7 @@ interface ShellCommand {
 }
 
 /** Environment of a process is limited by the system; of a longer value the end is kept, where an output has its error. Characters. */
-const longestValue = 32_768;
+const maxValueLength = 32_768;
 
 export function toShell(command: string, valueFor: ValueFor): ShellCommand {
   const found = findReferences(command);
@@ -25,7 +25,7 @@ export function toShell(command: string, valueFor: ValueFor): ShellCommand {
     quote = quoteAfter(before, quote);
     const name = `GANTRY_VALUE_${index + 1}`;
     // No NUL can be in an environment.
-    env[name] = valueFor(one.reference).replaceAll('\0', '').slice(-longestValue);
+    env[name] = valueFor(one.reference).replaceAll('\0', '').slice(-maxValueLength);
     text += before + inQuotes(name, quote);
     from = one.end;
   }

@@ -13,7 +13,12 @@ describe.each(engines)('calls that go on, on $name', ({ place }) => {
       /This is Ada, an automated assistant of Blue Bottle\. I answer by text/,
     );
     expect(await floor.last(id)).toMatchObject({
-      ...{ direction: 'in', with: alice, status: 'active', botId: 'bot_1', basis: null, missed: false },
+      direction: 'in',
+      with: alice,
+      status: 'active',
+      botId: 'bot_1',
+      basis: null,
+      missed: false,
     });
     floor.handset(alice, 'hangup');
     await eventually(() => floor.last(id)).toMatchObject({ status: 'ended', missed: false });
@@ -41,7 +46,11 @@ describe.each(engines)('calls that go on, on $name', ({ place }) => {
     const leg = floor.legs(bob)[0]!;
     const payload = { call_control_id: leg.id, call_session_id: leg.sessionId, from: bob, to: ours };
     const event = (type: string, more: object) => ({
-      ...{ id: type, type, occurredAt: floor.clock.now(), receivedAt: floor.clock.now(), numberId: null },
+      id: type,
+      type,
+      occurredAt: floor.clock.now(),
+      receivedAt: floor.clock.now(),
+      numberId: null,
       payload: { ...payload, ...more },
     });
     await floor.take(event('call.hangup', { hangup_cause: 'originator_cancel' }));
@@ -90,14 +99,15 @@ describe.each(engines)('calls that go on, on $name', ({ place }) => {
     expect((await floor.control(callId, { action: 'hangup' }, 'stranger')).status).toBe(404);
     expect((await floor.control('call_none', { action: 'hangup' })).status).toBe(404);
     const list = await floor.web.call('GET', `/api/v1/phone/numbers/${id}/calls`, {
-      ...{ token: null, headers: { 'x-test-as': 'stranger' } },
+      token: null,
+      headers: { 'x-test-as': 'stranger' },
     });
     expect(list.status).toBe(404);
     expect((await floor.last(id)).status).toBe('active');
   });
 
   test('limits: calls at once in both directions, calls out a day, and the longest call', async () => {
-    const limits = { mostAtOnce: 2, perDay: 3, longestCallMs: 60 * 60_000 };
+    const limits = { maxConcurrent: 2, perDay: 3, maxCallMs: 60 * 60_000 };
     const floor = await openFloor(await place(), { limits });
     const { id } = await floor.addNumber();
     const second = await floor.addNumber('+14165550151');

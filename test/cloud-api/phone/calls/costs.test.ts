@@ -10,15 +10,19 @@ const hour = 60 * 60_000;
 /** Looks after the floor's calls in its place, at a carrier that answers as told. */
 function watchOver(floor: Floor, isAlive: (carrierLeg: string) => Promise<boolean>) {
   return createWatch({
-    ...{ store: floor.store, clock: floor.clock, timers: systemTimers, worker: floor.calls.worker },
-    ...{ calls: { isAlive }, longestCallMs: 4 * hour },
+    store: floor.store,
+    clock: floor.clock,
+    timers: systemTimers,
+    worker: floor.calls.worker,
+    calls: { isAlive },
+    maxCallMs: 4 * hour,
     log: { warn: (message) => void floor.warnings.push(message), error: () => {} },
   });
 }
 
 describe.each(engines)('what a call costs, on $name', ({ place }) => {
   test('whom transfers ring up counts as the calls out of a number do', async () => {
-    const limits = { mostAtOnce: 5, perDay: 3, longestCallMs: 4 * hour };
+    const limits = { maxConcurrent: 5, perDay: 3, maxCallMs: 4 * hour };
     const floor = await openFloor(await place(), { limits });
     const { id } = await floor.addNumber();
     const callId = await floor.talking(id);
@@ -66,8 +70,11 @@ describe.each(engines)('what a call costs, on $name', ({ place }) => {
     const { id } = await floor.asking();
     const { id: leg, sessionId } = floor.legs(alice)[0]!;
     await floor.take({
-      ...{ id: 'event_1', type: 'call.bridged', numberId: null },
-      ...{ occurredAt: floor.clock.now(), receivedAt: floor.clock.now() },
+      id: 'event_1',
+      type: 'call.bridged',
+      numberId: null,
+      occurredAt: floor.clock.now(),
+      receivedAt: floor.clock.now(),
       payload: { call_control_id: leg, call_session_id: sessionId },
     });
     expect(await floor.last(id)).toMatchObject({ status: 'transferring', transfer: { state: 'asking' } });
@@ -107,7 +114,8 @@ describe.each(engines)('what a call costs, on $name', ({ place }) => {
     );
     await watch.start();
     await eventually(async () => (await floor.list(id)).find((call) => call.with === bob)).toMatchObject({
-      ...{ status: 'ended', endedBecause: 'time_limit' },
+      status: 'ended',
+      endedBecause: 'time_limit',
     });
     hung.resolve(true);
     await eventually(async () => (await floor.list(id)).map(({ status }) => status)).toEqual(['ended', 'ended']);
@@ -148,8 +156,12 @@ describe.each(engines)('what a call costs, on $name', ({ place }) => {
     const { id } = await floor.addNumber();
     const payload = { call_control_id: 'leg_1', call_session_id: 'session_1', from: 'a\u0000b', to: ours };
     await floor.take({
-      ...{ id: 'event_1', type: 'call.initiated', numberId: null, payload: { ...payload, direction: 'incoming' } },
-      ...{ occurredAt: floor.clock.now(), receivedAt: floor.clock.now() },
+      id: 'event_1',
+      type: 'call.initiated',
+      numberId: null,
+      payload: { ...payload, direction: 'incoming' },
+      occurredAt: floor.clock.now(),
+      receivedAt: floor.clock.now(),
     });
     expect(await floor.list(id)).toMatchObject([{ with: 'ab', direction: 'in' }]);
   });

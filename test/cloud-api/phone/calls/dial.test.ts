@@ -28,8 +28,14 @@ describe.each(engines)('calls out on $name', ({ place }) => {
     expect([again.status, again.json.error]).toEqual([403, 'bad_consent_ref']);
     expect(floor.legs(alice)).toMatchObject([{ from: ours, to: alice }]);
     expect(await floor.last(id)).toMatchObject({
-      ...{ id: said(made).callId, direction: 'out', with: alice, status: 'ringing', basis: 'explicit', missed: false },
-      ...{ purpose: 'your order of rye bread', legs: [{ role: 'person', e164: alice, state: 'ringing' }] },
+      id: said(made).callId,
+      direction: 'out',
+      with: alice,
+      status: 'ringing',
+      basis: 'explicit',
+      missed: false,
+      purpose: 'your order of rye bread',
+      legs: [{ role: 'person', e164: alice, state: 'ringing' }],
     });
   });
 
@@ -45,7 +51,9 @@ describe.each(engines)('calls out on $name', ({ place }) => {
     await eventually(() => floor.last(id)).toMatchObject({ status: 'ended', endedBecause: 'normal_clearing' });
     expect(floor.emitted).toMatchObject([
       {
-        ...{ type: 'call.ended', sourceId: callId, userId: person },
+        type: 'call.ended',
+        sourceId: callId,
+        userId: person,
         data: { callId, numberId: id, botId: 'bot_1', botName: 'Ada', missed: false },
       },
     ]);

@@ -16,18 +16,20 @@ import { callStatuses, controlActions } from '../../../../src/contracts/phone/ca
 import { engines } from '../../../support/engines.ts';
 
 const about = {
-  ...{ numberId: 'n', userId: 'u', ours: '+14165550150', peer: '+12025550199', botId: 'b' },
+  numberId: 'n',
+  userId: 'u',
+  ours: '+14165550150',
+  peer: '+12025550199',
+  botId: 'b',
   direction: 'out',
-  ...{
-    botName: null,
-    basis: null,
-    purpose: null,
-    sessionId: null,
-    attestation: null,
-    startedAt: 1,
-    lookAt: 1,
-    ref: null,
-  },
+  botName: null,
+  basis: null,
+  purpose: null,
+  sessionId: null,
+  attestation: null,
+  startedAt: 1,
+  lookAt: 1,
+  ref: null,
 } as const;
 const legStates = ['ringing', 'talking', 'held', 'ended'] as const;
 

@@ -93,7 +93,7 @@ async function step(floor: Floor, id: string, draw: (below: number) => number, s
 const endings = new Set<string>();
 
 test.each([11, 12, 13, 14, 15, 16])('run %i', async (seed) => {
-  const limits = { mostAtOnce: 50, perDay: 1_000, longestCallMs: 4 * 60 * 60_000 };
+  const limits = { maxConcurrent: 50, perDay: 1_000, maxCallMs: 4 * 60 * 60_000 };
   const floor = await openFloor(sqliteIn(scratchFolder()), { limits });
   const draw = drawFrom(seed);
   const { id } = await floor.addNumber();

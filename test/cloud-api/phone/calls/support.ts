@@ -69,7 +69,8 @@ export async function openFloor(place: Place, options: FloorOptions = {}) {
   /** Away: what the carrier posts is lost, as while a cloud is down. */
   const away = { is: false, carrier: 'there' as 'there' | 'unreachable' | 'silent', vouches: true };
   const simulated = await startSimulator({
-    ...{ clock, webhookUrl: `${cloud}/calls` },
+    clock,
+    webhookUrl: `${cloud}/calls`,
     async fetch(_url, init) {
       if (away.is) return new Response('', { status: 200 });
       heard(String(init?.body));
@@ -81,7 +82,10 @@ export async function openFloor(place: Place, options: FloorOptions = {}) {
   });
   const { sim } = simulated;
   const carrier = createTelnyxCarrier({
-    ...{ baseUrl: sim.url, apiKey: sim.apiKey, connectionId: '1', name: 'simulator' },
+    baseUrl: sim.url,
+    apiKey: sim.apiKey,
+    connectionId: '1',
+    name: 'simulator',
     fetch(url, init) {
       if (away.carrier === 'there') return fetch(url, init);
       if (away.carrier === 'silent') return new Promise((_, gone) => init?.signal?.addEventListener('abort', gone));
@@ -95,20 +99,37 @@ export async function openFloor(place: Place, options: FloorOptions = {}) {
 
   const counted = countedFees();
   const invites = createInvites({
-    ...{ store, clock, ids, numbers: rows.numbers, origin: 'https://gantry.example' },
+    store,
+    clock,
+    ids,
+    numbers: rows.numbers,
+    origin: 'https://gantry.example',
     sealer: createSealer({ masterKey: 'k'.repeat(43), purpose: 'phone' }),
     consents: () => calls.consents,
   });
 
   function createPart(over: OpenedSharedStore) {
     return createCalls({
-      ...{ store: over, clock, ids, carrier, timers: systemTimers, webhookOrigin: cloud },
+      store: over,
+      clock,
+      ids,
+      carrier,
+      timers: systemTimers,
+      webhookOrigin: cloud,
       fees: counted.fees,
-      ...{ numbers: rows.numbers, invites, optOuts, steps: createPaidSteps({ store: over, clock }) },
+      numbers: rows.numbers,
+      invites,
+      optOuts,
+      steps: createPaidSteps({ store: over, clock }),
       log: { warn: (message) => void warnings.push(message), error: (message) => void warnings.push(message) },
       openLanes: ({ name, ...how }) =>
         createSharedLanes({
-          ...{ store: over, clock, random: () => 0.5, recheckMs: 30, ...how, backoffMs: [30] },
+          store: over,
+          clock,
+          random: () => 0.5,
+          recheckMs: 30,
+          ...how,
+          backoffMs: [30],
           name: `phone ${name}`,
         }),
       events: {
@@ -194,24 +215,22 @@ export async function openFloor(place: Place, options: FloorOptions = {}) {
     store.write((tx) => stops.apply(tx, { numberId, peer, action, source: 'text', evidence: action, at: clock.now() }));
 
   return {
-    ...{
-      clock,
-      store,
-      ids,
-      rows,
-      invites,
-      counted,
-      sim,
-      simulated,
-      emitted,
-      warnings,
-      away,
-      own,
-      events,
-      addNumber,
-      take,
-      say,
-    },
+    clock,
+    store,
+    ids,
+    rows,
+    invites,
+    counted,
+    sim,
+    simulated,
+    emitted,
+    warnings,
+    away,
+    own,
+    events,
+    addNumber,
+    take,
+    say,
     get web() {
       return web;
     },
@@ -307,7 +326,7 @@ export async function openFloor(place: Place, options: FloorOptions = {}) {
         const reader = second.readers?.find(({ prefix }) => event.type.startsWith(prefix));
         heard = Promise.all([heard, reader?.take(event, new AbortController().signal)]);
       });
-      const door = await serve({
+      const listener = await serve({
         routes: second.routes,
         owners: { ...second.owners, phoneNumber: () => true },
         authenticators: [createOwnerAuthenticator(ownerToken)],
@@ -320,7 +339,7 @@ export async function openFloor(place: Place, options: FloorOptions = {}) {
       return {
         events: () => count,
         heardAll: () => heard,
-        dial: (consentRef: unknown) => door.call('POST', '/api/v1/voice/calls', { body: { consentRef } }),
+        dial: (consentRef: unknown) => listener.call('POST', '/api/v1/voice/calls', { body: { consentRef } }),
       };
     },
     /** Somebody agreed on the page of an invite and is shown this code. */

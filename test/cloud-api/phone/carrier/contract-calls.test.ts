@@ -8,9 +8,18 @@ const nobody = '00000000-0000-4000-8000-000000000000';
 const pdf = Buffer.from('%PDF-1.7 signed').toString('base64');
 
 const details: PortDetails = {
-  ...{ entityName: 'Acme Flowers Inc', authorizedPerson: 'Ada Byron', accountNumber: 'ACC-77-12', pin: '4711' },
-  ...{ billingNumber: '+19705550177', street: '1 Main St', locality: 'Denver', region: 'CO', postalCode: '80202' },
-  ...{ country: 'US', letterOfAuthorization: pdf, invoice: pdf },
+  entityName: 'Acme Flowers Inc',
+  authorizedPerson: 'Ada Byron',
+  accountNumber: 'ACC-77-12',
+  pin: '4711',
+  billingNumber: '+19705550177',
+  street: '1 Main St',
+  locality: 'Denver',
+  region: 'CO',
+  postalCode: '80202',
+  country: 'US',
+  letterOfAuthorization: pdf,
+  invoice: pdf,
 };
 
 async function profileOf({ carrier }: Opened) {
@@ -35,8 +44,12 @@ describe.each(carriers)('ports of $name', ({ open }) => {
     expect(await ports.findByKey('port 1')).toEqual([]);
     const [draft] = await ports.create({ e164, key: 'port 1' });
     expect(draft).toEqual({
-      ...{ orderId: expect.any(String), e164s: [e164], state: 'draft', messaging: 'not_applicable' },
-      ...{ problems: [], readyOn: null },
+      orderId: expect.any(String),
+      e164s: [e164],
+      state: 'draft',
+      messaging: 'not_applicable',
+      problems: [],
+      readyOn: null,
     });
     expect((await ports.findByKey('port 1')).map(({ orderId }) => orderId)).toEqual([draft!.orderId]);
     const { orderId } = draft!;
@@ -118,8 +131,14 @@ describe.each(carriers)('calls of $name', ({ open }) => {
   async function dialled(opened: Opened, to = '+12025550101', more: { linkTo?: string } = {}) {
     const from = await bought(opened);
     const asked = {
-      ...{ from, to, clientState: 'call_1', timeoutSeconds: 20, detectVoicemail: true, webhookUrl },
-      ...{ key: 'dial 1', ...more },
+      from,
+      to,
+      clientState: 'call_1',
+      timeoutSeconds: 20,
+      detectVoicemail: true,
+      webhookUrl,
+      key: 'dial 1',
+      ...more,
     };
     return { from, asked, leg: await opened.carrier.calls.dial(asked) };
   }

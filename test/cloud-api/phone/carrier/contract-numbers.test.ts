@@ -8,7 +8,9 @@ const nobody = '00000000-0000-4000-8000-000000000000';
 
 async function bought({ carrier, sim }: Opened, name = 'gantry phone_1') {
   const profile = await carrier.numbers.createProfile({
-    ...{ name, webhookUrl: 'http://127.0.0.1:9/in', destinations: ['US', 'CA'] },
+    name,
+    webhookUrl: 'http://127.0.0.1:9/in',
+    destinations: ['US', 'CA'],
   });
   const [offer] = await carrier.numbers.search({ country: 'US', type: 'local', areaCode: '970', limit: 1 });
   const e164 = offer!.e164;

@@ -7,31 +7,46 @@ const webhookUrl = 'http://127.0.0.1:9/registry';
 const nobody = '00000000-0000-4000-8000-000000000000';
 
 const business: BrandAsked = {
-  ...{ entityType: 'PRIVATE_PROFIT', displayName: 'Acme Flowers', companyName: 'Acme Flowers Inc', ein: '12-3456789' },
-  ...{
-    email: 'us@acme.example',
-    phone: '+19705550100',
-    country: 'US',
-    vertical: 'RETAIL',
-    website: 'https://acme.example',
-  },
-  ...{ street: '1 Main St', city: 'Denver', state: 'CO', postalCode: '80202', webhookUrl, key: 'brand 1' },
+  entityType: 'PRIVATE_PROFIT',
+  displayName: 'Acme Flowers',
+  companyName: 'Acme Flowers Inc',
+  ein: '12-3456789',
+  email: 'us@acme.example',
+  phone: '+19705550100',
+  country: 'US',
+  vertical: 'RETAIL',
+  website: 'https://acme.example',
+  street: '1 Main St',
+  city: 'Denver',
+  state: 'CO',
+  postalCode: '80202',
+  webhookUrl,
+  key: 'brand 1',
 };
 
 const sole: BrandAsked = {
-  ...{ entityType: 'SOLE_PROPRIETOR', displayName: 'Ada Flowers', firstName: 'Ada', lastName: 'Byron' },
-  ...{
-    email: 'ada@acme.example',
-    phone: '+12025550101',
-    mobilePhone: '+12025550101',
-    country: 'US',
-    vertical: 'RETAIL',
-  },
-  ...{ street: '1 Main St', city: 'Denver', state: 'CO', postalCode: '80202', webhookUrl, key: 'brand 2' },
+  entityType: 'SOLE_PROPRIETOR',
+  displayName: 'Ada Flowers',
+  firstName: 'Ada',
+  lastName: 'Byron',
+  email: 'ada@acme.example',
+  phone: '+12025550101',
+  mobilePhone: '+12025550101',
+  country: 'US',
+  vertical: 'RETAIL',
+  street: '1 Main St',
+  city: 'Denver',
+  state: 'CO',
+  postalCode: '80202',
+  webhookUrl,
+  key: 'brand 2',
 };
 
 const campaignOf = (brandId: string, key: string): CampaignAsked => ({
-  ...{ brandId, key, useCase: 'LOW_VOLUME', subUseCases: ['CUSTOMER_CARE', 'ACCOUNT_NOTIFICATION'] },
+  brandId,
+  key,
+  useCase: 'LOW_VOLUME',
+  subUseCases: ['CUSTOMER_CARE', 'ACCOUNT_NOTIFICATION'],
   description: 'Customers of the flower shop ask about their orders, and the shop answers them.',
   messageFlow:
     'A customer texts the number first after seeing it at https://acme.example/sms. Reply STOP to end, HELP for help.',
@@ -39,27 +54,39 @@ const campaignOf = (brandId: string, key: string): CampaignAsked => ({
   helpMessage: 'Acme Flowers: write to us@acme.example. Reply STOP to end.',
   optInMessage: 'Acme Flowers: you get texts about your orders. Reply HELP for help, STOP to end.',
   optOutMessage: 'Acme Flowers: you get no more texts. Reply START to begin again.',
-  ...{ helpKeywords: ['HELP'], optInKeywords: ['START', 'UNSTOP'], optOutKeywords: ['STOP', 'END'] },
-  ...{ termsUrl: 'https://acme.example/terms', privacyUrl: 'https://acme.example/privacy', webhookUrl },
+  helpKeywords: ['HELP'],
+  optInKeywords: ['START', 'UNSTOP'],
+  optOutKeywords: ['STOP', 'END'],
+  termsUrl: 'https://acme.example/terms',
+  privacyUrl: 'https://acme.example/privacy',
+  webhookUrl,
 });
 
 const tollFreeOf = (e164: string): TollFreeAsked => ({
-  ...{ e164, businessName: 'Acme Flowers Inc', website: 'https://acme.example', street: '1 Main St', city: 'Denver' },
-  ...{ state: 'Colorado', postalCode: '80202', country: 'US', ein: '12-3456789', webhookUrl },
-  ...{
-    contactFirstName: 'Ada',
-    contactLastName: 'Byron',
-    contactEmail: 'us@acme.example',
-    contactPhone: '+12025550101',
-  },
-  ...{ monthlyMessages: 700, useCase: 'CUSTOMER_CARE', summary: 'Customers ask about their orders.' },
-  ...{ sample: 'Acme: your flowers are ready.', messageFlow: 'A customer texts the number first.' },
-  ...{ optInUrl: 'https://gantry.example/sms/number_1', helpMessage: 'Acme: write to us@acme.example.' },
-  ...{
-    optInMessage: 'Acme: welcome.',
-    termsUrl: 'https://acme.example/terms',
-    privacyUrl: 'https://acme.example/privacy',
-  },
+  e164,
+  businessName: 'Acme Flowers Inc',
+  website: 'https://acme.example',
+  street: '1 Main St',
+  city: 'Denver',
+  state: 'Colorado',
+  postalCode: '80202',
+  country: 'US',
+  ein: '12-3456789',
+  webhookUrl,
+  contactFirstName: 'Ada',
+  contactLastName: 'Byron',
+  contactEmail: 'us@acme.example',
+  contactPhone: '+12025550101',
+  monthlyMessages: 700,
+  useCase: 'CUSTOMER_CARE',
+  summary: 'Customers ask about their orders.',
+  sample: 'Acme: your flowers are ready.',
+  messageFlow: 'A customer texts the number first.',
+  optInUrl: 'https://gantry.example/sms/number_1',
+  helpMessage: 'Acme: write to us@acme.example.',
+  optInMessage: 'Acme: welcome.',
+  termsUrl: 'https://acme.example/terms',
+  privacyUrl: 'https://acme.example/privacy',
 });
 
 async function cleared({ carrier, sim }: Opened, asked = business) {
@@ -102,7 +129,8 @@ describe.each(carriers)('the registry of $name', ({ open }) => {
     });
     const brandId = await cleared(opened);
     expect(await opened.carrier.registry.readBrand(brandId)).toEqual({
-      ...{ brandId, state: 'failed' },
+      brandId,
+      state: 'failed',
       problems: [{ fields: ['ein', 'companyName'], text: 'EIN … is not of Acme.' }],
     });
   });
@@ -156,10 +184,18 @@ describe.each(carriers)('the registry of $name', ({ open }) => {
     expect(filed).toEqual({ campaignId: expect.any(String), state: 'pending', reason: null });
     const { campaignId } = filed;
     expect(opened.sim.state.campaigns[campaignId]?.asked).toMatchObject({
-      ...{ usecase: 'LOW_VOLUME', subUsecases: ['CUSTOMER_CARE', 'ACCOUNT_NOTIFICATION'] },
-      ...{ helpMessage: asked.helpMessage, optinMessage: asked.optInMessage, optoutMessage: asked.optOutMessage },
-      ...{ optoutKeywords: 'STOP,END', embeddedLink: true, embeddedPhone: true, referenceId: 'campaign 1' },
-      ...{ sample1: asked.samples[0], sample2: asked.samples[1], messageFlow: asked.messageFlow },
+      usecase: 'LOW_VOLUME',
+      subUsecases: ['CUSTOMER_CARE', 'ACCOUNT_NOTIFICATION'],
+      helpMessage: asked.helpMessage,
+      optinMessage: asked.optInMessage,
+      optoutMessage: asked.optOutMessage,
+      optoutKeywords: 'STOP,END',
+      embeddedLink: true,
+      embeddedPhone: true,
+      referenceId: 'campaign 1',
+      sample1: asked.samples[0],
+      sample2: asked.samples[1],
+      messageFlow: asked.messageFlow,
     });
     await opened.sim.settled();
     const found = await registry.findCampaign({ brandId, key: 'campaign 1' });

@@ -11,7 +11,10 @@ async function open(baseUrlOf: (url: string, apiKey: string) => string) {
   const { sim, ...simulated } = await startSimulator();
   onEnd(async () => simulated[Symbol.asyncDispose]());
   const carrier = createTelnyxCarrier({
-    ...{ baseUrl: baseUrlOf(sim.url, sim.apiKey), apiKey: sim.apiKey, connectionId, name: 'simulator' },
+    baseUrl: baseUrlOf(sim.url, sim.apiKey),
+    apiKey: sim.apiKey,
+    connectionId,
+    name: 'simulator',
     receiptsUrl: 'http://127.0.0.1:9/receipts',
   });
   return { sim, carrier };

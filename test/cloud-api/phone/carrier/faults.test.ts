@@ -49,8 +49,14 @@ async function openCarrier() {
 type Act = Parameters<Awaited<ReturnType<typeof openCarrier>>['faultOf']>[1];
 
 const brand: BrandAsked = {
-  ...{ entityType: 'PRIVATE_PROFIT', displayName: 'Acme', companyName: 'Acme Inc', ein: '12-3456789' },
-  ...{ email: 'us@acme.example', country: 'US', vertical: 'RETAIL', webhookUrl: 'https://gantry.example/hook' },
+  entityType: 'PRIVATE_PROFIT',
+  displayName: 'Acme',
+  companyName: 'Acme Inc',
+  ein: '12-3456789',
+  email: 'us@acme.example',
+  country: 'US',
+  vertical: 'RETAIL',
+  webhookUrl: 'https://gantry.example/hook',
 };
 const text: Act = ({ texts }) =>
   texts.send({ from: '+19705550150', to: '+12025550101', text: 'Hi', profileId: 'p', tag: 't' });

@@ -41,7 +41,8 @@ describe.each(engines)('paid steps on $name', ({ name, place }) => {
     const store = await floor.open(phoneCarrierMigrations, clock);
     const another = async () =>
       createPaidSteps({
-        ...{ clock, timers: clock },
+        clock,
+        timers: clock,
         store: name === 'sqlite' ? store : await floor.open(phoneCarrierMigrations, clock),
       });
     return { clock, store, another, steps: createPaidSteps({ store, clock, timers: clock }), shop: openShop() };
@@ -190,7 +191,8 @@ describe.each(engines.filter(({ name }) => name === 'postgres'))('replicas and p
     const [dead, live] = [createTestClock(), createTestClock()];
     const killed = createPaidSteps({
       store: await floor.open(phoneCarrierMigrations, dead),
-      ...{ clock: dead, timers: dead },
+      clock: dead,
+      timers: dead,
     });
     void killed.run(
       'buy',
@@ -199,7 +201,8 @@ describe.each(engines.filter(({ name }) => name === 'postgres'))('replicas and p
     await expect.poll(() => shop.orders).toEqual(['buy']);
     const next = createPaidSteps({
       store: await floor.open(phoneCarrierMigrations, live),
-      ...{ clock: live, timers: live },
+      clock: live,
+      timers: live,
     });
     const answer = next.run('buy', shop.step('buy'));
     let heard: Order | null = null;

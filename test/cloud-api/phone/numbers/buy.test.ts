@@ -60,15 +60,16 @@ describe.each(engines)('on $name', ({ place }) => {
     expect(bought.status).toBe(201);
     const number = numberIn(bought);
     expect(number).toMatchObject({
-      ...{
-        e164: forSale(150),
-        type: 'local',
-        country: 'US',
-        carrier: 'simulator',
-        runtimeId: 'computer_a',
-        botId: 'bot_1',
-      },
-      ...{ smsState: 'pending_registration', port: null, problem: null, monthlyCost: expect.stringMatching(/USD$/) },
+      e164: forSale(150),
+      type: 'local',
+      country: 'US',
+      carrier: 'simulator',
+      runtimeId: 'computer_a',
+      botId: 'bot_1',
+      smsState: 'pending_registration',
+      port: null,
+      problem: null,
+      monthlyCost: expect.stringMatching(/USD$/),
       registered: false,
     });
     const [held] = await waitFor(replica.list, ([one]) => one?.voiceState === 'active');

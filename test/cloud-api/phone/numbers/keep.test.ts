@@ -27,7 +27,9 @@ describe.each(engines)('on $name', ({ place }) => {
     world.told.length = 0;
     world.away.add('computer_a');
     const moved = await replica.ada('PATCH', `${numbers}/${id}`, {
-      ...{ botId: 'bot_2', runtimeId: 'computer_a2', botName: 'Iris' },
+      botId: 'bot_2',
+      runtimeId: 'computer_a2',
+      botName: 'Iris',
     });
     expect([moved.status, moved.json]).toEqual([
       200,

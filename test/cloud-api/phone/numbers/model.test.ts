@@ -17,9 +17,19 @@ import { createNumberStore, type NewNumber } from '../../../../src/cloud-api/pho
 import { engines } from '../../../support/engines.ts';
 
 const number: NewNumber = {
-  ...{ id: 'number_1', userId: 'ada', e164: '+19705550150', country: 'US', locality: null, monthlyCost: null },
-  ...{ carrier: 'simulator', runtimeId: 'computer_a', botId: 'bot_1', botName: null, portDetails: 'sealed' },
-  ...{ addressHash: 'hash', address: 'sealed' },
+  id: 'number_1',
+  userId: 'ada',
+  e164: '+19705550150',
+  country: 'US',
+  locality: null,
+  monthlyCost: null,
+  carrier: 'simulator',
+  runtimeId: 'computer_a',
+  botId: 'bot_1',
+  botName: null,
+  portDetails: 'sealed',
+  addressHash: 'hash',
+  address: 'sealed',
   type: 'local',
   origin: 'bought',
 };

@@ -9,9 +9,16 @@ const numbers = '/api/v1/phone/numbers';
 const e164 = '+12025550187';
 const paper = Buffer.from('%PDF-1.4 paper').toString('base64');
 const whole: PortDetails = {
-  ...{ entityName: 'Ada Ltd', authorizedPerson: 'Ada Byron', accountNumber: 'ACC-778899', pin: '4711' },
-  ...{ street: '1 Main St', locality: 'Denver', region: 'CO', postalCode: '80202' },
-  ...{ letterOfAuthorization: paper, invoice: paper },
+  entityName: 'Ada Ltd',
+  authorizedPerson: 'Ada Byron',
+  accountNumber: 'ACC-778899',
+  pin: '4711',
+  street: '1 Main St',
+  locality: 'Denver',
+  region: 'CO',
+  postalCode: '80202',
+  letterOfAuthorization: paper,
+  invoice: paper,
 };
 
 /** So long after the last look that the carrier is asked. */

@@ -56,17 +56,15 @@ export async function openWorld(place: Place): Promise<World> {
   onEnd(async () => simulated[Symbol.asyncDispose]());
   const clock = movableClock();
   const world: World = {
-    ...{
-      clock,
-      simulated,
-      told: [],
-      away: new Set<string>(),
-      heard: [],
-      brands: new Map<string, string>(),
-      consents: [],
-      counted: countedFees(),
-      hooks: {},
-    },
+    clock,
+    simulated,
+    told: [],
+    away: new Set<string>(),
+    heard: [],
+    brands: new Map<string, string>(),
+    consents: [],
+    counted: countedFees(),
+    hooks: {},
     plans: new Map([
       ['ada', 'plus'],
       ['bob', 'plus'],
@@ -117,7 +115,11 @@ async function openReplica(place: Place, world: World, wrap: (carrier: Carrier) 
   );
   const part = createNumbers({
     fees: world.counted.fees,
-    ...{ store, clock, ids, carrier, timers: systemTimers },
+    store,
+    clock,
+    ids,
+    carrier,
+    timers: systemTimers,
     log: { warn: (message) => void warnings.push(message), error: (message) => void warnings.push(message) },
     sealer: createSealer({ masterKey: 'k'.repeat(43), purpose: 'phone' }),
     origin: 'https://gantry.example',
@@ -153,7 +155,9 @@ async function openReplica(place: Place, world: World, wrap: (carrier: Carrier) 
   });
   await part.start?.();
   const web = await serve({
-    ...{ routes: part.routes, owners: part.owners ?? {}, authenticators: [authenticator] },
+    routes: part.routes,
+    owners: part.owners ?? {},
+    authenticators: [authenticator],
     idempotency: createIdempotency(store, clock),
     limits: { failedCredentials: 1000, publicPages: 1000 },
   });
@@ -170,18 +174,16 @@ async function openReplica(place: Place, world: World, wrap: (carrier: Carrier) 
   const ada = call('ada');
   const numbers = '/api/v1/phone/numbers';
   return {
-    ...{
-      store,
-      clock,
-      part,
-      web,
-      warnings,
-      close,
-      ada,
-      bob: call('bob'),
-      nobody: call(null),
-      computer: call('computer_a'),
-    },
+    store,
+    clock,
+    part,
+    web,
+    warnings,
+    close,
+    ada,
+    bob: call('bob'),
+    nobody: call(null),
+    computer: call('computer_a'),
     buy: (e164: string, more: object = {}, who = ada) =>
       who('POST', numbers, { e164, runtimeId: 'computer_a', botId: 'bot_1', ...more }),
     async list(who = ada): Promise<PhoneNumber[]> {
@@ -189,7 +191,9 @@ async function openReplica(place: Place, world: World, wrap: (carrier: Carrier) 
     },
     port: (e164: string, details?: object, who = ada) =>
       who('POST', `${numbers}/port`, {
-        ...{ e164, runtimeId: 'computer_a', botId: 'bot_1' },
+        e164,
+        runtimeId: 'computer_a',
+        botId: 'bot_1',
         ...(details === undefined ? {} : { details }),
       }),
   };

@@ -22,7 +22,10 @@ describe.each(engines)('a business on $name', (engine) => {
     expect(rig.charges('campaign')).toHaveLength(1);
     const [campaign] = Object.values(rig.sim.state.campaigns);
     expect(campaign?.asked).toMatchObject({
-      ...{ embeddedLink: true, embeddedPhone: true, subscriberOptout: true, usecase: 'CUSTOMER_CARE' },
+      embeddedLink: true,
+      embeddedPhone: true,
+      subscriberOptout: true,
+      usecase: 'CUSTOMER_CARE',
       messageFlow: expect.stringContaining(`${origin}/sms/${id}`),
       helpMessage: expect.stringContaining('STOP'),
       optoutMessage: expect.stringContaining('START'),
@@ -55,7 +58,9 @@ describe.each(engines)('a business on $name', (engine) => {
     const rig = await openRig(engine);
     const [{ id }, other] = [await rig.buy(), await rig.buy()];
     const registrations = createRegistrationStore({
-      ...{ store: rig.store, now: () => rig.clock.now(), numbers: rig.rows.numbers },
+      store: rig.store,
+      now: () => rig.clock.now(),
+      numbers: rig.rows.numbers,
     });
     const filed = async () => [...(await registrations.filed([id, other.id]))];
     expect([await filed(), await registrations.filed([])]).toEqual([[], new Set()]);

@@ -174,10 +174,12 @@ describe.each(engines)('a registered business on $name', (engine) => {
     };
     // Something else was changed: the website is still as it was.
     expect(await changed(others[0]!, { city: 'Denver' })).toMatchObject({
-      ...{ form: { city: 'Denver', website: business.website }, correction: { state: 'refused' } },
+      form: { city: 'Denver', website: business.website },
+      correction: { state: 'refused' },
     });
     expect(await changed(others[1]!, { city: 'Denver', website: moved.website })).toMatchObject({
-      ...{ form: { website: moved.website }, correction: null },
+      form: { website: moved.website },
+      correction: null,
     });
   });
 
@@ -295,7 +297,8 @@ describe.each(engines)('numbers that share a business on $name', (engine) => {
       true,
     ]);
     expect(registrationOf(await rig.read(one.id)).form).toMatchObject({
-      ...{ contactEmail: moved.contactEmail, sampleMessages: business.sampleMessages },
+      contactEmail: moved.contactEmail,
+      sampleMessages: business.sampleMessages,
     });
   });
 

@@ -150,7 +150,11 @@ describe.each(engines)('on $name', (engine) => {
     const [campaign] = live(rig);
     Object.assign(campaign!, { state: 'MNO_REJECTED', reason: 'The samples are too short.' });
     const event = {
-      ...{ id: 'event_1', type: '10dlc.campaign.update', occurredAt: 1, receivedAt: 1, numberId: null },
+      id: 'event_1',
+      type: '10dlc.campaign.update',
+      occurredAt: 1,
+      receivedAt: 1,
+      numberId: null,
       payload: { campaignId: campaign!.id },
     };
     const sent: (readonly string[])[] = [];

@@ -8,7 +8,11 @@ import { scratchFolder } from '../../../support/scratch.ts';
 import { business, isApproved, isRejected, openRig, person, type Rig, registrationOf } from './support.ts';
 
 const event = (type: string, payload: object): CarrierEvent => ({
-  ...{ id: 'event_1', type, occurredAt: 1, receivedAt: 1, numberId: null },
+  id: 'event_1',
+  type,
+  occurredAt: 1,
+  receivedAt: 1,
+  numberId: null,
   payload: payload as CarrierEvent['payload'],
 });
 

@@ -79,13 +79,21 @@ export async function openPart(
   const lines: LogLine[] = [];
   const note = (message: string, fields?: Record<string, unknown>) => void lines.push({ message, fields });
   const carrier = createTelnyxCarrier({
-    ...{ baseUrl: sim.url, apiKey: sim.apiKey, connectionId: '1', name: 'simulator' as const },
+    baseUrl: sim.url,
+    apiKey: sim.apiKey,
+    connectionId: '1',
+    name: 'simulator' as const,
     receiptsUrl: 'http://127.0.0.1:9/receipts',
   });
   const rows = createNumberStore(store, () => clock.now());
   const counted = countedFees();
   const deps = {
-    ...{ store, clock, timers: clock, carrier, origin, webhookOrigin: nobody },
+    store,
+    clock,
+    timers: clock,
+    carrier,
+    origin,
+    webhookOrigin: nobody,
     ids: createIds(clock),
     log: { warn: note, error: note },
     sealer: createSealer({ masterKey, purpose: 'phone' }),
@@ -161,7 +169,17 @@ export async function openRig(engine: Engine) {
 
   return {
     ...opened,
-    ...{ clock, floor, store, call, httpLines, buy, release, path, submit, read, until },
+    clock,
+    floor,
+    store,
+    call,
+    httpLines,
+    buy,
+    release,
+    path,
+    submit,
+    read,
+    until,
     sim: simulated.sim,
     ask: simulated.ask,
     otp: (id: string, pin?: string) => call('POST', `${path(id)}/otp`, pin === undefined ? {} : { body: { pin } }),

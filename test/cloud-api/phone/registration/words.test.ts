@@ -94,8 +94,11 @@ describe('what is filed', () => {
         .map(([name]) => name),
     ).not.toEqual(expect.arrayContaining(['ein']));
     expect(brand).toMatchObject({
-      ...{ entityType: 'SOLE_PROPRIETOR', displayName: 'Moss Gardening', mobilePhone: '+19705550122' },
-      ...{ firstName: 'Ada', lastName: 'Moss' },
+      entityType: 'SOLE_PROPRIETOR',
+      displayName: 'Moss Gardening',
+      mobilePhone: '+19705550122',
+      firstName: 'Ada',
+      lastName: 'Moss',
     });
     expect('companyName' in brand).toBe(false);
   });

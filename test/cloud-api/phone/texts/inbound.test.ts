@@ -9,8 +9,14 @@ describe.each(engines)('a text that comes, on $name', ({ place }) => {
     await floor.say(alice, 'Are you open on Sunday?');
     await eventually(() => floor.delivered.length).toBe(1);
     expect(floor.delivered[0]).toMatchObject({
-      ...{ provider: 'sms', numberId: id, botId: 'bot_1', from: alice, to: ours, text: 'Are you open on Sunday?' },
-      ...{ media: [], attempt: 1 },
+      provider: 'sms',
+      numberId: id,
+      botId: 'bot_1',
+      from: alice,
+      to: ours,
+      text: 'Are you open on Sunday?',
+      media: [],
+      attempt: 1,
     });
     const [event] = floor.events.filter(({ type }) => type === 'message.received');
     await floor.take(event!);

@@ -12,7 +12,9 @@ describe.each(engines)('the code of an invite, on $name', ({ place }) => {
     await floor.say(alice, ` ${code} `);
     expect(floor.consents).toEqual([
       {
-        ...{ numberId: id, e164: alice, source: 'invite' },
+        numberId: id,
+        e164: alice,
+        source: 'invite',
         evidence: 'Ticked. Proven by a text of the code from that number.',
       },
     ]);

@@ -65,7 +65,11 @@ test('what has ended goes nowhere, and nothing goes back to the queue once it wa
 
 describe('events of the carrier', () => {
   const event = (payload: unknown, type = 'message.received') => ({
-    ...{ id: 'e1', type, occurredAt: at, receivedAt: at + 500, numberId: null },
+    id: 'e1',
+    type,
+    occurredAt: at,
+    receivedAt: at + 500,
+    numberId: null,
     payload: payload as Record<string, unknown>,
   });
   const good = { id: 'c1', from: { phone_number: '+12025550199' }, to: [{ phone_number: '+14165550150' }], text: 'Hi' };

@@ -131,7 +131,8 @@ describe.each(engines)('a text that is sent, on $name', ({ place }) => {
         ({ direction }) => direction === 'out',
       ),
     ).toMatchObject({
-      ...{ status: 'cancelled', reason: 'They said STOP before it was sent.' },
+      status: 'cancelled',
+      reason: 'They said STOP before it was sent.',
     });
   });
 
@@ -174,7 +175,8 @@ describe.each(engines)('a text that is sent, on $name', ({ place }) => {
     await expect
       .poll(async () => (await floor.list(id)).messages[0])
       .toMatchObject({
-        ...{ status: 'failed', reason: 'That is a landline, which cannot receive texts. (40001)' },
+        status: 'failed',
+        reason: 'That is a landline, which cannot receive texts. (40001)',
       });
   });
 

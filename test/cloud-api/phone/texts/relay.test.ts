@@ -32,15 +32,13 @@ describe.each(engines)('a text on its way to its bot, on $name', ({ place }) => 
     await eventually(() => floor.pushed.length).toBe(1);
     expect(attempts).toEqual([1, 2, 3]);
     expect(floor.pushed[0]).toMatchObject({
-      ...{
-        computerId,
-        message: {
-          messageId: floor.delivered[0]!.messageId,
-          provider: 'sms',
-          from: alice,
-          text: 'Hello',
-          botId: 'bot_1',
-        },
+      computerId,
+      message: {
+        messageId: floor.delivered[0]!.messageId,
+        provider: 'sms',
+        from: alice,
+        text: 'Hello',
+        botId: 'bot_1',
       },
     });
   });

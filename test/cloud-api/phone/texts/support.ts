@@ -86,7 +86,10 @@ export async function openFloor(place: Place, options: FloorOptions = {}) {
     await simulated[Symbol.asyncDispose]();
   });
   const carrier = createTelnyxCarrier({
-    ...{ baseUrl: simulated.sim.url, apiKey: simulated.sim.apiKey, connectionId: '1', name: 'simulator' },
+    baseUrl: simulated.sim.url,
+    apiKey: simulated.sim.apiKey,
+    connectionId: '1',
+    name: 'simulator',
     receiptsUrl: `${relayHost}/receipts`,
     fetch(...request) {
       if (!away.carrier) return fetch(...request);
@@ -105,12 +108,16 @@ export async function openFloor(place: Place, options: FloorOptions = {}) {
   const asked = new Map<string, Asked>();
   const listeners = new Set<(event: { sourceId: string; userId: string }) => void | Promise<void>>();
   let answer = options.answer ?? (() => 200);
-  let limits = options.limits ?? numberLimits.usual;
+  let limits = options.limits ?? numberLimits.standard;
 
   const counted = countedFees();
   const consents: { numberId: string; e164: string; source: string; evidence: string }[] = [];
   const invites = createInvites({
-    ...{ store, clock, ids, numbers: rows.numbers, origin: 'https://gantry.example' },
+    store,
+    clock,
+    ids,
+    numbers: rows.numbers,
+    origin: 'https://gantry.example',
     sealer: createSealer({ masterKey: 'k'.repeat(43), purpose: 'phone' }),
     consents: () => ({
       *record(_tx, consent) {
@@ -123,7 +130,9 @@ export async function openFloor(place: Place, options: FloorOptions = {}) {
   const replicaOn = (shared: SharedStore) =>
     createTexts({
       fees: counted.fees,
-      ...{ store: shared, clock, carrier },
+      store: shared,
+      clock,
+      carrier,
       ids: createIds(clock),
       numbers: rows.numbers,
       invites,
@@ -232,24 +241,21 @@ export async function openFloor(place: Place, options: FloorOptions = {}) {
       yield* rows.create(
         tx,
         {
-          ...{
-            id,
-            userId: more.userId ?? person,
-            e164,
-            type: 'local',
-            country: 'CA',
-            locality: null,
-            monthlyCost: null,
-          },
-          ...{
-            carrier: 'simulator',
-            origin: 'bought',
-            runtimeId: computerId,
-            botId: 'bot_1',
-            botName: null,
-            portDetails: null,
-          },
-          ...{ addressHash: id, address: 'sealed' },
+          id,
+          userId: more.userId ?? person,
+          e164,
+          type: 'local',
+          country: 'CA',
+          locality: null,
+          monthlyCost: null,
+          carrier: 'simulator',
+          origin: 'bought',
+          runtimeId: computerId,
+          botId: 'bot_1',
+          botName: null,
+          portDetails: null,
+          addressHash: id,
+          address: 'sealed',
         },
         100,
       );
@@ -280,25 +286,28 @@ export async function openFloor(place: Place, options: FloorOptions = {}) {
   });
 
   return {
-    ...{
-      clock,
-      store,
-      ids,
-      rows,
-      simulated,
-      texts,
-      web,
-      warnings,
-      linked,
-      asked,
-      addNumber,
-      take,
-      events,
-      held,
-      away,
-      pump,
-    },
-    ...{ delivered, pushed, emitted, stopped, consents, counted },
+    clock,
+    store,
+    ids,
+    rows,
+    simulated,
+    texts,
+    web,
+    warnings,
+    linked,
+    asked,
+    addNumber,
+    take,
+    events,
+    held,
+    away,
+    pump,
+    delivered,
+    pushed,
+    emitted,
+    stopped,
+    consents,
+    counted,
     /** Somebody agreed on the page of an invite and is shown this code. */
     async agreedOnPage(numberId: string, e164: string): Promise<string> {
       const { url } = await invites.create(numberId);

@@ -69,13 +69,12 @@ describe.each(engines)('texts in trouble, on $name', ({ place }) => {
       await floor.settled();
       const [sample] = floor.events;
       const payload = {
-        ...{
-          id: `receipt of ${title}`,
-          direction: 'outbound',
-          tags: [json.messageId],
-          errors: [{ code: '40300', title }],
-        },
-        ...{ from: { phone_number: ours }, to: [{ phone_number: alice, status: 'delivery_failed' }] },
+        id: `receipt of ${title}`,
+        direction: 'outbound',
+        tags: [json.messageId],
+        errors: [{ code: '40300', title }],
+        from: { phone_number: ours },
+        to: [{ phone_number: alice, status: 'delivery_failed' }],
       };
       const known = await floor.store.get<{ key: string }>(
         'SELECT carrier_key AS key FROM phone_text WHERE id = ?',

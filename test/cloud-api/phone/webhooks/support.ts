@@ -35,9 +35,13 @@ export function eventText(id: string, type = 'message.received', payload: Record
   return JSON.stringify({
     data: {
       record_type: 'event',
-      ...{ event_type: type, id, occurred_at: '2026-01-02T03:04:05.000Z' },
+      event_type: type,
+      id,
+      occurred_at: '2026-01-02T03:04:05.000Z',
       payload: {
-        ...{ id: `sms-${id}`, direction: 'inbound', text: 'Hello' },
+        id: `sms-${id}`,
+        direction: 'inbound',
+        text: 'Hello',
         from: { phone_number: '+12025550101' },
         to: [{ phone_number: e164, status: 'webhook_delivered' }],
         ...payload,
@@ -77,7 +81,10 @@ export async function openReceiver(
     },
   });
   const webhooks = createWebhooks({
-    ...{ store, clock, carrier: { name: 'telnyx' }, publicKey: how.publicKey ?? key.publicKey },
+    store,
+    clock,
+    carrier: { name: 'telnyx' },
+    publicKey: how.publicKey ?? key.publicKey,
     log: { warn: log, error: log },
     numbers: { byAddress: async (given) => (given === address && !revoked.has(given) ? number : null) },
     readers: ['message.', '10dlc.', 'porting_order.', 'toll_free'].map(reader),
@@ -97,7 +104,14 @@ export async function openReceiver(
   const post = (path: string, raw: string | Buffer, headers: Record<string, string>) =>
     web.call('POST', path, { token: null, raw, headers });
   return {
-    ...{ clock, store, key, taken, revoked, logged, post, webhooks },
+    clock,
+    store,
+    key,
+    taken,
+    revoked,
+    logged,
+    post,
+    webhooks,
     send: (text: string, path = relay) => post(path, text, key.headers(text, clock.now())),
     rows: (table: string) => store.all<Record<string, unknown>>(`SELECT * FROM ${table}`),
   };

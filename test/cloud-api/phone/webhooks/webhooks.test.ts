@@ -26,7 +26,9 @@ describe.each(engines)('what the carrier posts, on $name', ({ place, name }) => 
       (count) => count === 1,
     );
     expect(it.taken[0]).toMatchObject({
-      ...{ id: 'evt_1', type: 'message.received', numberId: 'number_1' },
+      id: 'evt_1',
+      type: 'message.received',
+      numberId: 'number_1',
       occurredAt: Date.parse('2026-01-02T03:04:05.000Z'),
       payload: { text: 'Hello', media: [{ url: 'https://x.example' }], to: [{ phone_number: e164 }] },
     });

@@ -70,7 +70,11 @@ export async function createWorld(projects: number): Promise<World> {
   }
 
   return {
-    ...{ tracker, cloudHome: clouds.home, runtimeHome: computers.home, subscriptions, opened },
+    tracker,
+    cloudHome: clouds.home,
+    runtimeHome: computers.home,
+    subscriptions,
+    opened,
     async up() {
       cloud ??= await start();
       runtime ??= await startProduct(computers);

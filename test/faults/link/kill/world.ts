@@ -9,7 +9,7 @@ import { personAt } from '../../../support/signed-in.ts';
 import type { Victim } from '../../../support/victim.ts';
 
 /** More would be refused by the computer: tickets that nobody closes. */
-const mostTickets = 900;
+const maxTickets = 900;
 
 export interface World {
   readonly cloudHome: string;
@@ -55,7 +55,7 @@ export async function createWorld(): Promise<World> {
   let nextQuestion = 0;
   const drivers = [
     forEver(20, async () => {
-      if (posted.length >= mostTickets) return;
+      if (posted.length >= maxTickets) return;
       const n = posted.length;
       const headers = { 'content-type': 'application/json', 'webhook-id': `event-${n}` };
       const body = JSON.stringify({ n });

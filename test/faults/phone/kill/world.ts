@@ -50,10 +50,16 @@ const formOf = ({ n, name }: Business) => ({
   brandName: name,
   ein: `45-98${10_001 + n * 7}`,
   website: 'https://bakery.example.com',
-  ...{ street: '12 Mill Lane', city: 'Fort Collins', region: 'CO', postalCode: '80521' },
-  ...{ contactEmail: 'ada@bakery.example.com', contactPhone: '+19705550111' },
+  street: '12 Mill Lane',
+  city: 'Fort Collins',
+  region: 'CO',
+  postalCode: '80521',
+  contactEmail: 'ada@bakery.example.com',
+  contactPhone: '+19705550111',
   // Carriers cannot open pages of a Gantry on this machine.
-  ...{ optInPageUrl: page, termsUrl: page, privacyUrl: page },
+  optInPageUrl: page,
+  termsUrl: page,
+  privacyUrl: page,
   useCase: 'LOW_VOLUME',
   sampleMessages: [
     'Your rye loaf is ready until six. Reply STOP to opt out.',
@@ -134,7 +140,9 @@ export async function createWorld(): Promise<World> {
   }
 
   return {
-    ...{ sim, told, home },
+    sim,
+    told,
+    home,
     up,
     async kill() {
       await product?.kill();

@@ -4,7 +4,12 @@ import { lostAcks, notEndedOnce, type Seen, toldTooLong, twoHolders } from './ve
 
 /** Task t: leased by w1, which is killed, then by w2, which ends it. */
 const change = (at: number, status: string, fence: number, worker: string | null, until: number | null): Change => ({
-  ...{ id: 't', status, fence, worker, until, at },
+  id: 't',
+  status,
+  fence,
+  worker,
+  until,
+  at,
   leaseId: fence === 0 ? null : `lease_${fence}`,
 });
 const fine: Seen = {

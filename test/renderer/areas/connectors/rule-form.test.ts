@@ -5,6 +5,7 @@ import {
   changeOfRule,
   draftOfRule,
   problemsOfRule,
+  sameRule,
 } from '../../../../src/renderer/areas/connectors/rule-form.ts';
 
 const at = '2026-11-22T06:00:00.000Z';
@@ -33,6 +34,12 @@ test('a new rule asks first, and sends only what is not as every rule has it', (
     match: {},
   });
   expect(Automation.safeParse(sent).success).toBe(true);
+});
+
+test('a removed rule is created again exactly as it was', () => {
+  const odd: Rule = { ...rule, paused: true, batchSeconds: 60, match: { type: 'object' }, dailySpendThresholdUsd: 2 };
+  const { id, subscriptionId, version, createdAt, updatedAt, ...config } = odd;
+  expect(Automation.parse(sameRule(odd))).toEqual(config);
 });
 
 test('a change sends what differs alone, also what it takes back', () => {

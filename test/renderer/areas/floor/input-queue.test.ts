@@ -4,7 +4,7 @@ import type { PaneInput } from '../../../../src/contracts/factory/agent.ts';
 import {
   createInputQueue,
   type Keystroke,
-  longestText,
+  maxTextLength,
   takeRequest,
 } from '../../../../src/renderer/areas/floor/input-queue.ts';
 
@@ -88,9 +88,9 @@ test('a paste is a request of its own and says that it is one', () => {
 });
 
 test('a long text is cut between characters, never inside one', () => {
-  const text = `${'x'.repeat(longestText - 1)}😀tail`;
+  const text = `${'x'.repeat(maxTextLength - 1)}😀tail`;
   const first = takeRequest([{ text }, { key: 'Enter' }]);
-  expect(first.input.text).toBe('x'.repeat(longestText - 1));
+  expect(first.input.text).toBe('x'.repeat(maxTextLength - 1));
   expect(takeRequest(first.rest).input).toEqual({ text: '😀tail', keys: ['Enter'] });
 });
 

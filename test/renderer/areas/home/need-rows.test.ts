@@ -1,19 +1,12 @@
 /** What needs the person, as Home tells it: for each kind which of what was read needs anybody, its words, and where the row leads. */
 import { expect, test, vi } from 'vitest';
-import type { Approval } from '../../../../src/contracts/approvals/approval.ts';
 import { AppError } from '../../../../src/contracts/common/errors.ts';
 import type { Delivery } from '../../../../src/contracts/factory/delivery.ts';
 import type { HostedComputer } from '../../../../src/contracts/hosted-computers/computer.ts';
 import type { PhoneNumber } from '../../../../src/contracts/phone/number.ts';
 import type { AttachedServer } from '../../../../src/contracts/tool-server/servers.ts';
 import type { Need } from '../../../../src/renderer/areas/home/need.ts';
-import {
-  botNeeds,
-  inOrder,
-  lostNeeds,
-  questionNeeds,
-  stepNeeds,
-} from '../../../../src/renderer/areas/home/need-rows.ts';
+import { botNeeds, inOrder, lostNeeds, stepNeeds } from '../../../../src/renderer/areas/home/need-rows.ts';
 import {
   budgetNeeds,
   engineNeeds,
@@ -51,22 +44,6 @@ const bot = (of: Partial<PlacedBot>): PlacedBot =>
     stateReason: null,
     ...of,
   }) as PlacedBot;
-
-test('a question leads to the inbox with the first line of what is asked, as a command', () => {
-  const approval = {
-    id: 'a1',
-    requestedAt: at,
-    state: 'pending',
-    expiresAt: '2026-03-05T10:00:00.000Z',
-    title: 'Run it?',
-    summary: 'make\nall',
-  };
-  const rows = (lead: (to: unknown) => void) => questionNeeds([approval as Approval], lead);
-  expect(told(rows)).toEqual([
-    { says: 'Waiting for you: Run it?', tone: 'need', text: 'make', since: at, act: 'Answer', to: { to: '/inbox' } },
-  ]);
-  expect(rows(nowhere)[0]?.code).toBe(true);
-});
 
 test('a bot that waits, is blocked or failed leads to its pane, and stands once: not beside its own question', () => {
   const open = vi.fn();

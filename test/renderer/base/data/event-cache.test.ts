@@ -89,6 +89,19 @@ test('a repeated state keeps its reason and its time', () => {
   expect(client.getQueryData<{ agents: Agent[] }>(keys.agents)?.agents[0]).toEqual(agent);
 });
 
+test('events that come together are applied in their order, and change each list once', () => {
+  const changes = vi.spyOn(client, 'setQueryData');
+  createEventCache(client, keys).apply(
+    event('agent.state', { agentId: 'agent_1', state: 'working', pane: agent.pane }),
+    event('delivery', { ...delivery, state: 'accepted' }),
+    event('agent.state', { agentId: 'agent_1', state: 'idle', pane: null }),
+    event('delivery', { ...delivery, state: 'verified' }),
+  );
+  expect(client.getQueryData<{ agents: Agent[] }>(keys.agents)?.agents[0]).toMatchObject({ state: 'idle', pane: null });
+  expect(client.getQueryData(keys.deliveriesOf('agent_1'))).toMatchObject({ deliveries: [{ state: 'verified' }] });
+  expect(changes.mock.calls.map(([key]) => key)).toEqual([keys.agents, keys.teams, keys.deliveriesOf('agent_1')]);
+});
+
 test('a burst of events reads the lists again once', async () => {
   const cache = createEventCache(client, keys);
   for (let index = 0; index < 50; index += 1) {

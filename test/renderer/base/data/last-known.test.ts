@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { createLastKnown } from '../../../../src/renderer/base/data/last-known.ts';
 
 /** As a browser's, whose keys are its own properties. */
@@ -22,9 +22,35 @@ const teams = [{ name: 'dev', preset: null, presets: [], agents: [], edges: [] }
 
 test('what was read of a computer outlives a reload, and nothing is known of another one', () => {
   const browser = storage();
-  createLastKnown(browser).keep('computer_1', { agents: [], teams });
+  const known = createLastKnown(browser);
+  known.keep('computer_1', { agents: [], teams });
+  known.save();
   expect(createLastKnown(browser).of('computer_1')).toEqual({ agents: [], teams });
   expect(createLastKnown(browser).of('computer_2')).toBeNull();
+});
+
+test('a floor that changes without end is written now and then, as it is by then', () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const browser = storage();
+  const written = vi.spyOn(browser, 'setItem');
+  const known = createLastKnown(browser);
+  for (let event = 0; event < 1000; event += 1) {
+    known.keep('computer_1', { agents: [], teams: event === 999 ? teams : [] });
+    vi.advanceTimersByTime(10);
+  }
+  expect(written.mock.calls.length).toBeLessThan(4);
+  vi.advanceTimersByTime(60_000);
+  expect(createLastKnown(browser).of('computer_1')).toEqual({ agents: [], teams });
+});
+
+test('nothing is written after the person signed out', () => {
+  const browser = storage();
+  const known = createLastKnown(browser);
+  known.keep('computer_1', { agents: [], teams });
+  known.forget();
+  known.save();
+  expect(createLastKnown(browser).of('computer_1')).toBeNull();
 });
 
 test('signing out forgets all of it and leaves the settings of the browser alone', () => {

@@ -7,8 +7,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../../src/kit/clock/clock.ts';
 import { systemTimers } from '../../../../src/kit/clock/timers.ts';
 import { type AdoptingDeps, createAdopting } from '../../../../src/runtime-server/agents/adopt/index.ts';
-import { keptSessions } from '../../../../src/runtime-server/agents/adopt/kept.ts';
 import { harnessOf, openBy, type Running } from '../../../../src/runtime-server/agents/adopt/open-by.ts';
+import { storedSessions } from '../../../../src/runtime-server/agents/adopt/stored-sessions.ts';
 import { everythingAgreed } from '../../../support/trust.ts';
 
 const ids = ['11111111-2222-4333-8444-555555555555', '22222222-2222-4333-8444-555555555555'] as const;
@@ -92,7 +92,7 @@ test('a conversation whose name is an option, or whose folder is no whole path, 
   const { root, put } = place();
   put('--dangerously-skip-permissions', root);
   put('33333333-2222-4333-8444-555555555555', '../elsewhere');
-  const sessions = await keptSessions({ env: {}, home: root }, { harness: 'claude' });
+  const sessions = await storedSessions({ env: {}, home: root }, { harness: 'claude' });
   expect(sessions.map(({ id }) => id).sort()).toEqual([...ids]);
 });
 
@@ -121,7 +121,7 @@ test('a number that was written down before that process began is another’s', 
   const written = join(chats, '9e9e9e9e.runtime.json');
   writeFileSync(written, JSON.stringify({ pid: 7 }));
   utimesSync(written, 5000, 5000);
-  const sessions = await keptSessions({ env: {}, home: root }, { harness: 'qwen' });
+  const sessions = await storedSessions({ env: {}, home: root }, { harness: 'qwen' });
   const [session] = sessions;
   if (session === undefined) throw new Error('It is not listed.');
   const process = (since: number | null): Running => ({

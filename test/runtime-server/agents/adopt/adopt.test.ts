@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import type { KeptSession } from '../../../../src/contracts/factory/adopt-routes.ts';
-import type { Kept } from '../../../../src/runtime-server/agents/adopt/kept.ts';
 import { openBy, type Running } from '../../../../src/runtime-server/agents/adopt/open-by.ts';
+import type { Kept } from '../../../../src/runtime-server/agents/adopt/stored-sessions.ts';
 import { withBot } from '../../../../src/runtime-server/agents/adopt/team-lines.ts';
 import { type Engine, startEngine } from '../../engine.ts';
 

@@ -16,7 +16,7 @@ afterAll(stop);
 
 const chromium = findChromium(process.env);
 if ('missing' in chromium) console.warn(`Not run: ${chromium.missing}`);
-const door = '/api/v1/computers/this-device/toolset';
+const listener = '/api/v1/computers/this-device/toolset';
 
 test.skipIf('missing' in chromium)(
   'a picture is free; a click asks, and once a person has said yes it is done',
@@ -48,7 +48,7 @@ test.skipIf('missing' in chromium)(
     const call = (member: string, input: object, more: object = {}) =>
       product.engine.call<{ is_error: boolean; content: { type: string; data?: string }[]; error?: { code: string } }>(
         'POST',
-        door,
+        listener,
         {
           toolset: 'browser',
           member,

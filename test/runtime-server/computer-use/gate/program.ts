@@ -10,7 +10,7 @@ import {
   type Acted,
   type AnswerHead,
   type EventHead,
-  longestHead,
+  maxHeadLength,
   type ProgramEvent,
   type RequestHead,
 } from '../../../../src/programs/executor/protocol.ts';
@@ -100,6 +100,6 @@ async function answer(head: RequestHead): Promise<void> {
   }
 }
 
-const take = createFrameReader<RequestHead>({ head: longestHead, body: 0 }, (head) => void answer(head));
+const take = createFrameReader<RequestHead>({ head: maxHeadLength, body: 0 }, (head) => void answer(head));
 process.stdin.on('data', (chunk: Buffer) => take(chunk));
 process.stdin.on('end', () => process.exit(0));

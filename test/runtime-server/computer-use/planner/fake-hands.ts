@@ -51,14 +51,14 @@ let shot = 0;
 export function createHands(
   answer: (call: PlannedCall) => CallAnswer | Promise<CallAnswer> = (call) =>
     call.member === 'screenshot' ? done(null, { pictures: [++shot] }) : done(null, { after: true }),
-  mostSteps = 20,
+  maxSteps = 20,
 ): FakeHands {
   const hands: FakeHands = {
     calls: [],
     answers: [],
     steps: 0,
     async step() {
-      if (hands.steps >= mostSteps) return false;
+      if (hands.steps >= maxSteps) return false;
       hands.steps += 1;
       return true;
     },

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Run, RunEvent, Session } from '../../../../src/contracts/computer-use/run.ts';
 import { systemClock } from '../../../../src/kit/clock/clock.ts';
-import { keptMs } from '../../../../src/runtime-server/computer-use/runs/retention.ts';
+import { retentionMs } from '../../../../src/runtime-server/computer-use/runs/retention.ts';
 import { createMemoryGate, done, type MemoryGate } from './memory-gate.ts';
 import { eventsIn, linkToken, ownerToken, type RunServer, startRunServer } from './server.ts';
 
@@ -322,7 +322,11 @@ test('what has ended more than a month ago goes, with its events and the files t
     await old.until(stays.run_id, is('completed'));
     await old.store.write((tx) => {
       for (const { run_id } of [gone, lonely]) {
-        tx.run('UPDATE computer_use_run SET finished_at = ? WHERE id = ?', systemClock.now() - keptMs - 1000, run_id);
+        tx.run(
+          'UPDATE computer_use_run SET finished_at = ? WHERE id = ?',
+          systemClock.now() - retentionMs - 1000,
+          run_id,
+        );
       }
     });
     await old.computerUse.forgetOld(systemClock.now());

@@ -90,7 +90,7 @@ export async function startRunServer(options: RunServerOptions): Promise<RunServ
   });
   await computerUse.start();
   const dispatcher = createDispatcher({
-    door: { kind: 'tcp', origins: 'none' },
+    listener: { kind: 'tcp', origins: 'none' },
     authenticators: [createOwnerAuthenticator(ownerToken), createLinkAuthenticator(linkToken)],
     routes: computerUse.routes,
     owners: computerUse.owners,

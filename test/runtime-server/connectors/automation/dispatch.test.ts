@@ -53,7 +53,7 @@ beforeAll(async () => {
     if (refusing()) throw new AppError('transport', 'The disk is full.', 'Make room.');
     runs.end(...given);
   };
-  automated = await automate(floor, { onEnd, doors: { executor, runs: { ...runs, end } } });
+  automated = await automate(floor, { onEnd, factory: { executor, runs: { ...runs, end } } });
   botId = (await floor.engine.agent(await floor.team('dev'))).id;
 });
 afterAll(async () => {

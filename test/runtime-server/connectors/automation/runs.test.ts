@@ -34,11 +34,11 @@ beforeEach(async () => {
 const verb = (job: Job, name: string) => automated.call<Job>('POST', subscription, `/runs/${job.id}/${name}`);
 const question = (job: Job): Promise<Approval> =>
   vi.waitFor(async () => {
-    const found = (await floor.engine.desk.live()).find((one) => one.runId === job.id);
+    const found = (await floor.engine.approvals.live()).find((one) => one.runId === job.id);
     expect(found).toBeDefined();
     return found as Approval;
   }, waits);
-const asked = async (job: Job) => (await floor.engine.desk.live()).some((one) => one.runId === job.id);
+const asked = async (job: Job) => (await floor.engine.approvals.live()).some((one) => one.runId === job.id);
 /** Replies once it is let go. */
 function held() {
   let release = () => {};
@@ -140,7 +140,7 @@ test('an ask-first rule waits at two doors of one state: the desk’s answer que
   expect((await verb(second, 'approve')).status).toBe(409);
   await vi.waitFor(async () => expect(await asked(second)).toBe(false), waits);
   expect(
-    await floor.engine.desk.answer({
+    await floor.engine.approvals.answer({
       id,
       decision: 'reject',
       note: null,
@@ -269,7 +269,7 @@ test('the stricter of rule and bot holds: a bot that asks is not let off by a ru
   server.script(inOrder(tools({ name: 'file_write', input: { path: 'y.txt', content: 'yes' } }), text('Written.')));
   await automated.event(subscription, {});
   const asks = await vi.waitFor(async () => {
-    const found = (await engine.desk.live()).find((one) => one.agentId === id);
+    const found = (await engine.approvals.live()).find((one) => one.agentId === id);
     expect(found).toBeDefined();
     return found as Approval;
   }, waits);
@@ -288,7 +288,7 @@ test('a hosted bot says while its run waits for a person', async () => {
   const order = { runId: 'run_asks', botId: asker, mode: 'REQUIRE_APPROVAL', text: 'x', timeoutMs: 30_000 } as const;
   const run = engine.factory.connectors.executor.run({ ...order, signal, waits: (waits) => void said.push(waits) });
   await vi.waitFor(() => expect(said).toEqual([true]), waits);
-  const asks = (await engine.desk.live()).find((one) => one.agentId === asker) as Approval;
+  const asks = (await engine.approvals.live()).find((one) => one.agentId === asker) as Approval;
   await floor.answer(asks.id, 'approve');
   expect(await run).toMatchObject({ status: 'completed' });
   expect(said).toEqual([true, false]);
@@ -354,7 +354,7 @@ test('a question that waited at the end of Gantry is the same one afterwards, an
   await automated.restart();
   expect((await question(job)).id).toBe(id);
   await vi.waitFor(async () => {
-    expect((await floor.engine.desk.get(id))?.approval.state).toBe('pending');
+    expect((await floor.engine.approvals.get(id))?.approval.state).toBe('pending');
   }, waits);
   await floor.answer(id, 'approve');
   await automated.until(subscription, 'completed');

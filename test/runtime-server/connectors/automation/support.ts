@@ -16,7 +16,7 @@ import { createIds } from '../../../../src/kit/ids/ids.ts';
 import { createSchemaChecker } from '../../../../src/kit/schemas/checker.ts';
 import { shareStore } from '../../../../src/kit/store/share-store.ts';
 import { type AutomationArea, createAutomation } from '../../../../src/runtime-server/connectors/automation/index.ts';
-import type { FactoryDoors, SubscriptionRef } from '../../../../src/runtime-server/connectors/ports.ts';
+import type { FactoryPort, SubscriptionRef } from '../../../../src/runtime-server/connectors/ports.ts';
 import { createTestClock, type TestClock } from '../../../support/test-clock.ts';
 import { type Answer, ownerToken } from '../../engine.ts';
 import type { Floor } from '../../hosted-bots/support.ts';
@@ -56,7 +56,7 @@ export interface Automated {
 
 export async function automate(
   floor: Floor,
-  options: { doors?: Partial<FactoryDoors>; onEnd?: (end: () => Promise<void>) => void } = {},
+  options: { factory?: Partial<FactoryPort>; onEnd?: (end: () => Promise<void>) => void } = {},
 ): Promise<Automated> {
   const { engine } = floor;
   const clock = createTestClock(Date.now());
@@ -69,7 +69,7 @@ export async function automate(
   const make = () =>
     createAutomation({
       ...engine.factory.connectors,
-      ...options.doors,
+      ...options.factory,
       store: engine.store,
       ledger: engine.ledger,
       clock,
@@ -77,7 +77,7 @@ export async function automate(
       ids,
       log,
       schemas,
-      desk: engine.desk,
+      approvals: engine.approvals,
       subscriptions: () => ({
         live: (_, connector, id) => (connector === connectorId ? (live.get(id) ?? null) : null),
         known: (_, connector, id) => connector === connectorId && (live.has(id) || ended.has(id)),
@@ -94,7 +94,7 @@ export async function automate(
 
   const serve = async () => {
     const dispatcher = createDispatcher({
-      door: { kind: 'tcp', origins: 'none' },
+      listener: { kind: 'tcp', origins: 'none' },
       authenticators: [createOwnerAuthenticator(ownerToken)],
       routes: area.routes,
       owners: {},

@@ -71,9 +71,9 @@ const elsewhere = {
   GOOGLE_GEMINI_BASE_URL: 'http://127.0.0.1:1',
 };
 
-test.each(known.map((one) => [one.usual, one] as const))(
+test.each(known.map((one) => [one.defaultModel, one] as const))(
   '%s, asked where nobody named one, is among the known ones',
   (_n, one) => {
-    expect(one.usual).toMatch(one.models);
+    expect(one.defaultModel).toMatch(one.models);
   },
 );

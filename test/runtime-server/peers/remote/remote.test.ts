@@ -69,7 +69,7 @@ async function startCloud(): Promise<string> {
     tickets: { mintTicket: () => office.mint(user, claims()) },
   });
   const dispatcher = createDispatcher({
-    door: { kind: 'tcp', origins: 'none' },
+    listener: { kind: 'tcp', origins: 'none' },
     authenticators: [
       {
         name: 'device',

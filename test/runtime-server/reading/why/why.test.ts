@@ -171,6 +171,8 @@ test('a delivery says what became of it, and of an idle or absent bot it says wh
     caller: 'engine',
     surface: 'engine',
     idempotencyKey: null,
+    sender: null,
+    firstWords: null,
   } as const;
   await world.store.write((tx) => {
     insertDelivery(tx, { ...record, id: 'delivery_1', state: 'queued', detail: null });

@@ -5,16 +5,16 @@ import { expect, test } from 'vitest';
 import { listHash } from '../../../../src/runtime-server/tool-server/servers/catalogue.ts';
 import { createLineReader, type LongLine } from '../../../../src/runtime-server/tool-server/servers/line-reader.ts';
 import { readListing } from '../../../../src/runtime-server/tool-server/servers/listing.ts';
-import { largestBlob, longestText, readResult } from '../../../../src/runtime-server/tool-server/servers/results.ts';
+import { largestBlob, maxTextLength, readResult } from '../../../../src/runtime-server/tool-server/servers/results.ts';
 import { withoutSecrets } from '../../../../src/runtime-server/tool-server/servers/secrets.ts';
 import { createStdioTransport } from '../../../../src/runtime-server/tool-server/servers/stdio-transport.ts';
 import { createTestClock } from '../../../support/test-clock.ts';
 import { textOf } from './support.ts';
 
-function read(longest: number, chunks: readonly string[]) {
+function read(maxLength: number, chunks: readonly string[]) {
   const lines: string[] = [];
   const long: LongLine[] = [];
-  const add = createLineReader({ longest, onLine: (line) => lines.push(line), onLong: (line) => long.push(line) });
+  const add = createLineReader({ maxLength, onLine: (line) => lines.push(line), onLong: (line) => long.push(line) });
   for (const chunk of chunks) add(Buffer.from(chunk));
   return { lines, long };
 }
@@ -23,7 +23,7 @@ test('lines are whole however they are cut, also in the middle of a character', 
   const text = '{"a":"grüße"}\r\n\n{"b":1}\n{"rest"';
   expect(read(100, [text]).lines).toEqual(['{"a":"grüße"}\r', '{"b":1}']);
   const lines: string[] = [];
-  const add = createLineReader({ longest: 100, onLine: (line) => lines.push(line), onLong: () => {} });
+  const add = createLineReader({ maxLength: 100, onLine: (line) => lines.push(line), onLong: () => {} });
   for (const byte of Buffer.from(text)) add(Buffer.from([byte]));
   expect(lines).toEqual(['{"a":"grüße"}\r', '{"b":1}']);
 });
@@ -88,7 +88,8 @@ test('an answer that is too long fails the request that it answers, wherever its
   await clock.advance(0);
   expect(heard).toEqual(
     [1, 2, 3].map((id) => ({
-      ...{ jsonrpc: '2.0', id },
+      jsonrpc: '2.0',
+      id,
       error: { code: -32603, message: expect.stringMatching(/^The server’s answer has 2\d{3} bytes, more than 1000$/) },
     })),
   );
@@ -172,11 +173,11 @@ test('what is refused counts as well, so that a server cannot send the same trou
 });
 
 test('a result fits: text is cut with a notice, blobs and structure that are too large are left out in words', () => {
-  const text = { type: 'text', text: 'x'.repeat(longestText + 10) };
+  const text = { type: 'text', text: 'x'.repeat(maxTextLength + 10) };
   const cut = readResult({ content: [text, { type: 'text', text: 'more' }] });
   expect(textOf(cut).slice(-30)).toBe('xxxxxxxx\n[cut: 10 characters more]'.slice(-30));
   expect(cut.content[1]).toEqual({ type: 'text', text: '\n[cut: 4 characters more]' });
-  const half = readResult({ content: [{ type: 'text', text: `${'x'.repeat(longestText - 1)}😀` }] });
+  const half = readResult({ content: [{ type: 'text', text: `${'x'.repeat(maxTextLength - 1)}😀` }] });
   expect(textOf(half).isWellFormed()).toBe(true);
 
   const image = (length: number) => ({ type: 'image', mimeType: 'image/png', data: 'A'.repeat(length) });
@@ -192,7 +193,7 @@ test('a result fits: text is cut with a notice, blobs and structure that are too
   const three = readResult({ content: [image(4e6), image(4e6), image(100)] }).content.map(({ type }) => type);
   expect(three).toEqual(['image', 'text', 'image']);
 
-  const structured = readResult({ content: [], structuredContent: { a: 'x'.repeat(longestText) } });
+  const structured = readResult({ content: [], structuredContent: { a: 'x'.repeat(maxTextLength) } });
   expect(structured).toEqual({
     content: [{ type: 'text', text: expect.stringContaining('the structured result of') }],
     isError: true,

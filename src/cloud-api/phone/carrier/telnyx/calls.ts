@@ -21,7 +21,10 @@ export function createTelnyxCalls({ ask }: TelnyxClient, connectionId: string): 
       const answer = await ask({ asked: 'call' }, (telnyx) =>
         telnyx.calls.dial({
           connection_id: connectionId,
-          ...{ from, to, command_id: key, webhook_url: webhookUrl },
+          from,
+          to,
+          command_id: key,
+          webhook_url: webhookUrl,
           ...(linkTo === undefined ? {} : { link_to: linkTo }),
           client_state: Buffer.from(clientState).toString('base64'),
           timeout_secs: timeoutSeconds,
@@ -46,7 +49,10 @@ export function createTelnyxCalls({ ask }: TelnyxClient, connectionId: string): 
     hold: (legId, key) =>
       command((actions) =>
         actions.startPlayback(legId, {
-          ...{ playback_content: holdTone(), audio_type: 'wav', loop: 'infinity', target_legs: 'self' },
+          playback_content: holdTone(),
+          audio_type: 'wav',
+          loop: 'infinity',
+          target_legs: 'self',
           command_id: key,
         }),
       ),
@@ -59,8 +65,13 @@ export function createTelnyxCalls({ ask }: TelnyxClient, connectionId: string): 
     ask: (legId, text, digits, key) =>
       command((actions) =>
         actions.gatherUsingSpeak(legId, {
-          ...{ payload: text, ...voice, command_id: key },
-          ...{ minimum_digits: digits, maximum_digits: digits, maximum_tries: 1, timeout_millis: patienceMs },
+          payload: text,
+          ...voice,
+          command_id: key,
+          minimum_digits: digits,
+          maximum_digits: digits,
+          maximum_tries: 1,
+          timeout_millis: patienceMs,
         }),
       ),
     dtmf: (legId, digits, key) => command((actions) => actions.sendDtmf(legId, { digits, command_id: key })),

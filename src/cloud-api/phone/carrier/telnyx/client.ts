@@ -68,7 +68,10 @@ async function open({ baseUrl, apiKey, fetch: own }: TelnyxOptions): Promise<Tel
     baseURL: baseUrl.replace(/\/$/, ''),
     apiKey,
     // Not from the environment of this program.
-    ...{ publicKey: null, clientID: null, clientSecret: null, logLevel: 'off' },
+    publicKey: null,
+    clientID: null,
+    clientSecret: null,
+    logLevel: 'off',
     maxRetries: 0,
     timeout: timeoutMs,
     ...(own === undefined ? {} : { fetch: own }),
@@ -118,11 +121,11 @@ export function needed<T>(value: T | null | undefined, what: string): T {
 }
 
 /** Limit of list entries to look through. */
-export async function first<T>(list: AsyncIterable<T>, most = 250): Promise<T[]> {
+export async function first<T>(list: AsyncIterable<T>, max = 250): Promise<T[]> {
   const found: T[] = [];
   for await (const one of list) {
     found.push(one);
-    if (found.length >= most) break;
+    if (found.length >= max) break;
   }
   return found;
 }

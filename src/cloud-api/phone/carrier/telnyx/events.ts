@@ -11,8 +11,8 @@ export interface PostedEvent {
   readonly payload: Json;
 }
 
-const longestId = 200;
-const longestType = 100;
+const maxIdLength = 200;
+const maxTypeLength = 100;
 
 /** Null: no event. `at`: the signed time, which distinguishes flat events with equal content. */
 export function readEvent(body: unknown, bytes: Buffer, at: string): PostedEvent | null {
@@ -25,14 +25,14 @@ export function readEvent(body: unknown, bytes: Buffer, at: string): PostedEvent
 }
 
 function enveloped({ id, event_type: type, occurred_at: occurred, payload }: Json): PostedEvent | null {
-  if (!isName(id, longestId) || !isName(type, longestType)) return null;
+  if (!isName(id, maxIdLength) || !isName(type, maxTypeLength)) return null;
   const at = typeof occurred === 'string' ? Date.parse(occurred) : Number.NaN;
   return { id, type, occurredAt: Number.isNaN(at) ? null : at, payload: isObject(payload) ? payload : {} };
 }
 
 /** Which of the registry's events it is, by the fields it has. */
 function flatType(body: Json): string | null {
-  const names = (...fields: string[]) => fields.some((field) => isName(body[field], longestId));
+  const names = (...fields: string[]) => fields.some((field) => isName(body[field], maxIdLength));
   if (names('phoneNumber') && names('campaignId')) return '10dlc.phone_number.update';
   if (names('campaignId')) return '10dlc.campaign.update';
   if (names('brandId')) return '10dlc.brand.update';
@@ -64,5 +64,5 @@ function numbersIn(value: unknown): readonly string[] {
 
 const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
-const isName = (value: unknown, longest: number): value is string =>
-  typeof value === 'string' && value !== '' && value.length <= longest;
+const isName = (value: unknown, maxLength: number): value is string =>
+  typeof value === 'string' && value !== '' && value.length <= maxLength;

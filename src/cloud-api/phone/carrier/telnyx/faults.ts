@@ -109,7 +109,7 @@ function oneOf(value: unknown): CarrierError {
   return { code: textOf(code), title: textOf(title), detail: textOf(detail), field: field.join('.') || null };
 }
 
-const longestMessage = 300;
+const maxMessageLength = 300;
 /** The relay address of a number, which the carrier quotes when it cannot reach it. */
 const relayLike = /[0-9a-f]{64}/gi;
 /** An EIN in any notation; longer rows of digits are telephone numbers. */
@@ -124,7 +124,7 @@ export function withoutSecrets(text: string, secrets: readonly string[]): string
     const letters = secret.replace(/[^A-Za-z0-9]/g, '');
     if (letters.length >= 4) clean = clean.replace(new RegExp([...letters].join('[^A-Za-z0-9]?'), 'gi'), '…');
   }
-  return clean.replace(relayLike, '…').replace(einLike, '…').slice(0, longestMessage);
+  return clean.replace(relayLike, '…').replace(einLike, '…').slice(0, maxMessageLength);
 }
 
 interface Refusal {

@@ -162,7 +162,10 @@ export function createTelnyxNumbers({ ask }: TelnyxClient, connectionId: string)
       const texts = { stop: words.stop, start: words.start, info: words.help } as const;
       const wanted = countries.flatMap((country) =>
         (['stop', 'start', 'info'] as const).map((op) => ({
-          ...{ op, keywords: [...keywords[op]], resp_text: texts[op], country_code: country },
+          op,
+          keywords: [...keywords[op]],
+          resp_text: texts[op],
+          country_code: country,
         })),
       );
       for (const config of wanted) {

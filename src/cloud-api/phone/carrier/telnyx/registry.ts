@@ -96,10 +96,19 @@ function campaignBody(asked: CampaignAsked) {
     helpKeywords: keywordsOf(asked.helpKeywords),
     optinKeywords: keywordsOf(asked.optInKeywords),
     optoutKeywords: keywordsOf(asked.optOutKeywords),
-    ...{ subscriberOptin: true, subscriberOptout: true, subscriberHelp: true },
-    ...{ embeddedLink: true, embeddedPhone: true, embeddedLinkSample: asked.termsUrl },
-    ...{ privacyPolicyLink: asked.privacyUrl, termsAndConditionsLink: asked.termsUrl, termsAndConditions: true },
-    ...{ numberPool: false, ageGated: false, directLending: false, autoRenewal: true },
+    subscriberOptin: true,
+    subscriberOptout: true,
+    subscriberHelp: true,
+    embeddedLink: true,
+    embeddedPhone: true,
+    embeddedLinkSample: asked.termsUrl,
+    privacyPolicyLink: asked.privacyUrl,
+    termsAndConditionsLink: asked.termsUrl,
+    termsAndConditions: true,
+    numberPool: false,
+    ageGated: false,
+    directLending: false,
+    autoRenewal: true,
     referenceId: asked.key,
     webhookURL: asked.webhookUrl,
   };
@@ -218,7 +227,10 @@ export function createTelnyxRegistry(client: TelnyxClient): CarrierRegistry {
       const answer = await ask({ asked: 'campaign' }, (telnyx) =>
         telnyx.messaging10dlc.campaign.update(campaignId, {
           ...samplesOf(samples),
-          ...{ messageFlow, helpMessage, webhookURL: webhookUrl, autoRenewal: true },
+          messageFlow,
+          helpMessage,
+          webhookURL: webhookUrl,
+          autoRenewal: true,
         }),
       );
       return campaignOf({ ...inner(answer), campaignId });

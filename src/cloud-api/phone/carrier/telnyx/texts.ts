@@ -4,7 +4,7 @@ import { CarrierFault, type CarrierTexts } from '../port.ts';
 import { first, inner, needed, type TelnyxClient } from './client.ts';
 
 /** How many records of texts are searched for an unanswered one. */
-const mostRecords = 250;
+const maxRecords = 250;
 /** Its clock may be behind ours. */
 const clocksApartMs = 5 * 60_000;
 
@@ -26,7 +26,10 @@ export function createTelnyxTexts({ ask }: TelnyxClient, receiptsUrl: string | u
     async send({ from, to, text, profileId, tag }) {
       const answer = await ask({ asked: 'text' }, (telnyx) =>
         telnyx.messages.send({
-          ...{ from, to, text, messaging_profile_id: profileId },
+          from,
+          to,
+          text,
+          messaging_profile_id: profileId,
           type: 'SMS',
           use_profile_webhooks: true,
           ...receiptsOf(tag),
@@ -45,12 +48,14 @@ export function createTelnyxTexts({ ask }: TelnyxClient, receiptsUrl: string | u
           telnyx.detailRecords.list({
             filter: {
               record_type: 'messaging',
-              ...{ direction: 'outbound', cli: from, cld: to },
+              direction: 'outbound',
+              cli: from,
+              cld: to,
               created_at: { gte: iso(since - clocksApartMs) },
             },
             sort: ['-created_at'],
           } as Parameters<typeof telnyx.detailRecords.list>[0]),
-          mostRecords,
+          maxRecords,
         ),
       );
       const ours = `tag=${encodeURIComponent(tag)}`;

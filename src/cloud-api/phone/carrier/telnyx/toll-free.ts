@@ -18,7 +18,7 @@ const volumes = [
   ...[[750_000, '750,000'] as const, [1_000_000, '1,000,000'] as const, [5_000_000, '5,000,000'] as const],
 ];
 
-const volumeOf = (monthly: number) => volumes.find(([most]) => monthly <= most)?.[1] ?? '10,000,000+';
+const volumeOf = (monthly: number) => volumes.find(([max]) => monthly <= max)?.[1] ?? '10,000,000+';
 
 /** The registry's use cases in this one's words. */
 const useCases: Readonly<Record<string, RequestCreateParams['useCase']>> = {

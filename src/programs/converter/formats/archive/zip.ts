@@ -4,7 +4,7 @@ import { codeBlock, escapeLine } from '../../markdown/escape.ts';
 import { readZip, type ZipEntry } from '../../zip-reader.ts';
 
 /** Documents of one archive that are converted; the others are named. */
-const mostConverted = 500;
+const maxConverted = 500;
 /** Names in a note. */
 const named = 10;
 
@@ -20,17 +20,16 @@ async function convert(bytes: Uint8Array, context: ConvertContext): Promise<Conv
   const skipped: string[] = [];
   let late = false;
   for (const entry of files) {
-    const block: string | null =
-      late || blocks.length >= mostConverted ? null : await entryOf(entry, zip.read, context);
+    const block: string | null = late || blocks.length >= maxConverted ? null : await entryOf(entry, zip.read, context);
     // What is done by then is worth having.
-    late ||= block === null && blocks.length < mostConverted;
+    late ||= block === null && blocks.length < maxConverted;
     if (block === null) skipped.push(entry.name);
     else blocks.push(`## ${escapeLine(entry.name)}\n\n${block}`);
   }
   if (files.length === 0) notes.push('The archive has no files in it.');
   if (skipped.length > 0)
     notes.push(
-      `${late ? 'Time ran out' : `At most ${mostConverted} documents are converted`}. Not converted: ${list(skipped)}.`,
+      `${late ? 'Time ran out' : `At most ${maxConverted} documents are converted`}. Not converted: ${list(skipped)}.`,
     );
   const metadata = { files: files.length, unpackedBytes: files.reduce((sum, entry) => sum + entry.size, 0) };
   return { markdown: blocks.length === 0 ? '' : `${blocks.join('\n\n')}\n`, metadata, notes };

@@ -3,7 +3,7 @@ import { type ConvertContext, type Converted, ConvertFault, type Format } from '
 import { codeBlock } from '../../markdown/escape.ts';
 
 /** Of one output, characters: logs of a training fill notebooks. */
-const longestOutput = 10_000;
+const maxOutputLength = 10_000;
 
 interface Output {
   readonly output_type?: string;
@@ -81,7 +81,7 @@ function textOf(output: Output): { text: string; picture: boolean } {
 function cut(text: string): string {
   // Colours of terminals are no text.
   const clean = text.replace(/\u001b\[[0-9;]*[A-Za-z]/g, '');
-  return clean.length <= longestOutput
+  return clean.length <= maxOutputLength
     ? clean
-    : `${clean.slice(0, longestOutput)}\n[cut: ${clean.length - longestOutput} characters more]`;
+    : `${clean.slice(0, maxOutputLength)}\n[cut: ${clean.length - maxOutputLength} characters more]`;
 }

@@ -3,10 +3,10 @@ import type { Format } from '../../format.ts';
 import { codeBlock } from '../../markdown/escape.ts';
 
 /** Set out, a document grows: beyond this it stays as it was written. Characters. */
-const longestPretty = 512 * 1024;
+const maxPrettyLength = 512 * 1024;
 /** Shown, with a word about the rest. Characters. */
-const longestShown = 1024 * 1024;
-const mostRecords = 5000;
+const maxShownLength = 1024 * 1024;
+const maxRecords = 5000;
 
 export const jsonFormat: Format = {
   name: 'json',
@@ -24,7 +24,7 @@ export const jsonFormat: Format = {
       );
       return { markdown: shown(text, 'json', notes), metadata: {}, notes };
     }
-    const pretty = text.length > longestPretty ? text : JSON.stringify(value, null, 2);
+    const pretty = text.length > maxPrettyLength ? text : JSON.stringify(value, null, 2);
     const metadata = Array.isArray(value)
       ? { type: 'array', items: value.length }
       : { type: value === null ? 'null' : typeof value, ...keysOf(value) };
@@ -47,9 +47,9 @@ export const jsonLinesFormat: Format = {
       notes.push(
         `Lines that are not valid JSON, given as they are: ${broken.slice(0, 10).join(', ')}${broken.length > 10 ? ' …' : ''}.`,
       );
-    if (lines.length > mostRecords) notes.push(`It was cut: ${mostRecords} of ${lines.length} records are here.`);
+    if (lines.length > maxRecords) notes.push(`It was cut: ${maxRecords} of ${lines.length} records are here.`);
     return {
-      markdown: shown(lines.slice(0, mostRecords).join('\n'), 'json', notes),
+      markdown: shown(lines.slice(0, maxRecords).join('\n'), 'json', notes),
       metadata: { records: lines.length },
       notes,
     };
@@ -71,9 +71,9 @@ function isJson(line: string): boolean {
 
 /** In a fence, cut at a line. Adds a note when it was. */
 export function shown(text: string, language: string, notes: string[]): string {
-  if (text.length <= longestShown) return `${codeBlock(text, language)}\n`;
-  const line = text.lastIndexOf('\n', longestShown);
-  const end = line > longestShown / 2 ? line : longestShown;
+  if (text.length <= maxShownLength) return `${codeBlock(text, language)}\n`;
+  const line = text.lastIndexOf('\n', maxShownLength);
+  const end = line > maxShownLength / 2 ? line : maxShownLength;
   notes.push(`It was cut: ${end} of ${text.length} characters are here.`);
   return `${codeBlock(text.slice(0, end), language)}\n`;
 }

@@ -4,10 +4,10 @@ import { escapeLine } from '../../markdown/escape.ts';
 import { table } from '../../markdown/table.ts';
 
 /** More rows than these say nothing to a reader. */
-const mostRows = 5000;
-const mostColumns = 200;
+const maxRows = 5000;
+const maxColumns = 200;
 /** Of one cell, characters. */
-const longestCell = 2000;
+const maxCellLength = 2000;
 
 export const separatedFormat: Format = {
   name: 'csv',
@@ -23,7 +23,7 @@ export const separatedFormat: Format = {
       // A quote inside a cell that is not quoted is a quote: inches and quotations are written so.
       relax_quotes: true,
       skip_empty_lines: true,
-      to: mostRows + 2,
+      to: maxRows + 2,
     } as const;
     const notes: string[] = [];
     let rows: string[][];
@@ -35,17 +35,17 @@ export const separatedFormat: Format = {
     }
     context.mustHaveTime();
     const all = text.split('\n').filter((line) => line.trim() !== '').length;
-    if (rows.length > mostRows + 1) {
-      rows = rows.slice(0, mostRows + 1);
-      notes.push(`The table was cut: ${mostRows} of about ${all - 1} rows are here.`);
+    if (rows.length > maxRows + 1) {
+      rows = rows.slice(0, maxRows + 1);
+      notes.push(`The table was cut: ${maxRows} of about ${all - 1} rows are here.`);
     }
-    const columns = rows.reduce((most, row) => Math.max(most, row.length), 0);
-    if (columns > mostColumns) notes.push(`The table was cut: ${mostColumns} of ${columns} columns are here.`);
+    const columns = rows.reduce((max, row) => Math.max(max, row.length), 0);
+    if (columns > maxColumns) notes.push(`The table was cut: ${maxColumns} of ${columns} columns are here.`);
     if (rows.some((row) => row.length !== (rows[0] as string[]).length))
       notes.push('Its rows have different numbers of cells.');
-    const long = rows.some((row) => row.some((cell) => cell.length > longestCell));
-    if (long) notes.push(`Cells longer than ${longestCell} characters were cut.`);
-    const cells = rows.map((row) => row.slice(0, mostColumns).map((cell) => escapeLine(cell.slice(0, longestCell))));
+    const long = rows.some((row) => row.some((cell) => cell.length > maxCellLength));
+    if (long) notes.push(`Cells longer than ${maxCellLength} characters were cut.`);
+    const cells = rows.map((row) => row.slice(0, maxColumns).map((cell) => escapeLine(cell.slice(0, maxCellLength))));
     const markdown = table(cells);
     return {
       markdown: markdown === '' ? '' : `${markdown}\n`,

@@ -3,7 +3,7 @@ import type { Format } from '../../format.ts';
 import { shown } from './json.ts';
 
 /** Beyond, it stays as it was written. Characters. */
-const longestPretty = 512 * 1024;
+const maxPrettyLength = 512 * 1024;
 
 export const xmlFormat: Format = {
   name: 'xml',
@@ -13,13 +13,13 @@ export const xmlFormat: Format = {
     const text = context.text().trim();
     const notes: string[] = [];
     const { XMLValidator } = await import('fast-xml-parser');
-    const valid = text.length > longestPretty * 8 ? true : XMLValidator.validate(text);
+    const valid = text.length > maxPrettyLength * 8 ? true : XMLValidator.validate(text);
     if (valid !== true)
       notes.push(
         `It is not well-formed XML (${valid.err.msg}, line ${valid.err.line}): it may be cut. It is given as it is.`,
       );
     const root = /<(?![?!])([^\s/>]+)/.exec(text)?.[1];
-    const pretty = valid === true && text.length <= longestPretty ? setOut(text) : text;
+    const pretty = valid === true && text.length <= maxPrettyLength ? setOut(text) : text;
     return { markdown: shown(pretty, 'xml', notes), metadata: root === undefined ? {} : { root }, notes };
   },
 };

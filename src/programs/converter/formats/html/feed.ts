@@ -19,7 +19,7 @@ import {
 } from '../xml-tree.ts';
 
 /** Entries beyond are left out, with a word about it. */
-const mostEntries = 1000;
+const maxEntries = 1000;
 
 export const feedFormat: Format = {
   name: 'feed',
@@ -39,7 +39,7 @@ export const feedFormat: Format = {
     const about = plain(channel, 'description') || plain(channel, 'subtitle');
     const pieces = [`# ${escapeLine(title) || 'Feed'}`];
     if (about !== '') pieces.push(content(about, base, context));
-    for (const item of items.slice(0, mostEntries)) {
+    for (const item of items.slice(0, maxEntries)) {
       context.mustHaveTime();
       pieces.push(...entry(item, base, context));
     }
@@ -51,7 +51,7 @@ export const feedFormat: Format = {
     const updated = plain(channel, 'lastBuildDate') || plain(channel, 'updated') || plain(channel, 'pubDate');
     if (updated !== '') metadata.updated = updated;
     const notes =
-      items.length > mostEntries ? [`Only the first ${mostEntries} of ${items.length} entries are given.`] : [];
+      items.length > maxEntries ? [`Only the first ${maxEntries} of ${items.length} entries are given.`] : [];
     return { markdown: pieces.filter((piece) => piece !== '').join('\n\n'), metadata, notes };
   },
 };

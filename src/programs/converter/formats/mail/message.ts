@@ -35,9 +35,9 @@ export interface Mail {
 }
 
 /** Attachments of one mail that are converted; the others are named. */
-const mostConverted = 50;
+const maxConverted = 50;
 /** People named in one line; mailing lists have thousands. */
-const mostPeople = 100;
+const maxPeople = 100;
 
 export async function mailToMarkdown(mail: Mail, context: ConvertContext): Promise<Converted> {
   const lines = [
@@ -60,12 +60,12 @@ export async function mailToMarkdown(mail: Mail, context: ConvertContext): Promi
 }
 
 function people(all: readonly Person[]): string {
-  const shown = all.slice(0, mostPeople).map(({ name, address }) => {
+  const shown = all.slice(0, maxPeople).map(({ name, address }) => {
     // The address says who; the name is whatever the sender wrote there.
     if (address === '' || name === address || name === '') return escapeLine(address || name);
     return `${escapeLine(address)} (${escapeLine(name)})`;
   });
-  const more = all.length > mostPeople ? [`and ${all.length - mostPeople} more`] : [];
+  const more = all.length > maxPeople ? [`and ${all.length - maxPeople} more`] : [];
   return [...shown.filter((each) => each !== ''), ...more].join(', ');
 }
 
@@ -89,7 +89,7 @@ async function attachments(
   let count = 0;
   for (const attachment of all) {
     if (attachment.inBody) continue;
-    const text = count < mostConverted ? await converted(attachment, context) : null;
+    const text = count < maxConverted ? await converted(attachment, context) : null;
     count += 1;
     if (text === null) named.push(attachment.name);
     else pieces.push(`## Attachment: ${escapeLine(attachment.name)}`, text);
@@ -116,7 +116,7 @@ async function converted(attachment: MailAttachment, context: ConvertContext): P
 }
 
 function metadataOf(mail: Mail): Record<string, MetadataValue> {
-  const addresses = (all: readonly Person[]) => all.slice(0, mostPeople).map((each) => each.address || each.name);
+  const addresses = (all: readonly Person[]) => all.slice(0, maxPeople).map((each) => each.address || each.name);
   const metadata: Record<string, MetadataValue> = {};
   if (mail.subject !== '') metadata.subject = mail.subject;
   if (mail.from.length > 0) metadata.from = addresses(mail.from).join(', ');

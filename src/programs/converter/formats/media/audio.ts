@@ -5,7 +5,7 @@ import { escapeText } from '../../markdown/escape.ts';
 import { fieldLines } from './lines.ts';
 
 /** Characters of lyrics: a song has a few thousand. */
-const longestLyrics = 50_000;
+const maxLyricsLength = 50_000;
 
 export const audioFormat: Format = {
   name: 'audio',
@@ -79,6 +79,6 @@ function lyricsOf({ common }: IAudioMetadata): string {
   const text = texts
     .filter((each) => each.trim() !== '')
     .join('\n\n')
-    .slice(0, longestLyrics);
+    .slice(0, maxLyricsLength);
   return escapeText(text.replace(/\r\n?/g, '\n').trim()).replace(/([^\n])\n(?=[^\n])/g, '$1  \n');
 }

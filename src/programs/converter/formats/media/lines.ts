@@ -4,7 +4,7 @@ import type { MetadataValue } from '../../format.ts';
 import { escapeLine } from '../../markdown/escape.ts';
 
 /** Values longer than this are cut: they are pasted documents. Characters. */
-const longest = 4000;
+const maxLength = 4000;
 
 export type Field = readonly [name: string, value: unknown];
 
@@ -19,7 +19,7 @@ export function fieldLines(fields: readonly Field[]): Fields {
   for (const [name, value] of fields) {
     const text = textOf(value).trim();
     if (text === '' || metadata[name] !== undefined) continue;
-    const shown = text.slice(0, longest);
+    const shown = text.slice(0, maxLength);
     metadata[name] = typeof value === 'number' ? value : shown;
     lines.push(`${name}: ${escapeLine(shown)}`);
   }

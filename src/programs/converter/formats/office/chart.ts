@@ -18,7 +18,7 @@ import {
 import { richText } from './drawing-text.ts';
 
 /** More points than this are cut, with a line that says so. */
-const mostPoints = 5000;
+const maxPoints = 5000;
 
 interface Series {
   readonly name: string;
@@ -34,7 +34,7 @@ export function chartToMarkdown(root: XmlElement): string {
   const heading = `### Chart${title === '' ? '' : `: ${title}`}`;
   if (series.length === 0) return heading;
   const length = Math.max(...series.map((each) => Math.max(each.values.length, each.categories.length)));
-  const shown = Math.min(length, mostPoints);
+  const shown = Math.min(length, maxPoints);
   // A chart may give each series separate categories: then each gets a column for them.
   const [first] = series;
   const shared = series.every((each) => each.categories.join('\0') === first?.categories.join('\0'));
@@ -72,7 +72,7 @@ function pointsOf(holder: XmlElement | undefined): string[] {
     // Outer levels name the first of their group only; the innermost, written first, names each.
     const read = levels.map((level, index) => (index === 0 ? pointList(level) : carried(pointList(level)))).reverse();
     const length = Math.max(...read.map((level) => level.length));
-    return Array.from({ length: Math.min(length, mostPoints) }, (_, index) =>
+    return Array.from({ length: Math.min(length, maxPoints) }, (_, index) =>
       read
         .map((level) => level[index] ?? level.at(-1) ?? '')
         .filter((text) => text !== '')
@@ -88,7 +88,7 @@ function pointList(cache: XmlElement): string[] {
   for (const point of childrenOf(cache, 'pt')) {
     const index = Number.parseInt(attribute(point, 'idx') ?? '', 10);
     // An index beyond the cap would make an array of that length.
-    if (index >= 0 && index < mostPoints * 2) points[index] = escapeLine(textOf(child(point, 'v') ?? point));
+    if (index >= 0 && index < maxPoints * 2) points[index] = escapeLine(textOf(child(point, 'v') ?? point));
   }
   return Array.from(points, (point) => point ?? '');
 }

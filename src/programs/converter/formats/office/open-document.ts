@@ -24,7 +24,7 @@ import {
 } from '../xml-tree.ts';
 
 /** A cell or row that is repeated to fill a page says nothing by it. */
-const mostRepeated = 100;
+const maxRepeated = 100;
 
 export const openDocumentFormat: Format = {
   name: 'open-document',
@@ -343,7 +343,7 @@ interface Place {
 function repeated(node: XmlElement, name: string): number {
   // Cells of nothing fill a sheet to its edge.
   if (textOf(node).trim() === '' && Number(attribute(node, name) ?? 1) > 20) return 1;
-  return Math.min(mostRepeated, Math.max(1, Number(attribute(node, name) ?? 1) || 1));
+  return Math.min(maxRepeated, Math.max(1, Number(attribute(node, name) ?? 1) || 1));
 }
 
 const names: Readonly<Record<string, string>> = {

@@ -33,7 +33,7 @@ export interface BlockWriter {
 }
 
 /** A table of more columns is cut. */
-const mostCells = 1000;
+const maxCells = 1000;
 
 export function createBlockWriter(): BlockWriter {
   const blocks: Block[] = [];
@@ -82,7 +82,7 @@ export function createBlockWriter(): BlockWriter {
     paragraph.inTable = true;
     endParagraph();
     paragraph.inTable = within;
-    if (row.length < mostCells) row.push(cell.join('\n'));
+    if (row.length < maxCells) row.push(cell.join('\n'));
     cell = [];
   }
 

@@ -12,7 +12,7 @@ export type RtfToken =
 
 const open: RtfToken = { kind: 'open' };
 const close: RtfToken = { kind: 'close' };
-const longestWord = 32;
+const maxWordLength = 32;
 
 const isLetter = (byte: number) => (byte >= 0x61 && byte <= 0x7a) || (byte >= 0x41 && byte <= 0x5a);
 const isDigit = (byte: number) => byte >= 0x30 && byte <= 0x39;
@@ -29,7 +29,7 @@ export function* rtfTokens(bytes: Uint8Array): Generator<RtfToken> {
       if (next === undefined) return;
       if (isLetter(next)) {
         const start = at;
-        while (at < bytes.length && at - start < longestWord && isLetter(bytes[at] as number)) at += 1;
+        while (at < bytes.length && at - start < maxWordLength && isLetter(bytes[at] as number)) at += 1;
         const word = String.fromCharCode(...bytes.subarray(start, at));
         const number = at;
         if (bytes[at] === 0x2d && isDigit(bytes[at + 1] ?? 0)) at += 1;

@@ -10,7 +10,7 @@ export const skippedDestinations = words(`
 `);
 
 /** Kept although they begin with `\\*`, which tells readers that do not know them to leave them out. */
-export const keptThoughStarred = words('fldinst shppict footnote annotation atnauthor pntext listtext shpinst');
+export const preservedDestinations = words('fldinst shppict footnote annotation atnauthor pntext listtext shpinst');
 
 /** What a document says of itself. */
 export const infoFields = words('title subject author keywords doccomm company operator category');

@@ -9,7 +9,7 @@ import { type BlockWriter, createBlockWriter, type Paragraph } from './rtf-block
 import { encodingOfPage, pageOfFont } from './rtf-charset.ts';
 import { fresh, type State } from './rtf-state.ts';
 import { type RtfToken, rtfTokens } from './rtf-tokens.ts';
-import { charactersByWord, infoFields, keptThoughStarred, skippedDestinations } from './rtf-words.ts';
+import { charactersByWord, infoFields, preservedDestinations, skippedDestinations } from './rtf-words.ts';
 
 /** Groups in groups: more is an attack. */
 const deepestGroup = 1000;
@@ -310,7 +310,7 @@ function createReader() {
       return;
     }
     const first = justOpened || starred;
-    const unknown = starred && !keptThoughStarred.has(token.word) && !skippedDestinations.has(token.word);
+    const unknown = starred && !preservedDestinations.has(token.word) && !skippedDestinations.has(token.word);
     justOpened = false;
     starred = false;
     if (unknown) {

@@ -20,12 +20,12 @@ import { repack } from './repack.ts';
 import { withSoundProperties } from './xls-properties.ts';
 
 /** Rows read of one sheet: more is no longer a document but a database. */
-const mostRows = 10_000;
-const mostColumns = 256;
+const maxRows = 10_000;
+const maxColumns = 256;
 /** Cells of all sheets that are written out; each costs memory several times over. */
-const mostCells = 500_000;
+const maxCells = 500_000;
 /** Comments listed of one sheet. */
-const mostComments = 1000;
+const maxComments = 1000;
 
 interface Comment {
   readonly cell: string;
@@ -74,7 +74,7 @@ async function readBook(bytes: Uint8Array, context: ConvertContext): Promise<{ b
       cellNF: true,
       cellHTML: false,
       cellFormula: false,
-      sheetRows: mostRows + 1,
+      sheetRows: maxRows + 1,
     });
     return { book, lost };
   } catch (cause) {
@@ -101,7 +101,7 @@ function encrypted(cause?: unknown): ConvertFault {
 function toMarkdown(book: WorkBook, lost: readonly string[], context: ConvertContext): Converted {
   const pieces: string[] = [];
   const notes = [...lost];
-  let left = mostCells;
+  let left = maxCells;
   const date1904 = book.Workbook?.WBProps?.date1904 === true;
   for (const [index, name] of book.SheetNames.entries()) {
     context.mustHaveTime();
@@ -126,7 +126,7 @@ function toMarkdown(book: WorkBook, lost: readonly string[], context: ConvertCon
   };
 }
 
-function readSheet(sheet: WorkSheet, date1904: boolean, mostHere: number, context: ConvertContext): Sheet {
+function readSheet(sheet: WorkSheet, date1904: boolean, maxCellsHere: number, context: ConvertContext): Sheet {
   const data = (sheet['!data'] ?? []) as readonly (readonly (CellObject | undefined)[] | undefined)[];
   const rows: string[][] = [];
   const comments: Comment[] = [];
@@ -136,14 +136,14 @@ function readSheet(sheet: WorkSheet, date1904: boolean, mostHere: number, contex
   for (const [y, line] of data.entries()) {
     if (line === undefined) continue;
     if (y % 500 === 0) context.mustHaveTime();
-    if (y >= mostRows || cells > mostHere) {
+    if (y >= maxRows || cells > maxCellsHere) {
       const total = rowCount(sheet['!fullref'] ?? sheet['!ref']);
       cut.push(`only the first ${y}${total > y ? ` of ${total}` : ''} rows are given.`);
       break;
     }
     widest = Math.max(widest, line.length);
     const row: string[] = [];
-    line.slice(0, mostColumns).forEach((cell, x) => {
+    line.slice(0, maxColumns).forEach((cell, x) => {
       if (cell === undefined) return;
       row[x] = cellText(cell, date1904);
       for (const comment of cell.c ?? []) {
@@ -161,10 +161,10 @@ function readSheet(sheet: WorkSheet, date1904: boolean, mostHere: number, contex
       cells += filled.length;
     }
   }
-  if (widest > mostColumns) cut.push(`only the first ${mostColumns} of ${widest} columns are given.`);
-  if (comments.length > mostComments)
-    cut.push(`only the first ${mostComments} of ${comments.length} comments are given.`);
-  return { rows: withoutEmptyColumns(rows), comments: comments.slice(0, mostComments), cut };
+  if (widest > maxColumns) cut.push(`only the first ${maxColumns} of ${widest} columns are given.`);
+  if (comments.length > maxComments)
+    cut.push(`only the first ${maxComments} of ${comments.length} comments are given.`);
+  return { rows: withoutEmptyColumns(rows), comments: comments.slice(0, maxComments), cut };
 }
 
 function rowCount(reference: string | undefined): number {

@@ -23,7 +23,7 @@ interface Measures {
 
 /** A line larger than the body by this may be a heading. */
 const headingFrom = 1.12;
-const longestHeading = 200;
+const maxHeadingLength = 200;
 /** Lines of one paragraph stand at most this far apart, in font sizes. */
 const paragraphGap = 1.75;
 /** Part of a page's height, above and below, where headers and footers stand. */
@@ -81,7 +81,7 @@ const round = (size: number): number => Math.round(size * 2) / 2;
 
 function headingLevel(rows: readonly Row[], { body, headings, outline }: Measures): number | null {
   const text = rows.map((row) => row.segments.map((segment) => segment.text).join(' ')).join(' ');
-  if (text.length > longestHeading || !/\p{L}/u.test(text)) return null;
+  if (text.length > maxHeadingLength || !/\p{L}/u.test(text)) return null;
   const size = round((rows[0] as Row).size);
   const named = outline.get(plain(text));
   if (size < body * headingFrom) return named === undefined || size < body * 0.95 ? null : Math.min(6, named + 1);
@@ -267,15 +267,15 @@ interface Column {
  * are laid over each other. A sum or a long name that reaches into the next column does not make one of two.
  */
 function columnsOf(rows: readonly Row[]): Column[] {
-  const most = Math.max(...rows.map((row) => row.segments.length));
-  const whole = rows.filter((row) => row.segments.length === most);
-  const columns = Array.from({ length: most }, (_, index) => {
+  const max = Math.max(...rows.map((row) => row.segments.length));
+  const whole = rows.filter((row) => row.segments.length === max);
+  const columns = Array.from({ length: max }, (_, index) => {
     const cells = whole.map((row) => row.segments[index] as Segment);
     return { left: Math.min(...cells.map((cell) => cell.left)), right: Math.max(...cells.map((cell) => cell.right)) };
   });
   const apart = columns.every((column, index) => index === 0 || column.left > (columns[index - 1] as Column).right + 1);
   // One row says nothing about where the others have their cells.
-  if (!apart || most < 2 || (whole.length === 1 && rows.length > 1)) return laidOver(rows);
+  if (!apart || max < 2 || (whole.length === 1 && rows.length > 1)) return laidOver(rows);
   // Rows with fewer segments must have them in these columns, not across their borders.
   const fits = rows.every((row) => {
     const taken = cellsIn(row, columns).map((cells) => cells.length);

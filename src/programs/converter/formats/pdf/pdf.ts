@@ -21,7 +21,7 @@ type Library = typeof import('pdfjs-dist');
 /** Of a picture that is read, dots: a page of a scanner has 9 million at 300 a inch. */
 const largestPicture = 40_000_000;
 /** Pages beyond are not read: a limit for broken files that claim millions. */
-const mostPages = 5000;
+const maxPages = 5000;
 
 export const pdfFormat: Format = { name: 'pdf', family: 'pdf', kinds: ['pdf'], convert };
 
@@ -93,7 +93,7 @@ async function read(document: PDFDocumentProxy, library: Library, context: Conve
   /** Blocks of a page that is a picture, by its number. */
   const recognised = new Map<number, string[]>();
   const unread: number[] = [];
-  const last = Math.min(document.numPages, mostPages);
+  const last = Math.min(document.numPages, maxPages);
   for (let number = 1; number <= last; number += 1) {
     context.mustHaveTime();
     try {
@@ -141,14 +141,14 @@ async function read(document: PDFDocumentProxy, library: Library, context: Conve
 
 /** Smaller ones are lines and marks. Dots. */
 const smallestPicture = 20;
-const mostPictures = 20;
+const maxPictures = 20;
 
 /** What the pictures of a page say; null where there is no time for it. */
 async function readPictures(page: PDFPageProxy, library: Library, context: ConvertContext): Promise<string | null> {
   const { fnArray, argsArray } = await page.getOperatorList();
   const texts: string[] = [];
   for (const [index, operation] of fnArray.entries()) {
-    if (operation !== library.OPS.paintImageXObject || texts.length >= mostPictures) continue;
+    if (operation !== library.OPS.paintImageXObject || texts.length >= maxPictures) continue;
     const name = String((argsArray[index] as unknown[])[0]);
     const store = name.startsWith('g_') ? page.commonObjs : page.objs;
     const picture = await new Promise<Picture | null>((resolve) => store.get(name, resolve));

@@ -1,0 +1,37 @@
+/** The route that turns a question into a rule of the workspace's policy. */
+import { z } from 'zod';
+import { ApprovalId } from '../approvals/approval.ts';
+import { defineRoute } from '../common/route.ts';
+import { area, base, errors } from './route-parts.ts';
+
+const Shown = {
+  path: z.string().meta({ description: 'The file, relative to the workspace.' }),
+  line: z.number().int().min(1).meta({ description: 'Where the rule begins.' }),
+  rule: z.string().meta({ description: 'The rule, letter for letter as it is written, without its indentation.' }),
+  sha256: z.string().meta({ description: 'Hash of the whole file with the rule in it.' }),
+} as const;
+
+/** Only a person at a signed-in page: no bot, key, program, text or notification widens what runs without asking. */
+export const addPolicyRule = defineRoute({
+  op: 'addPolicyRule',
+  area,
+  errors,
+  summary: 'Adds a rule that always allows what a bot asked for; only from a signed-in page',
+  method: 'POST',
+  path: `${base}/policy/rules`,
+  auth: ['owner', 'user', 'link'],
+  scope: null,
+  owner: { none: 'one workspace an engine; a question of another one is unknown here' },
+  body: z.strictObject({
+    approvalId: ApprovalId,
+    sha256: z
+      .string()
+      .regex(/^[0-9a-f]{64}$/, 'the hash that the dry run returned')
+      .optional()
+      .meta({ description: 'From the dry run; refused if the file would be another one by now.' }),
+    dryRun: z.boolean().optional().meta({ description: 'Returns the rule as it would be written.' }),
+  }),
+  answers: {
+    200: z.union([z.strictObject({ dryRun: z.literal(true), plan: z.strictObject(Shown) }), z.strictObject(Shown)]),
+  },
+});

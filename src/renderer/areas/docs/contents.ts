@@ -1,0 +1,98 @@
+/** The pages of the docs in the order in which they are listed, and the one that belongs to each page of the app. */
+
+interface Chapter {
+  readonly title: string;
+  readonly pages: readonly (readonly [page: string, title: string])[];
+}
+
+/** A page is named by its file below `docs/`, without the ending. */
+export const contents: readonly Chapter[] = [
+  {
+    title: 'Begin',
+    pages: [
+      ['tutorial', 'Tutorial'],
+      ['concepts', 'Concepts'],
+      ['how-to/local-model', 'Use a model on your computer'],
+      ['how-to/answer-from-phone', 'Answer from your phone'],
+      ['how-to/three-reviewers', 'Three reviewers on a change'],
+      ['how-to/second-computer', 'Add a second computer'],
+      ['how-to/phone-number', 'Give a bot a phone number'],
+      ['glossary', 'Glossary'],
+    ],
+  },
+  {
+    title: 'Use',
+    pages: [
+      ['factory', 'Bots, teams and messages'],
+      ['workflows', 'Workflows'],
+      ['approvals', 'Approvals and the policy'],
+      ['models', 'Hosted bots and models'],
+      ['tool-server', 'Tools'],
+      ['connectors', 'Connectors'],
+      ['automation', 'Automation'],
+      ['computer-use', 'Computer use'],
+      ['computers', 'Several computers'],
+      ['hosted-computers', 'Hosted computers'],
+      ['phone', 'The phone'],
+      ['notifications', 'Notifications'],
+      ['work-engine', 'Mail, plans, leases, ledger'],
+      ['work-queue', 'The work queue'],
+      ['edge', 'Outside apps'],
+      ['desktop', 'The desktop app'],
+    ],
+  },
+  {
+    title: 'Run',
+    pages: [
+      ['operating', 'Operating Gantry'],
+      ['configuration', 'Configuration'],
+      ['identity', 'People, sign-in and keys'],
+      ['security', 'Security model'],
+      ['link', 'The link'],
+      ['replicas', 'Replicas'],
+      ['limits', 'Known limits'],
+    ],
+  },
+  {
+    title: 'Reference',
+    pages: [
+      ['cli', 'The command line'],
+      ['api', 'The HTTP API'],
+      ['architecture', 'Architecture'],
+      ['dependencies', 'Dependencies'],
+    ],
+  },
+];
+
+export const firstPage = 'tutorial';
+
+export const titleOf = (page: string): string | null =>
+  contents.flatMap(({ pages }) => pages).find(([name]) => name === page)?.[1] ?? null;
+
+/** Where the help of a page of the app begins; the longest address that fits. */
+const help: readonly (readonly [path: string, page: string])[] = [
+  ['/floor', 'factory'],
+  ['/work', 'workflows'],
+  ['/inbox', 'approvals'],
+  ['/tools', 'tool-server'],
+  ['/connectors', 'connectors'],
+  ['/computers', 'computer-use'],
+  ['/phone', 'phone'],
+  ['/ledger', 'work-engine'],
+  ['/queue', 'work-queue'],
+  ['/pair', 'computers'],
+  ['/settings', 'configuration'],
+  ['/settings/set-up', 'tutorial'],
+  ['/settings/account', 'identity'],
+  ['/settings/keys', 'identity'],
+  ['/settings/sign-ins', 'connectors'],
+  ['/settings/computers', 'computers'],
+  ['/settings/notifications', 'notifications'],
+  ['/settings/usage', 'models'],
+  ['/settings/desktop', 'desktop'],
+];
+
+export function helpFor(path: string): string {
+  const fits = help.filter(([start]) => path === start || path.startsWith(`${start}/`));
+  return fits.sort(([a], [b]) => b.length - a.length)[0]?.[1] ?? firstPage;
+}

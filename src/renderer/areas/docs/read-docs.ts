@@ -1,0 +1,20 @@
+/** The text of the docs, built into the app: each page is loaded when it is opened, all of them for the first search. */
+import { contents } from './contents.ts';
+
+const files = import.meta.glob<string>(['../../../../docs/*.md', '../../../../docs/how-to/*.md'], {
+  query: '?raw',
+  import: 'default',
+});
+
+const keyOf = (page: string) => `../../../../docs/${page}.md`;
+
+export const isPage = (page: string): boolean => keyOf(page) in files;
+
+export async function readPage(page: string): Promise<string | null> {
+  return (await files[keyOf(page)]?.()) ?? null;
+}
+
+export async function readAll(): Promise<ReadonlyMap<string, string>> {
+  const pages = contents.flatMap((chapter) => chapter.pages.map(([page]) => page)).filter(isPage);
+  return new Map(await Promise.all(pages.map(async (page) => [page, (await readPage(page)) ?? ''] as const)));
+}

@@ -1,0 +1,41 @@
+/** Runs that were started from a prompt, as Home lists them: one row a bot. Must not know how they are read or drawn. */
+import { closedNodeStatuses } from '../../../contracts/factory/node.ts';
+import type { QuickBot, QuickDiff, QuickRun } from '../../../contracts/factory/quick-run-routes.ts';
+import { nameOfWho } from './new-run.ts';
+
+export interface QuickRow {
+  readonly key: string;
+  readonly run: QuickRun;
+  readonly bot: QuickBot;
+  /** The program or model. */
+  readonly who: string;
+}
+
+const isClosed = ({ status, outcome }: QuickBot): boolean =>
+  outcome !== null || closedNodeStatuses.some((one) => one === status);
+
+const rowsOf = (runs: readonly QuickRun[]): QuickRow[] =>
+  runs.flatMap((run) => run.bots.map((bot) => ({ key: `${run.id} ${bot.name}`, run, bot, who: whoOf(bot) })));
+
+export const whoOf = ({ harness, model }: QuickBot): string =>
+  harness === null ? (model ?? '') : nameOfWho(model === null ? harness : `${harness}:${model}`);
+
+export const underWayRows = (runs: readonly QuickRun[]): readonly QuickRow[] =>
+  rowsOf(runs).filter(({ bot }) => !isClosed(bot));
+
+/** What ended and waits for its outcome, and what got one since the person last looked; null: they never did. */
+export const endedRows = (runs: readonly QuickRun[], since: string | null): readonly QuickRow[] =>
+  rowsOf(runs).filter(
+    ({ bot }) =>
+      isClosed(bot) && (bot.outcome === null || (since !== null && bot.outcomeAt !== null && bot.outcomeAt > since)),
+  );
+
+/** Those beside it that have no outcome yet. */
+export const siblingsOf = ({ run, bot }: Pick<QuickRow, 'run' | 'bot'>): readonly QuickBot[] =>
+  run.bots.filter((one) => one.name !== bot.name && one.outcome === null);
+
+export function diffWords(diff: QuickDiff | null): string {
+  if (diff === null) return '';
+  if (diff.files === 0) return 'No changes';
+  return `+${diff.added} −${diff.removed} in ${diff.files} ${diff.files === 1 ? 'file' : 'files'}`;
+}

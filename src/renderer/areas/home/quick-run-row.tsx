@@ -1,0 +1,97 @@
+/** One bot of a run that was started from a prompt: what it is on, how much it changed, and what becomes of it. */
+import { lazy, Suspense, useState } from 'react';
+import type { QuickOutcome } from '../../../contracts/factory/quick-run-routes.ts';
+import { useBots } from '../../base/floors.tsx';
+import { useServices } from '../../base/services.tsx';
+import { Button } from '../../ui/button.tsx';
+import { later } from '../../ui/later.ts';
+import { Ago, Elapsed } from '../../ui/now.tsx';
+import { agentStatus, nodeStatus, Status } from '../../ui/status.tsx';
+import { useOpenBot } from '../floor/use-open-bot.ts';
+import { diffWords, type QuickRow, siblingsOf } from './quick-rows.ts';
+
+const EndRunDialog = lazy(
+  later(() => import('./end-run-dialog.tsx').then((module) => ({ default: module.EndRunDialog }))),
+);
+const SaveTeamDialog = lazy(
+  later(() => import('./save-team-dialog.tsx').then((module) => ({ default: module.SaveTeamDialog }))),
+);
+
+const resting: ReadonlySet<string> = new Set(['idle', 'done', 'failed', 'blocked', 'offline']);
+const outcomeWords = { merged: 'Merged', kept: 'Kept', discarded: 'Discarded' } as const;
+
+/** `ended`: it waits for its outcome, or has one. */
+export function QuickRunRow({ row, ended }: { row: QuickRow; ended: boolean }) {
+  const { run, bot, who } = row;
+  const { computer } = useServices();
+  const live = useBots().find(({ id, place }) => id === bot.agentId && (place.scope ?? null) === computer);
+  const openBot = useOpenBot('home');
+  const [asked, setAsked] = useState<QuickOutcome | 'save' | null>(null);
+  const title = run.bots.length > 1 ? `${run.title} · ${who}` : run.title;
+  const close = () => setAsked(null);
+  const state = live?.state ?? bot.state;
+  const diff = diffWords(bot.diff);
+  const open = bot.outcome === null;
+  /** It ended, or finished its turn without saying that all is done: the person decides. */
+  const rests = ended || resting.has(state);
+  const about = bot.lastLine ?? (run.bots.length > 1 ? '' : who);
+  const keep = siblingsOf(row).length > 0 ? 'Keep this one' : 'Keep';
+  return (
+    <li
+      data-quick-run={bot.name}
+      className="flex flex-wrap items-center gap-x-3 gap-y-1 border-b border-line px-3 py-1.5 last:border-b-0"
+    >
+      <button
+        type="button"
+        data-row="true"
+        disabled={live === undefined}
+        onClick={() => live !== undefined && openBot(live)}
+        className="grid min-h-7 min-w-0 flex-1 basis-80 grid-cols-[6rem_minmax(0,1fr)_auto] items-center gap-x-3 rounded-control text-left enabled:hover:bg-raised pointer-coarse:min-h-10"
+      >
+        {ended ? (
+          <Status look={nodeStatus[bot.status]} wire={bot.status} />
+        ) : (
+          <Status look={agentStatus[state]} wire={state} />
+        )}
+        <span className="truncate font-medium">{title}</span>
+        <span className="flex gap-3 text-meta text-muted tabular-nums">
+          {diff !== '' && <span>{diff}</span>}
+          <span className="text-faint">
+            {ended ? <Ago at={bot.outcomeAt ?? run.startedAt} /> : <Elapsed since={run.startedAt} />}
+          </span>
+        </span>
+        {about !== '' && <span className="col-span-2 col-start-2 truncate text-muted">{about}</span>}
+      </button>
+      <span className="flex flex-wrap items-center gap-1">
+        {!open && bot.outcome !== null && <span className="text-meta text-muted">{outcomeWords[bot.outcome]}</span>}
+        {open && !rests && (
+          <Button kind="quiet" aria-label={`End: ${title}`} onClick={() => setAsked('kept')}>
+            End
+          </Button>
+        )}
+        {open && rests && (
+          <>
+            <Button aria-label={`Merge: ${title}`} onClick={() => setAsked('merged')}>
+              Merge
+            </Button>
+            <Button aria-label={`${keep}: ${title}`} onClick={() => setAsked('kept')}>
+              {keep}
+            </Button>
+            <Button kind="quiet" aria-label={`Discard: ${title}`} onClick={() => setAsked('discarded')}>
+              Discard
+            </Button>
+          </>
+        )}
+        {run.savedAs === null && bot.outcome !== 'discarded' && (
+          <Button kind="quiet" aria-label={`Save as a team: ${title}`} onClick={() => setAsked('save')}>
+            Save as a team
+          </Button>
+        )}
+      </span>
+      <Suspense>
+        {asked === 'save' && <SaveTeamDialog run={run} onClose={close} />}
+        {asked !== null && asked !== 'save' && <EndRunDialog row={row} title={title} first={asked} onClose={close} />}
+      </Suspense>
+    </li>
+  );
+}

@@ -1,0 +1,32 @@
+/** What the steps of a run cost, from the requests of the bots that worked on them. Must not know prices. */
+import type { Tx } from '../../kit/store/store.ts';
+
+export interface StepCost {
+  readonly nodeId: string;
+  readonly model: string;
+  readonly requests: number;
+  /** Tokens, including those from a cache. */
+  readonly input: number;
+  readonly output: number;
+  /** Of requests whose price is known. */
+  readonly microUsd: number;
+  /** Requests whose price is not known. */
+  readonly unpriced: number;
+}
+
+/** By step and model. A bot's requests belong to the step that its record names. */
+export function costsOfRun(tx: Pick<Tx, 'all'>, workspace: string, dagId: string): StepCost[] {
+  return tx.all<StepCost>(
+    `SELECT substr(run.source_ref, ?) AS nodeId, spend.model, COUNT(*) AS requests,
+       SUM(spend.input + spend.cached_input + spend.cache_write) AS input, SUM(spend.output) AS output,
+       COALESCE(SUM(spend.micro_usd), 0) AS microUsd, SUM(spend.micro_usd IS NULL) AS unpriced
+     FROM engine_agent_run AS run JOIN model_spend AS spend ON spend.run_id = run.id
+     WHERE run.workspace = ? AND run.source_kind IN ('workflow', 'work') AND run.source_ref > ? AND run.source_ref < ?
+     GROUP BY nodeId, spend.model ORDER BY MIN(spend.at)`,
+    dagId.length + 2,
+    workspace,
+    // The id and a slash; 0 is the character after the slash.
+    `${dagId}/`,
+    `${dagId}0`,
+  );
+}

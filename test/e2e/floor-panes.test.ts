@@ -1,0 +1,78 @@
+/** The panes of the floor: what runs is open, layouts come back, and an image reaches the program as a file. */
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Browser, openBrowser, openPane, type Page, paneText, type Visit, visit } from './support/browser.ts';
+import { type Gantry, startGantry } from './support/gantry.ts';
+import { looked } from './support/looks.ts';
+
+let gantry: Gantry;
+let browser: Browser;
+let first: Visit;
+
+beforeAll(async () => {
+  [gantry, browser] = await Promise.all([startGantry(), openBrowser()]);
+  await gantry.cli('teams', 'up', 'demo', '--json');
+  first = await visit(browser, gantry.url, { plain: true });
+  await first.page.getByRole('heading', { name: 'Home', level: 1 }).waitFor();
+});
+afterAll(async () => {
+  await browser?.close();
+  await gantry?.remove();
+});
+
+const pane = (page: Page, bot: string) => page.getByRole('region', { name: `Pane of ${bot}`, exact: true });
+
+test('a floor with live bots shows their panes at once', async () => {
+  const { page } = first;
+  await page.goto(`${gantry.origin}/floor`);
+  for (const bot of ['builder', 'tester', 'scribe']) await pane(page, bot).waitFor();
+  await looked(page, 'floor-open');
+});
+
+test('who closes every pane gets a list of what runs in their place', async () => {
+  const { page } = first;
+  for (const bot of ['builder', 'tester', 'scribe']) {
+    await page.getByRole('button', { name: `Detach ${bot}; the bot keeps running` }).click();
+  }
+  await page.getByRole('button', { name: 'Open the pane of tester' }).click();
+  await pane(page, 'tester').waitFor();
+});
+
+test('a layout with a name comes back after a reload, beside that of all bots', async () => {
+  const { page } = first;
+  await page.getByRole('button', { name: 'Save this layout under a name' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Save the layout' });
+  await dialog.getByRole('textbox', { name: 'Name' }).fill('Only the tester');
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  const layout = page.getByRole('combobox', { name: 'Layout of the panes' });
+  await expect.poll(() => layout.inputValue()).toBe('name:Only the tester');
+  await layout.selectOption('team:demo');
+  for (const bot of ['builder', 'tester', 'scribe']) await pane(page, bot).waitFor();
+  await layout.selectOption('name:Only the tester');
+  await pane(page, 'builder').waitFor({ state: 'detached' });
+  await page.goto(`${gantry.origin}/floor`);
+  await pane(page, 'tester').waitFor();
+  await expect.poll(() => layout.inputValue()).toBe('name:Only the tester');
+  expect(await pane(page, 'builder').count()).toBe(0);
+});
+
+test('an image pasted into a pane becomes a file, and the program gets its path', async () => {
+  const { page } = first;
+  await openPane(page, 'tester@demo');
+  await page.evaluate(() => {
+    const bytes = Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 1, 2, 3]);
+    const data = new DataTransfer();
+    data.items.add(new File([bytes], 'shot.png', { type: 'image/png' }));
+    const event = new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true });
+    document.activeElement?.dispatchEvent(event);
+  });
+  const typed = async () =>
+    /(\/\S*\/images\/[0-9a-f]{16}\.png)/.exec((await paneText(page, 'tester')).replaceAll('\n', ''))?.[1];
+  await expect.poll(typed, { timeout: 15_000 }).toBeDefined();
+  expect(
+    readFileSync((await typed()) ?? '')
+      .subarray(1, 4)
+      .toString(),
+  ).toBe('PNG');
+  expect(first.errors).toEqual([]);
+});

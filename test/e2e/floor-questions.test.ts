@@ -1,0 +1,117 @@
+/** What a bot asks is answered where it is seen: in the pane of the bot, with the card, the keys and the guard of the inbox. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Browser, go, openBrowser, openPane, type Page, type Visit, visit } from './support/browser.ts';
+import { type Gantry, startGantry } from './support/gantry.ts';
+import { looked, narrow } from './support/looks.ts';
+
+let gantry: Gantry;
+let browser: Browser;
+let first: Visit;
+
+beforeAll(async () => {
+  [gantry, browser] = await Promise.all([startGantry(), openBrowser()]);
+  await gantry.cli('teams', 'up', 'demo', '--json');
+  first = await visit(browser, gantry.url);
+  await first.page.getByRole('heading', { name: 'Home', level: 1 }).waitFor();
+});
+afterAll(async () => {
+  await browser?.close();
+  await gantry?.remove();
+});
+
+const pane = (page: Page, bot: string) => page.getByRole('region', { name: `Pane of ${bot}`, exact: true });
+const question = (page: Page, bot: string) =>
+  pane(page, bot)
+    .getByRole('region', { name: `What ${bot} asks` })
+    .getByRole('article')
+    .last();
+const ask = (bot: string, command: string) =>
+  gantry.cli(
+    ...(['agents', 'input', `${bot}@demo`] as const),
+    `clear; gantry gate check shell.exec --command '${command}' && echo allowed-$?`,
+    ...(['--key', 'Enter'] as const),
+  );
+const screen = async (bot: string) => (await gantry.cli('agents', 'capture', `${bot}@demo`)).out;
+/** A key answers only what has been there for a moment. */
+const ready = (page: Page, bot: string) => pane(page, bot).locator('[aria-current][data-keys="answer"]').waitFor();
+
+test('a bot that begins to need its person opens its pane, with the exact question and an amber edge, and leaves the focus alone', async () => {
+  const { page } = first;
+  await go(page, '/floor');
+  await openPane(page, 'builder@demo');
+  await ask('scribe', 'npm publish --tag latest');
+  await question(page, 'scribe').getByText('npm publish --tag latest').first().waitFor();
+  expect(await pane(page, 'scribe').getAttribute('data-asking')).toBe('true');
+  expect(await pane(page, 'builder').getAttribute('data-asking')).toBeNull();
+  expect(await page.evaluate(() => document.activeElement?.closest('section')?.getAttribute('aria-label'))).toBe(
+    'Pane of builder',
+  );
+  await looked(page, 'floor-question');
+});
+
+test('a letter typed into a terminal answers nothing; on the pane of the question it does, and the edge is quiet again', async () => {
+  const { page } = first;
+  await page.keyboard.type('a');
+  await openPane(page, 'scribe@demo');
+  await page.keyboard.press('Control+Shift+L');
+  expect(await pane(page, 'scribe').getAttribute('data-asking')).toBe('true');
+  await question(page, 'scribe').focus();
+  await ready(page, 'scribe');
+  await page.keyboard.press('a');
+  await question(page, 'scribe')
+    .getByText(/Approved by you in the browser/)
+    .waitFor();
+  await expect.poll(() => screen('scribe'), { timeout: 20_000 }).toMatch(/^allowed-0/m);
+  await expect.poll(() => pane(page, 'scribe').getAttribute('data-asking')).toBeNull();
+});
+
+test('a question is rejected with words in its pane, which reach the asker', async () => {
+  const { page } = first;
+  await ask('scribe', 'rm -rf dist');
+  const card = question(page, 'scribe').filter({ hasText: 'rm -rf dist' });
+  await card.getByRole('textbox').fill('keep the build');
+  await ready(page, 'scribe');
+  await card.getByRole('button', { name: 'Reject' }).click();
+  await expect.poll(() => screen('scribe'), { timeout: 20_000 }).toContain('keep the build');
+  expect(await screen('scribe')).not.toMatch(/^allowed/m);
+});
+
+test('"Always allow" shows the rule as it will be written, writes it and approves; the bot is not asked about again', async () => {
+  const { page } = first;
+  await ask('scribe', 'npm run docs');
+  const card = question(page, 'scribe').filter({ hasText: 'npm run docs' });
+  await card.getByRole('button', { name: 'Always allow' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Always allow this' });
+  const rule = dialog.getByRole('region', { name: 'The rule' });
+  await rule.getByText('command: "npm run docs"').waitFor();
+  await looked(page, 'always-allow');
+  const shown = await rule.textContent();
+  await dialog.getByRole('button', { name: 'Add the rule and approve' }).click();
+  await expect.poll(() => dialog.allTextContents()).toEqual([]);
+  await expect.poll(() => screen('scribe'), { timeout: 20_000 }).toMatch(/^allowed-0/m);
+  const file = readFileSync(join(gantry.workspace, '.gantry', 'policy.yaml'), 'utf8');
+  const plain = (text: string) => text.replace(/\s+/g, ' ');
+  expect(plain(file)).toContain(plain(shown ?? 'none'));
+  await ask('scribe', 'npm run docs');
+  await expect.poll(() => screen('scribe'), { timeout: 20_000 }).toMatch(/^allowed-0/m);
+  expect(JSON.parse((await gantry.cli('workspace', 'approvals', '--json')).out).approvals).toEqual([]);
+});
+
+test('on a phone the question stands between the terminal and the composer', async () => {
+  await ask('tester', 'git push origin main');
+  const small = await visit(browser, `${gantry.origin}/floor`, { ...narrow, like: first.context });
+  await small.page.locator('[data-bot="tester@demo"]').tap();
+  const card = question(small.page, 'tester');
+  await card.getByText('git push origin main').first().waitFor();
+  const above = await card.boundingBox();
+  const below = await small.page.getByRole('form', { name: 'Message to a bot' }).boundingBox();
+  expect(above!.y).toBeLessThan(below!.y);
+  await looked(small.page, 'floor-question');
+  await ready(small.page, 'tester');
+  await card.getByRole('button', { name: 'Approve' }).tap();
+  await expect.poll(() => screen('tester'), { timeout: 20_000 }).toMatch(/^allowed-0/m);
+  expect([...first.errors, ...small.errors]).toEqual([]);
+  await small.close();
+});

@@ -1,0 +1,328 @@
+/** From a task to a result: the field on Home starts bots on a repository, the person looks, merges, keeps or discards, and saves the team. */
+import { execFileSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { installStandInClaude } from '../support/stand-in-claude/install.ts';
+import { type Browser, focusedName, go, openBrowser, type Page, type Visit, visit } from './support/browser.ts';
+import { type Gantry, startGantry } from './support/gantry.ts';
+import { looked, narrow, wide } from './support/looks.ts';
+
+const root = realpathSync(mkdtempSync(join(tmpdir(), 'gantry-new-run-')));
+const git = (cwd: string, ...words: string[]): string =>
+  execFileSync('git', ['-C', cwd, ...words], { encoding: 'utf8', stdio: 'pipe' }).trim();
+
+function repository(name: string, files: Readonly<Record<string, string>> = {}): string {
+  const folder = join(root, name);
+  mkdirSync(folder);
+  git(folder, 'init', '-q', '-b', 'main');
+  git(folder, 'config', 'user.name', 'Person');
+  git(folder, 'config', 'user.email', 'person@example.org');
+  for (const [path, text] of Object.entries({ 'a.txt': 'one\n', ...files })) {
+    mkdirSync(join(folder, path, '..'), { recursive: true });
+    writeFileSync(join(folder, path), text);
+  }
+  git(folder, 'add', '.');
+  git(folder, 'commit', '-qm', 'first');
+  return folder;
+}
+
+/** `claude` is a stand-in; `gemini` reads what it is given and does nothing. */
+function programs(claude: boolean): Readonly<Record<string, string>> {
+  const bin = join(root, claude ? 'bin' : 'bin-gemini');
+  if (claude) installStandInClaude(bin);
+  else mkdirSync(bin);
+  writeFileSync(join(bin, 'gemini'), '#!/bin/sh\n[ "$1" = --version ] && { echo 0.20.0; exit; }\nexec cat\n', {
+    mode: 0o755,
+  });
+  const keys = { ...(claude ? { ANTHROPIC_API_KEY: 'key-of-tests' } : {}), GEMINI_API_KEY: 'key-of-tests' };
+  return { PATH: `${bin}:${process.env.PATH}`, ...keys };
+}
+
+const form = (page: Page) => page.getByRole('form', { name: 'New run' });
+const field = (page: Page) => form(page).getByRole('textbox', { name: 'What to do' });
+/** What a row of Home says of a bot of a run. */
+const row = (page: Page, list: 'Runs under way' | 'Ended runs', text: string) =>
+  page.getByRole('list', { name: list }).getByRole('listitem').filter({ hasText: text });
+const home = async (page: Page) => {
+  await go(page, '/');
+  await form(page).getByRole('combobox', { name: 'Repository' }).waitFor();
+};
+
+let browser: Browser;
+const env = programs(true);
+const house = repository('house');
+/** Says what Gemini CLI runs, which asks nobody; Claude Code asks by itself. */
+const cloned = repository('cloned', {
+  '.gemini/settings.json': JSON.stringify({ mcpServers: { roof: { command: 'true' } } }),
+});
+
+beforeAll(async () => {
+  browser = await openBrowser();
+});
+
+afterAll(async () => {
+  await browser?.close();
+  rmSync(root, { recursive: true, force: true });
+});
+
+describe('the first minute', () => {
+  /** Presses of the mouse that the page saw. */
+  async function countClicks(page: Page): Promise<() => Promise<number>> {
+    await page.addInitScript(() => {
+      addEventListener(
+        'click',
+        ({ isTrusted, detail }) => {
+          if (isTrusted && detail > 0)
+            sessionStorage.setItem('clicks', String(Number(sessionStorage.getItem('clicks')) + 1));
+        },
+        true,
+      );
+    });
+    await page.reload();
+    return () => page.evaluate(() => Number(sessionStorage.getItem('clicks')));
+  }
+
+  test('with a signed-in program a bot works on one’s own repository after at most five clicks, the question of trust included', async () => {
+    const gantry = await startGantry({ env: programs(false) });
+    const { page, close } = await visit(browser, gantry.url, { plain: true });
+    try {
+      await page.setViewportSize(wide);
+      const clicks = await countClicks(page);
+      await form(page).getByRole('combobox', { name: 'Repository' }).waitFor();
+      // A native list is opened and chosen from: two presses that the page does not see.
+      const repositories = form(page).getByRole('combobox', { name: 'Repository' });
+      let inLists = 0;
+      if ((await repositories.inputValue()).trim() !== '') {
+        await repositories.selectOption({ label: 'Another folder' });
+        inLists = 2;
+      }
+      await form(page).getByRole('textbox', { name: 'Folder' }).click();
+      await page.keyboard.type(cloned);
+      await field(page).click();
+      await page.keyboard.type('Mend the roof');
+      await page.keyboard.press('Enter');
+      const dialog = page.getByRole('dialog', { name: 'What may run in this workspace' });
+      await dialog.getByText('.gemini/settings.json').first().waitFor();
+      await dialog.getByRole('button', { name: 'Agree' }).click();
+      await page.getByRole('region', { name: /^Pane of gemini/ }).waitFor();
+      await page.locator('[data-bot^="gemini@mend-the-roof"]').waitFor();
+      expect((await clicks()) + inLists).toBeLessThanOrEqual(5);
+    } finally {
+      await close();
+      await gantry.remove();
+    }
+  });
+
+  test('without one the demo runs after two clicks', async () => {
+    const gantry = await startGantry();
+    const { page, close } = await visit(browser, gantry.url, { plain: true });
+    try {
+      const clicks = await countClicks(page);
+      await form(page).getByText('No agent program is signed in on this computer.').waitFor();
+      await form(page).getByRole('button', { name: 'Watch the demo' }).click();
+      await page.getByRole('button', { name: 'Start 3 bots' }).click();
+      await page.getByRole('region', { name: 'Pane of builder', exact: true }).waitFor();
+      expect(await clicks()).toBe(2);
+    } finally {
+      await close();
+      await gantry.remove();
+    }
+  });
+});
+
+describe('on Home', () => {
+  let gantry: Gantry;
+  let seen: Visit;
+  beforeAll(async () => {
+    gantry = await startGantry({ workspace: 'empty', env });
+    seen = await visit(browser, gantry.url, { plain: true });
+    await seen.page.setViewportSize(wide);
+  });
+  afterAll(async () => {
+    expect(seen.errors).toEqual([]);
+    await seen.close();
+    await gantry?.remove();
+  });
+  /** The worktree of the one bot of a run whose team begins so. */
+  const treeOf = (start: string, bot: string): string => {
+    const folder = join(gantry.home, 'worktrees');
+    const team = readdirSync(folder).find((name) => name.startsWith(start));
+    return join(folder, team ?? 'none', bot);
+  };
+
+  test('a folder that no bot can work in says why, and nothing starts', async () => {
+    const { page } = seen;
+    await form(page).getByRole('textbox', { name: 'Folder' }).fill(join(root, 'nowhere'));
+    await field(page).fill('Anything');
+    await field(page).press('Enter');
+    await form(page)
+      .getByRole('alert')
+      .getByText(/does not exist or cannot be read/)
+      .waitFor();
+    await form(page).getByRole('textbox', { name: 'Folder' }).fill(house);
+    expect(seen.errors.splice(0)).toEqual([expect.stringContaining('400')]);
+  });
+
+  test('images that are pasted go along as files, what is none is named and left out', async () => {
+    const { page } = seen;
+    await field(page).fill('Paint it as in the picture');
+    await field(page).evaluate((element) => {
+      const data = new DataTransfer();
+      const image = new Uint8Array([137, 80, 78, 71]);
+      data.items.add(new File([image], 'image.png', { type: 'image/png' }));
+      data.items.add(new File([image], 'image.png', { type: 'image/png' }));
+      data.items.add(new File(['x'], 'notes.txt', { type: 'text/plain' }));
+      element.dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true }));
+    });
+    const images = form(page).getByRole('list', { name: 'Images' });
+    await images.getByText('image-2.png').waitFor();
+    await form(page).getByText('notes.txt is not a PNG, JPEG, GIF or WebP image.').waitFor();
+    await looked(page, 'home-new-run', { light: true });
+    await images.getByRole('button', { name: 'Remove image-2.png' }).click();
+    await field(page).press('Enter');
+    await page.getByRole('region', { name: 'Pane of claude', exact: true }).waitFor();
+    await home(page);
+    await row(page, 'Runs under way', 'Paint it as in the picture').getByText('Idle').waitFor();
+    await expect.poll(() => images.count()).toBe(0);
+  });
+
+  test('the size of its diff stands in its row, and its work is merged once the steps were shown', async () => {
+    const { page } = seen;
+    writeFileSync(join(treeOf('paint', 'claude'), 'b.txt'), 'two\nthree\n');
+    const mine = row(page, 'Runs under way', 'Paint it as in the picture');
+    await mine.getByText('+2 −0 in 1 file').waitFor();
+    await mine.getByRole('button', { name: /^Merge/ }).click();
+    const dialog = page.getByRole('dialog', { name: /^Merge/ });
+    await dialog.getByRole('list', { name: 'Plan' }).getByRole('listitem').first().waitFor();
+    expect(existsSync(join(house, 'b.txt'))).toBe(false);
+    await dialog.getByRole('button', { name: 'Merge', exact: true }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect(readFileSync(join(house, 'b.txt'), 'utf8')).toBe('two\nthree\n');
+    await expect.poll(() => mine.count()).toBe(0);
+  });
+
+  test('two programs work beside each other; one is kept, the other is discarded, and that is taken back', async () => {
+    const { page } = seen;
+    await page.keyboard.press('n');
+    await expect.poll(() => focusedName(page)).toBe('What to do');
+    await page.keyboard.type('Count the bricks');
+    await form(page).locator('summary').click();
+    await form(page).getByRole('checkbox', { name: 'Gemini CLI' }).check();
+    await page.keyboard.press('Escape');
+    await field(page).press('Enter');
+    for (const bot of ['claude', 'gemini']) {
+      await page
+        .getByRole('region', { name: new RegExp(`^Pane of ${bot}`) })
+        .last()
+        .waitFor();
+    }
+    await home(page);
+    writeFileSync(join(treeOf('count', 'claude'), 'bricks.txt'), '12\n');
+    writeFileSync(join(treeOf('count', 'gemini'), 'bricks.txt'), '13\n');
+    const claude = row(page, 'Runs under way', 'Count the bricks · Claude Code');
+    await claude.getByText('+1 −0 in 1 file').waitFor();
+    await row(page, 'Runs under way', 'Count the bricks · Gemini CLI').waitFor();
+    await looked(page, 'home-runs', { light: true });
+    await claude.getByRole('button', { name: /^Keep this one/ }).click();
+    const dialog = page.getByRole('dialog', { name: /^Keep/ });
+    await dialog.getByRole('checkbox', { name: /Discard the other one: Gemini CLI/ }).waitFor();
+    await looked(page, 'home-keep');
+    await dialog.getByRole('button', { name: 'Keep and discard' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await expect.poll(() => row(page, 'Runs under way', 'Count the bricks').count()).toBe(0);
+    const branches = () => git(house, 'branch', '--list').split('\n').length;
+    const after = branches();
+    await page.getByText(/Discarded the work of Gemini CLI/).waitFor();
+    await page.locator('h1').click();
+    await page.keyboard.press('Control+z');
+    await expect.poll(branches).toBeGreaterThanOrEqual(after);
+    await page.getByText(/^Undone/).waitFor();
+  });
+
+  test('a link fills in and starts nothing; a repository that was not used here is left out', async () => {
+    const { page } = seen;
+    const search = new URLSearchParams({ new: '1', prompt: 'Tidy the shed', repo: cloned, who: 'gemini' });
+    await go(page, `/?${search}`);
+    await expect.poll(() => field(page).inputValue()).toBe('Tidy the shed');
+    await form(page)
+      .getByText(/Left out of the link: the repository .*cloned, which was not used here before/)
+      .waitFor();
+    await form(page).locator('summary', { hasText: 'Gemini CLI' }).waitFor();
+    expect(new URL(page.url()).search).toBe('');
+    expect(await row(page, 'Runs under way', 'Tidy the shed').count()).toBe(0);
+    await field(page).fill('');
+  });
+
+  test('N begins one from a page where n means something else, and the palette does', async () => {
+    const { page } = seen;
+    await go(page, '/tools');
+    await page.getByRole('heading', { name: 'Tools', level: 1 }).waitFor();
+    await page.keyboard.press('Shift+N');
+    await expect.poll(() => focusedName(page)).toBe('What to do');
+  });
+
+  test('the bots of a run are saved as a team, whose file is shown before', async () => {
+    const { page } = seen;
+    await field(page).fill('Lay a floor');
+    await field(page).press('Enter');
+    await page
+      .getByRole('region', { name: /^Pane of gemini/ })
+      .last()
+      .waitFor();
+    await home(page);
+    await row(page, 'Runs under way', 'Lay a floor')
+      .getByRole('button', { name: /^Save as a team/ })
+      .first()
+      .click();
+    const dialog = page.getByRole('dialog', { name: 'Save as a team' });
+    await dialog.getByRole('textbox', { name: /Name/ }).fill('floorers');
+    await dialog.getByText('.gantry/teams/floorers/team.yaml').waitFor();
+    await dialog.getByRole('button', { name: 'Save team' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await expect.poll(() => existsSync(join(gantry.workspace, '.gantry/teams/floorers/team.yaml'))).toBe(true);
+  });
+
+  test('on a phone the same field and rows fit', async () => {
+    const { page } = seen;
+    await page.setViewportSize(narrow);
+    await row(page, 'Runs under way', 'Lay a floor').first().waitFor();
+    await looked(page, 'home-runs');
+  });
+});
+
+test('the rail has words in a wide window, icons with their names in a narrower one, and keeps the choice', async () => {
+  const gantry = await startGantry({ workspace: 'empty' });
+  const { page, close } = await visit(browser, gantry.url, { plain: true });
+  try {
+    const rail = page.getByRole('navigation', { name: 'Places' });
+    await page.setViewportSize(wide);
+    await rail.getByText('Gantry', { exact: true }).waitFor();
+    await rail.getByText('Connectors', { exact: true }).waitFor();
+    await page.setViewportSize({ width: 1199, height: 800 });
+    await rail.getByText('Gantry', { exact: true }).waitFor({ state: 'detached' });
+    const tip = rail.getByText('Connectors', { exact: true });
+    expect(await tip.isVisible()).toBe(false);
+    await page.keyboard.press('Tab');
+    await rail.getByRole('link', { name: 'Connectors' }).focus();
+    await tip.waitFor();
+    await page.setViewportSize(wide);
+    await rail.getByRole('button', { name: 'Show only icons in the rail' }).click();
+    await page.reload();
+    await rail.getByRole('button', { name: 'Show words in the rail' }).waitFor();
+    expect(await rail.getByText('Gantry', { exact: true }).count()).toBe(0);
+  } finally {
+    await close();
+    await gantry.remove();
+  }
+});

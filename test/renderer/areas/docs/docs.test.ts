@@ -1,0 +1,74 @@
+/** The docs in the app: every page is listed, every page of the app has its help, links stay inside, and a search finds sections. */
+import { expect, test } from 'vitest';
+import { contents, helpFor } from '../../../../src/renderer/areas/docs/contents.ts';
+import { anchorOf, docLink, findIn, shownText } from '../../../../src/renderer/areas/docs/markdown-parts.ts';
+import { sectionsIn } from '../../../../src/renderer/areas/settings/sections.ts';
+import { places } from '../../../../src/renderer/base/rail-places.ts';
+
+const texts = import.meta.glob<string>(['../../../../docs/*.md', '../../../../docs/how-to/*.md'], {
+  query: '?raw',
+  import: 'default',
+  eager: true,
+});
+const pageOf = (file: string) => file.replace('../../../../docs/', '').replace(/\.md$/, '');
+const files = Object.keys(texts).map(pageOf);
+const listed = contents.flatMap(({ pages }) => pages.map(([page]) => page));
+const isPage = (page: string) => files.includes(page);
+const textOf = (page: string) => texts[`../../../../docs/${page}.md`] ?? '';
+
+test('every page of the docs is listed once, and every listed page exists', () => {
+  expect(listed.toSorted()).toEqual(files.toSorted());
+});
+
+test.each([...places.map(({ path }) => path), ...sectionsIn(true).map(({ path }) => path)])(
+  '%s has a page of help',
+  (path) => {
+    expect(isPage(helpFor(path))).toBe(true);
+  },
+);
+
+test('help is that of the longest address that fits', () => {
+  expect(helpFor('/inbox')).toBe('approvals');
+  expect(helpFor('/queue/sessions/7')).toBe('work-queue');
+  expect(helpFor('/settings/notifications')).toBe('notifications');
+  expect(helpFor('/inboxes')).toBe('tutorial');
+});
+
+test('links between pages stay in the app, with their anchor; others lead nowhere in it', () => {
+  expect(docLink('tool-server.md#tools', 'factory', isPage)).toEqual({ page: 'tool-server', at: 'tools' });
+  expect(docLink('../models.md', 'how-to/local-model', isPage)).toEqual({ page: 'models', at: undefined });
+  expect(docLink('local-model.md', 'how-to/phone-number', isPage)).toEqual({
+    page: 'how-to/local-model',
+    at: undefined,
+  });
+  expect(docLink('#texts', 'phone', isPage)).toEqual({ page: 'phone', at: 'texts' });
+  for (const href of [
+    'https://example.com/a.md',
+    'javascript:alert(1)',
+    '../src/main.ts',
+    'adr/0002-one-store-on-two-engines.md',
+    '//x.example/phone.md',
+  ]) {
+    expect(docLink(href, 'factory', isPage), href).toBeNull();
+  }
+});
+
+test('what only programs read is not shown', () => {
+  const shown = shownText('# Title\n\n<!-- not run: why -->\n```\nls\n```\n![A picture](images/x.png)\nText\n');
+  expect(shown).not.toMatch(/Title|not run|picture/);
+  expect(shown).toContain('ls');
+});
+
+test('a search finds the sections that have all words, headings first, and where they are', () => {
+  const pages = new Map(listed.map((page) => [page, textOf(page)]));
+  const [first] = findIn(pages, 'Delivery MEANS');
+  expect(first).toMatchObject({ page: 'factory', at: 'what-a-delivery-means', heading: 'What a delivery means' });
+  expect(findIn(pages, 'worktree discard').length).toBeGreaterThan(0);
+  expect(findIn(pages, 'zzzunknownzzz')).toEqual([]);
+  expect(findIn(pages, ' ')).toEqual([]);
+});
+
+test('a heading has the anchor that links of the pages use', () => {
+  expect(anchorOf('What a delivery means')).toBe('what-a-delivery-means');
+  expect(anchorOf('`gantry start`, and more')).toBe('gantry-start-and-more');
+});

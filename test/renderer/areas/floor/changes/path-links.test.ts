@@ -1,0 +1,73 @@
+import type { IBufferLine, ILink } from '@xterm/xterm';
+import { expect, test } from 'vitest';
+import {
+  cellsOf,
+  createPathLinks,
+  namesOf,
+  pathsIn,
+} from '../../../../../src/renderer/areas/floor/changes/path-links.ts';
+
+const said = (text: string) => pathsIn(text).map(({ path, line }) => (line === null ? path : `${path} @${line}`));
+
+test('a path is found with its line, as compilers, tests and stack traces write it', () => {
+  expect(said('src/a.ts:12:3 - error TS2304: Cannot find name')).toEqual(['src/a.ts @12']);
+  expect(said('src/a.ts(12,3): error TS2304')).toEqual(['src/a.ts @12']);
+  expect(said('    at run (/home/me/work/src/run.ts:4:1)')).toEqual(['/home/me/work/src/run.ts @4']);
+  expect(said('  File "app/main.py", line 3')).toEqual(['app/main.py']);
+  expect(said('I changed `README.md` and ./docs/guide.md.')).toEqual(['README.md', './docs/guide.md']);
+  expect(said('● Update(src/total.ts)')).toEqual(['src/total.ts']);
+  expect(said('--- a/src/total.ts')).toEqual(['a/src/total.ts']);
+});
+
+test('addresses of the web, numbers, options and ends of sentences are no paths', () => {
+  for (const text of ['https://example.com/a.ts', 'and so on...', '1.5 kB', '--flag', 'v1.2.3', '/', '..']) {
+    expect(said(text), text).toEqual([]);
+  }
+});
+
+test('of a row only some are asked for, and none without end', () => {
+  expect(pathsIn(Array.from({ length: 50 }, (_, at) => `src/${at}.ts`).join(' '))).toHaveLength(6);
+  expect(pathsIn(`src/${'a'.repeat(5000)}.ts`)).toEqual([]);
+});
+
+test('the letters of a diff before a path are tried with it and without', () => {
+  expect(namesOf('b/src/total.ts')).toEqual(['b/src/total.ts', 'src/total.ts']);
+  expect(namesOf('src/total.ts')).toEqual(['src/total.ts']);
+});
+
+/** A row of a terminal; `wide` characters take two cells. */
+function row(text: string, wide = ''): IBufferLine {
+  const cells = [...text].flatMap((one): [string, number][] =>
+    wide.includes(one)
+      ? [
+          [one, 2],
+          ['', 0],
+        ]
+      : [[one, 1]],
+  );
+  return {
+    length: cells.length,
+    getCell: (x: number) => {
+      const [chars, width] = cells[x] ?? ['', 1];
+      return { getChars: () => chars, getWidth: () => width };
+    },
+  } as unknown as IBufferLine;
+}
+
+test('a link lies on its cells, also behind wide characters, and only where there is such a file', async () => {
+  expect(cellsOf(row('日a', '日'))).toEqual({ text: '日a', cells: [0, 2] });
+  const opened: unknown[] = [];
+  const links = createPathLinks(
+    { buffer: { active: { getLine: () => row('日 src/a.ts:7 gone.ts', '日') } } } as never,
+    {
+      find: async (path) => (path === 'src/a.ts' ? 'shop/src/a.ts' : null),
+      open: (path, line) => opened.push([path, line]),
+    },
+  );
+  const found = await new Promise<ILink[] | undefined>((resolve) => links.provideLinks(3, resolve));
+  expect(found?.map(({ text, range }) => [text, range])).toEqual([
+    ['src/a.ts', { start: { x: 4, y: 3 }, end: { x: 13, y: 3 } }],
+  ]);
+  found?.[0]?.activate({} as MouseEvent, '');
+  expect(opened).toEqual([['shop/src/a.ts', 7]]);
+});

@@ -1,0 +1,168 @@
+/** "Always allow this" over HTTP: a question becomes a rule, shown first as it is written, and only from a signed-in page. */
+import { existsSync, lstatSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { type Engine, ownerToken, sharedEngine, through } from '../engine.ts';
+import { startShells } from '../shells.ts';
+
+const engine = sharedEngine();
+const file = '.gantry/policy.yaml';
+
+interface Shown {
+  readonly path: string;
+  readonly line: number;
+  readonly rule: string;
+  readonly sha256: string;
+}
+type Refusal = { readonly error: string; readonly action: string };
+
+async function newBot(): Promise<{ token: string; address: string }> {
+  const address = `worker@${await startShells(engine.current, 'worker')}`;
+  return { address, token: await engine.current.botToken(address) };
+}
+
+/** The bot asks whether it may, and its question waits. */
+async function asked(token: string, action: object): Promise<string> {
+  const { body } = await engine.current.call<{ verdict: string; approvalId: string }>(
+    'POST',
+    '/gate',
+    { ...action, waitSeconds: 0 },
+    { token },
+  );
+  expect(body.verdict).toBe('ask');
+  return body.approvalId;
+}
+
+const may = async (token: string, action: object) =>
+  (
+    await engine.current.call<{ verdict: string; rule: string }>(
+      'POST',
+      '/gate',
+      { ...action, dryRun: true },
+      { token },
+    )
+  ).body;
+const add = <T>(body: object, as: Parameters<Engine['call']>[3] = through('browser')) =>
+  engine.current.call<T>('POST', '/policy/rules', body, as);
+const look = async (approvalId: string): Promise<Shown> => {
+  const { status, body } = await add<{ plan: Shown }>({ approvalId, dryRun: true });
+  expect([status, body]).toEqual([200, expect.anything()]);
+  return body.plan;
+};
+const text = () => readFileSync(join(engine.current.workspace, file), 'utf8');
+
+test('a question becomes the rule that was shown, comments stay, it counts at once, and nothing waits for a yes', async () => {
+  const { token, address } = await newBot();
+  const before = '# ours\nrules:\n  # no pushes\n  - when: {command: "git push*"}\n    then: deny\n';
+  engine.current.write(file, before);
+  const action = { tool: 'shell.exec', command: 'npm run build' };
+  const plan = await look(await asked(token, action));
+  expect(text()).toBe(before);
+  expect(plan.rule).toBe(
+    [
+      '- when:',
+      '    tool: "shell.exec"',
+      `    bot: "${address}"`,
+      '    command: "npm run build"',
+      '  then: allow',
+      '  reason: "always allowed, from a question"',
+    ].join('\n'),
+  );
+  const approvalId = await asked(token, action);
+  const done = await add<Shown>({ approvalId, sha256: plan.sha256 });
+  expect([done.status, done.body]).toEqual([200, plan]);
+  expect(text()).toBe(`${before}${plan.rule.replace(/^/gm, '  ')}\n`);
+  expect(await may(token, action)).toMatchObject({
+    verdict: 'allow',
+    rule: `${file} line ${plan.line}: always allowed, from a question`,
+  });
+  expect(await may(token, { tool: 'shell.exec', command: 'npm run build --force' })).toMatchObject({ verdict: 'ask' });
+  const other = await newBot();
+  expect(await may(other.token, action)).toMatchObject({ verdict: 'ask' });
+  const { body } = await engine.current.call<{ files: unknown[] }>('GET', '/workspace/trust');
+  expect(body.files).toEqual([]);
+});
+
+test('a workspace without a policy, or with an empty one, gets the file', async () => {
+  const { token } = await newBot();
+  for (const [index, before] of [null, 'rules: []\n', '# nothing yet\n'].entries()) {
+    if (before === null) {
+      rmSync(join(engine.current.workspace, file), { force: true });
+      await engine.current.agree();
+    } else engine.current.write(file, before);
+    const action = { tool: 'file.write', path: `notes/${index}.md` };
+    const approvalId = await asked(token, action);
+    const { sha256 } = await look(approvalId);
+    expect((await add({ approvalId, sha256 })).status).toBe(200);
+    expect(await may(token, action)).toMatchObject({ verdict: 'allow' });
+    if (before?.startsWith('#')) expect(text()).toMatch(/^# nothing yet\nrules:\n/);
+  }
+});
+
+test('nobody but a person at a signed-in page adds a rule: not a push, a text, the command line, a key or a bot', async () => {
+  const { token } = await newBot();
+  engine.current.write(file, 'rules: []\n');
+  const approvalId = await asked(token, { tool: 'shell.exec', command: 'make all' });
+  const { sha256 } = await look(approvalId);
+  for (const surface of ['push', 'text', 'cli', 'key', 'oidc', 'desktop']) {
+    for (const body of [
+      { approvalId, sha256 },
+      { approvalId, dryRun: true },
+    ]) {
+      expect([surface, (await add<Refusal>(body, through(surface))).status]).toEqual([surface, 403]);
+    }
+  }
+  expect((await add({ approvalId, sha256 }, { token: ownerToken })).status).toBe(403);
+  expect([401, 403]).toContain((await add({ approvalId, sha256 }, { token })).status);
+  expect((await add({ approvalId, sha256 }, { token: 'x'.repeat(40) })).status).toBe(401);
+  expect(text()).toBe('rules: []\n');
+});
+
+test('what cannot be a rule is refused with the reason, and nothing is written', async () => {
+  const { token } = await newBot();
+  const before = 'rules:\n  - when: {command: "deploy now"}\n    then: ask\n';
+  engine.current.write(file, before);
+  const refusals: [object, RegExp][] = [
+    [{ tool: 'shell.exec', command: 'npm test && rm -rf /' }, /more than one plain command/],
+    [{ tool: 'shell.exec', command: 'rm -rf *' }, /mean something else in a rule/],
+    [{ tool: 'shell.exec', command: `echo ${'x'.repeat(600)}` }, /more than 500 characters/],
+    [{ tool: 'file.write', path: '.git/hooks/pre-commit' }, /what may run/],
+    [{ tool: 'file.write', path: '.gantry/policy.yaml' }, /what may run/],
+    [{ tool: 'tracker.close_ticket' }, /names no command, file or host/],
+    [{ tool: 'shell.exec', command: 'deploy now' }, /Another rule comes first/],
+  ];
+  for (const [action, why] of refusals) {
+    const approvalId = await asked(token, action);
+    const { status, body } = await add<Refusal>({ approvalId, dryRun: true });
+    expect([status, JSON.stringify(body)]).toEqual([403, expect.stringMatching(why)]);
+  }
+  expect((await add({ approvalId: 'apr_01JUNKNOWN0', dryRun: true })).status).toBe(404);
+  const own = await engine.current.call<{ approvalId: string }>('POST', '/gate', {
+    tool: 'http.post',
+    host: 'example.com',
+    waitSeconds: 0,
+  });
+  if (own.body.approvalId !== null) {
+    expect((await add({ approvalId: own.body.approvalId, dryRun: true })).status).toBe(403);
+  }
+  expect(text()).toBe(before);
+});
+
+test('a file that changed since it was shown, waits for its yes, or lies elsewhere is not added to', async () => {
+  const { token } = await newBot();
+  engine.current.write(file, 'rules: []\n');
+  const approvalId = await asked(token, { tool: 'shell.exec', command: 'make docs' });
+  const { sha256 } = await look(approvalId);
+  expect((await add({ approvalId })).status).toBe(409);
+  engine.current.write(file, 'rules: []\n# changed\n');
+  await engine.current.agree();
+  expect((await add({ approvalId, sha256 })).status).toBe(409);
+  engine.current.slipIn(file, 'rules: [] # slipped in\n');
+  expect((await add<Refusal>({ approvalId, dryRun: true })).status).toBe(403);
+  const path = join(engine.current.workspace, file);
+  rmSync(path);
+  symlinkSync('/etc/hostname', path);
+  expect((await add<Refusal>({ approvalId, dryRun: true })).status).toBe(403);
+  expect([existsSync(path), lstatSync(path).isSymbolicLink()]).toEqual([true, true]);
+  rmSync(path);
+});
