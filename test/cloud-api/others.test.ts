@@ -44,6 +44,8 @@ const known: readonly RegExp[] = [
   /UPDATE phone_call SET look_at = \? WHERE ended_at IS NULL/,
   // At a start, and each minute: every computer that is there, by an index of those alone.
   /SCAN hosted_computer USING INDEX hosted_computer_(locked|present)$/,
+  // Every three seconds: people for whom pushes are held back, by an index of those alone.
+  /SCAN notification_quiet USING INDEX notification_quiet_held$/,
   // What is old goes with each try, so that there are few.
   /DELETE FROM pairing_try/,
   // Once a minute, where it falls into the test: old claims, a portion at a time.

@@ -106,7 +106,10 @@ export function createLocalDriver({
       });
       socket.write(`${JSON.stringify({ id, ...request })}\n`);
     });
-    return hostValues[request.op].parse(value) as HostValues[Op];
+    const parsed = hostValues[request.op].safeParse(value);
+    if (parsed.success) return parsed.data as HostValues[Op];
+    const { path, message } = parsed.error.issues[0]!;
+    throw new Error(`its answer to ${request.op} is of another version (${path.join('.') || 'value'}: ${message})`);
   }
 
   return {

@@ -25,7 +25,7 @@ const capabilities = {
   limits: { memory: true, processes: true },
   ipv6: true,
   screen: { width: 1280, height: 800 },
-  max: 20,
+  most: 20,
 };
 
 function helper(answer: (request: HostRequest) => { ok: true; value: unknown } | { ok: false; fault: unknown } | null) {

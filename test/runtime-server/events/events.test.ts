@@ -19,6 +19,8 @@ test('a stream without a cursor starts now, and every event has type, time and d
   const stream = await openStream(engine, '/events');
   const sent = await toThread(engine, thread, 'after');
   const last = await stream.next(({ data }) => data.data?.state === 'best_effort');
+  // The words and who wrote them are read with the delivery, not recorded in the ledger.
+  const { from: _from, firstWords: _firstWords, ...recorded } = sent;
   expect(ledgerBacked(stream.events).map(({ data }) => [data.type, data.data?.id, data.data?.state])).toEqual([
     ['delivery', sent.id, 'accepted'],
     ['delivery', sent.id, 'best_effort'],
@@ -26,7 +28,7 @@ test('a stream without a cursor starts now, and every event has type, time and d
   expect(last).toMatchObject({
     event: 'message',
     id: await engine.ledger.head(),
-    data: { type: 'delivery', data: sent },
+    data: { type: 'delivery', data: recorded },
   });
   expect(Object.keys(last.data).sort()).toEqual(['at', 'data', 'type']);
   stream.close();

@@ -6,7 +6,7 @@ import type { ModelPlace } from '../../../src/contracts/factory/model-routes.ts'
 import { sharedEngine } from '../engine.ts';
 
 const shared = sharedEngine({
-  models: { endpoints: { approvals: { wire: 'openai', baseUrl: 'http://127.0.0.1:8001/v1' } } },
+  models: { endpoints: { desk: { wire: 'openai', baseUrl: 'http://127.0.0.1:8001/v1' } } },
 });
 const secret = 'sk-not-a-real-key-0123456789';
 
