@@ -13,7 +13,7 @@ import {
 import { Control, ToolsetApproval, type ToolsetCall, ToolsetResult } from '../../contracts/computer-use/toolset.ts';
 import type { HostedEvent } from '../../contracts/hosted-computers/computer.ts';
 import { answerHostedApproval } from '../../contracts/hosted-computers/device.ts';
-import { clientOf } from '../../kit/http/principals.ts';
+import { clientOf, everyScope } from '../../kit/http/principals.ts';
 import type { Principal } from '../../kit/http/types.ts';
 import type { Op, SharedStore, SharedTx } from '../../kit/store/shared-store.ts';
 import type { HostedApprovals } from './approvals.ts';
@@ -145,9 +145,13 @@ export function createCalls(deps: {
     const decision = approval.state === 'approved' ? 'approve' : 'deny';
     const path = answerHostedApproval.path.replace(':approvalId', encodeURIComponent(grant));
     const body = { decision, by: approval.resolvedBy ?? 'owner' };
-    const { status } = await ways.ask(row, { method: 'POST', path, body, principal });
-    // If the question is no longer open, the call itself says so.
-    if (status < 500) await approvals.told(grant);
+    // The cloud has judged who may answer: it passes the decision on itself, whoever sends the call.
+    const cloud = { kind: 'owner', userId: principal.userId, scopes: everyScope, via: 'cloud' } as const;
+    const { status } = await ways.ask(row, { method: 'POST', path, body, principal: cloud });
+    // If the question is no longer open, that is an answer too, and the call itself says so.
+    if (status !== 200)
+      throw unavailable(`The computer refused the answer to ${grant} (${status}).`, 'See its events.');
+    await approvals.told(grant);
   }
 
   async function toolset({ project, computerId, principal, call }: CallAsked): Promise<ToolsetResult> {

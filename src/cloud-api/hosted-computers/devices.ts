@@ -63,11 +63,14 @@ export function createDevices(deps: {
 
   /** A frozen computer sends nothing: the end of the stream shows viewers that it sleeps. */
   function endWithIt(id: string, response: ServerResponse): () => void {
-    return store.wake.on(topicOf(id), () => {
+    const look = () =>
       void computers.get(id).then((row) => {
         if (row?.phase !== 'running') response.destroy();
       });
-    });
+    const stop = store.wake.on(topicOf(id), look);
+    // It may have fallen asleep since the caller was let in.
+    look();
+    return stop;
   }
 
   return {

@@ -236,12 +236,14 @@ describe.each(engines)('hosted computers on $name', (engine) => {
     // Somebody watches while it falls asleep.
     let ended = false;
     substitute.settings.answer = () => new Promise(() => {});
+    const watched = substitute.heard.length;
     void listener('GET', '/view').then(
       () => {},
       () => {
         ended = true;
       },
     );
+    await expect.poll(() => substitute.heard.length).toBe(watched + 1);
     clock.jump(301_000);
     await until(async () => (await send('GET', at(id))).body.sleeping);
     await expect.poll(() => ended).toBe(true);
