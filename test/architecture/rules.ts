@@ -81,14 +81,16 @@ function runtimeRooms(): Record<string, readonly string[]> {
   const order = [
     // What every part is given, and what the computer itself offers.
     ...['base', 'panes', 'events', 'link'],
+    // How each agent program is driven, and which files decide what it runs.
+    'harness',
     // What may be done, and who is asked.
     ...['policy', 'approvals', 'trust'],
     // What bots work with. Connectors and the phone declare as ports what they need of bots.
     ...['models', 'tool-server', 'computer-use', 'connectors', 'phone'],
     // Who takes part, and what is kept of their work.
     ...['parties', 'vault', 'tickets', 'agent-runs'],
-    // Bots: how a program is driven, which bots exist, what they use, how they are reached, where else they run.
-    ...['harness', 'agents', 'usage', 'messaging', 'hosted-bots', 'peers'],
+    // Which bots exist, what they use, how they are reached, where else they run.
+    ...['agents', 'usage', 'messaging', 'hosted-bots', 'peers'],
     // What they work on together, and the read models over all of it.
     ...['workflows', 'quick-runs', 'work-engine', 'reading'],
   ];

@@ -135,7 +135,7 @@ export const agents: Part = {
       name: 'sessions',
       about: 'List the conversations that agent programs keep, newest first',
       options: [
-        { flags: '--harness <harness>', about: 'only of this program: claude, codex, gemini, opencode or qwen' },
+        { flags: '--harness <harness>', about: 'only of this agent program, such as claude' },
         { flags: '--cwd <folder>', about: 'only those of this folder' },
       ],
       load: () => import('./adopt.ts').then((m) => m.sessions),

@@ -2,11 +2,12 @@
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
 import { Time } from '../common/values.ts';
+import { harnessesWith } from './agent.ts';
 import { area, base, errors } from './route-parts.ts';
 import { BotSlug, TeamName } from './team-file.ts';
 
 /** Harnesses whose own conversations can be listed and gone on with. */
-export const adoptable = ['claude', 'codex', 'gemini', 'opencode', 'qwen'] as const;
+export const adoptable = harnessesWith('adoptable');
 export const Adoptable = z.enum(adoptable);
 export type Adoptable = z.infer<typeof Adoptable>;
 

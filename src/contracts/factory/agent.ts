@@ -16,9 +16,34 @@ export const agentStates = [
 export const AgentState = z.enum(agentStates);
 export type AgentState = z.infer<typeof AgentState>;
 
-export const harnesses = ['shell', 'claude', 'codex', 'gemini', 'opencode', 'qwen', 'custom'] as const;
+/**
+ * The agent programs that Gantry drives; each has a folder of its name in the runtime. `title`: how its maker calls it. `adoptable`: its own
+ * conversations can be listed and continued. `takesPrompt`: a new run can give it a prompt.
+ */
+const programs = {
+  shell: { title: 'Shell', adoptable: false, takesPrompt: false },
+  claude: { title: 'Claude Code', adoptable: true, takesPrompt: true },
+  codex: { title: 'Codex', adoptable: true, takesPrompt: true },
+  gemini: { title: 'Gemini CLI', adoptable: true, takesPrompt: true },
+  opencode: { title: 'opencode', adoptable: true, takesPrompt: true },
+  qwen: { title: 'Qwen Code', adoptable: true, takesPrompt: true },
+  custom: { title: 'Custom program', adoptable: false, takesPrompt: false },
+} as const;
+
+type Programs = typeof programs;
+type Trait = 'adoptable' | 'takesPrompt';
+type With<T extends Trait> = { [N in keyof Programs]: Programs[N][T] extends true ? N : never }[keyof Programs];
+
+export const harnesses = Object.keys(programs) as readonly (keyof Programs)[];
 export const HarnessName = z.enum(harnesses);
 export type HarnessName = z.infer<typeof HarnessName>;
+
+export const titleOf = (harness: HarnessName): string => programs[harness].title;
+
+/** Those with a trait, in the order of the list. */
+export function harnessesWith<T extends Trait>(trait: T): readonly With<T>[] {
+  return harnesses.filter((name): name is With<T> => programs[name][trait]);
+}
 
 export const bindingTypes = ['hosted', 'terminal', 'vendor'] as const;
 export const lanes = ['official', 'channel', 'ui_bridge', 'local'] as const;

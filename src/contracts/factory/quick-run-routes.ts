@@ -2,14 +2,14 @@
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
 import { Id, Paging, Time } from '../common/values.ts';
-import { AgentState } from './agent.ts';
+import { AgentState, harnessesWith } from './agent.ts';
 import { NodeStatus } from './node.ts';
 import { area, base, errors } from './route-parts.ts';
 import { TeamName } from './team-file.ts';
 import { RunStatus } from './workflow.ts';
 
 /** Agent programs that can be given a prompt. */
-export const quickPrograms = ['claude', 'codex', 'gemini', 'opencode', 'qwen'] as const;
+export const quickPrograms = harnessesWith('takesPrompt');
 export const QuickProgram = z.enum(quickPrograms);
 export type QuickProgram = z.infer<typeof QuickProgram>;
 

@@ -1,6 +1,6 @@
 /**
- * The interface of an adapter (a harness's folder): what it implements and what it receives. Every adapter has the same parts: `adapter.ts` (launch
- * and driver), `rules.ts` (data). Must not know teams, queues or the ledger.
+ * The interface of an adapter (a harness's folder): what it implements and what it receives. Every folder has the same parts: `program.ts` and `rules.ts`
+ * (data), `adapter.ts` (launch and driver). Must not know teams, queues or the ledger.
  */
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { Timers } from '../../kit/clock/timers.ts';

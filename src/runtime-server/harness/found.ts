@@ -4,32 +4,34 @@
  */
 import { access, readFile, realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { HarnessName } from '../../contracts/factory/agent.ts';
+import { type HarnessName, harnesses } from '../../contracts/factory/agent.ts';
 import type { Surroundings } from './adapter.ts';
-import { type CatalogueEntry, catalogue } from './catalogue.ts';
 import { personEnvironment } from './environment.ts';
 import { findProgram } from './find-program.ts';
 import type { FoundHarness } from './harness.ts';
 import type { Ruleset } from './judge/rules.ts';
+import type { Program } from './program.ts';
+import { programs } from './programs.ts';
 
 /** A program that does not name its version within this time is listed without one. */
 const versionMs = 5000;
 
 export async function findHarnesses(
   around: Surroundings,
-  rulesets: Readonly<Partial<Record<HarnessName, Ruleset>>>,
+  rulesetOf: (name: HarnessName) => Ruleset,
 ): Promise<FoundHarness[]> {
-  return Promise.all(catalogue.map((entry) => findOne(entry, around, rulesets[entry.name])));
+  return Promise.all(harnesses.map((name) => findOne(name, programs[name], around, rulesetOf(name))));
 }
 
 async function findOne(
-  entry: CatalogueEntry,
+  name: HarnessName,
+  program: Program,
   around: Surroundings,
-  ruleset: Ruleset | undefined,
+  ruleset: Ruleset,
 ): Promise<FoundHarness> {
-  if (entry.program === null) {
+  if (program.command === null) {
     return {
-      name: entry.name,
+      name,
       installed: true,
       version: null,
       signedIn: null,
@@ -38,52 +40,59 @@ async function findOne(
       fix: null,
     };
   }
-  const file = await findProgram(entry.program, around.env.PATH);
+  const file = await findProgram(program.command, around.env.PATH);
   if (file === null) {
     return {
-      name: entry.name,
+      name,
       installed: false,
       version: null,
       signedIn: null,
       covered: null,
-      detail: `${entry.program} was not found on PATH.`,
-      fix: entry.install,
+      detail: `${program.command} was not found on PATH.`,
+      fix: program.install,
     };
   }
-  const version = await versionOf(entry, file, around);
-  const covered = ruleset?.covers && version ? isCovered(version, ruleset.covers) : null;
-  const signedIn = await isSignedIn(entry, around);
+  const version = await versionOf(program, file, around);
+  const covered = ruleset.covers && version ? isCovered(version, ruleset.covers) : null;
+  const signedIn = await isSignedIn(program, around);
   const parts = [`${file}${version ? `, version ${version}` : ', version unknown'}.`];
-  if (covered === false && ruleset?.covers) {
+  if (covered === false && ruleset.covers) {
     const { from, below } = ruleset.covers;
     parts.push(`Tested only with versions from ${from} to below ${below}: its state may be unclear.`);
   }
   if (signedIn === false) parts.push('Not signed in.');
   return {
-    name: entry.name,
+    name,
     installed: true,
     version,
     signedIn,
     covered,
     detail: parts.join(' '),
-    fix: signedIn === false ? entry.signIn : covered === false ? installCovered(entry, ruleset) : null,
+    fix:
+      signedIn === false
+        ? (program.signIn?.command ?? null)
+        : covered === false
+          ? installCovered(program, ruleset)
+          : null,
   };
 }
 
 /** Gets a version that the rules know. */
-function installCovered(entry: CatalogueEntry, ruleset: Ruleset | undefined): string | null {
-  return entry.package === null || !ruleset?.covers ? null : `npm install -g ${entry.package}@${ruleset.covers.from}`;
+function installCovered(program: Program, ruleset: Ruleset): string | null {
+  return program.package === null || !ruleset.covers
+    ? null
+    : `npm install -g ${program.package}@${ruleset.covers.from}`;
 }
 
 /** The version in the npm package around the program's real file (starts nothing), else what `--version` prints. */
-async function versionOf(entry: CatalogueEntry, file: string, around: Surroundings): Promise<string | null> {
-  if (entry.package !== null) {
+async function versionOf(program: Program, file: string, around: Surroundings): Promise<string | null> {
+  if (program.package !== null) {
     let folder = dirname(await realpath(file));
     for (let up = 0; up < 6; up += 1, folder = dirname(folder)) {
       const text = await readFile(join(folder, 'package.json'), 'utf8').catch(() => null);
       if (text === null) continue;
       const found = readPackage(text);
-      if (found?.name === entry.package) return found.version;
+      if (found?.name === program.package) return found.version;
     }
   }
   const ran = await around.processes
@@ -102,10 +111,10 @@ function readPackage(text: string): { name: string; version: string } | null {
   }
 }
 
-async function isSignedIn(entry: CatalogueEntry, { env, home }: Surroundings): Promise<boolean | null> {
-  if (entry.signIn === null) return null;
-  if (entry.keys.some((key) => (env[key] ?? '') !== '')) return true;
-  for (const file of entry.files) {
+async function isSignedIn({ signIn }: Program, { env, home }: Surroundings): Promise<boolean | null> {
+  if (signIn === null) return null;
+  if (signIn.keys.some((key) => (env[key] ?? '') !== '')) return true;
+  for (const file of signIn.files) {
     if (
       await access(join(home, file)).then(
         () => true,
@@ -114,7 +123,7 @@ async function isSignedIn(entry: CatalogueEntry, { env, home }: Surroundings): P
     )
       return true;
   }
-  return entry.hidden ? null : false;
+  return signIn.hidden ? null : false;
 }
 
 /** `from` ≤ version < `below`, compared number by number. */

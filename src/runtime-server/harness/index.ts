@@ -5,22 +5,16 @@
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { AppError } from '../../contracts/common/errors.ts';
-import type { HarnessName } from '../../contracts/factory/agent.ts';
+import { type HarnessName, harnesses } from '../../contracts/factory/agent.ts';
 import type { Clock } from '../../kit/clock/clock.ts';
 import { systemTimers, type Timers } from '../../kit/clock/timers.ts';
 import type { Adapter, HarnessPanes, ProcessRunner } from './adapter.ts';
 import { createBot, type LiveBot } from './bot.ts';
-import { createClaudeAdapter } from './claude/adapter.ts';
-import { createCodexAdapter } from './codex/adapter.ts';
-import { createCustomAdapter } from './custom/adapter.ts';
 import type { Environment } from './environment.ts';
 import { findHarnesses } from './found.ts';
-import { createGeminiAdapter } from './gemini/adapter.ts';
 import type { BotMemory, BotPaths, FoundHarness, Harnesses, PermissionApprovals, PermissionPolicy } from './harness.ts';
 import { compileRules, type Matcher } from './judge/rules.ts';
-import { createOpencodeAdapter } from './opencode/adapter.ts';
-import { createQwenAdapter } from './qwen/adapter.ts';
-import { createShellAdapter } from './shell/adapter.ts';
+import { programs } from './programs.ts';
 import { quote } from './shell/start-file.ts';
 
 /** How long a lookup of the installed harnesses is valid. */
@@ -45,18 +39,7 @@ export function createHarnesses(deps: {
 }): Harnesses {
   const { panes, clock, timers = systemTimers, memory } = deps;
   const around = { env: deps.env, home: deps.home, processes: deps.processes };
-  const adapters: Partial<Record<HarnessName, Adapter>> = {
-    shell: createShellAdapter(around),
-    claude: createClaudeAdapter(around),
-    codex: createCodexAdapter(around),
-    gemini: createGeminiAdapter(around),
-    opencode: createOpencodeAdapter(around),
-    qwen: createQwenAdapter(around),
-    custom: createCustomAdapter(around),
-  };
-  const rulesets = Object.fromEntries(
-    Object.entries(adapters).map(([name, adapter]) => [name, adapter.ruleset] as const),
-  );
+  const adapters = new Map(harnesses.map((name) => [name, programs[name].adapter(around)]));
   const matchers = new Map<HarnessName, Matcher>();
   const bots = new Map<string, LiveBot>();
   let found: { at: number; list: Promise<readonly FoundHarness[]> } | null = null;
@@ -71,12 +54,12 @@ export function createHarnesses(deps: {
   });
 
   function adapterOf(name: HarnessName): Adapter {
-    const adapter = adapters[name];
+    const adapter = adapters.get(name);
     if (adapter) return adapter;
     throw new AppError(
       'usage',
       `The harness "${name}" is not built yet.`,
-      `Use one of ${Object.keys(adapters).join(', ')}, or "custom" with \`command: ${name}\`.`,
+      `Use one of ${harnesses.join(', ')}, or "custom" with \`command: ${name}\`.`,
     );
   }
 
@@ -84,7 +67,7 @@ export function createHarnesses(deps: {
     found() {
       const now = clock.monotonic();
       if (!found || now - found.at > foundForMs) {
-        const look = { at: now, list: findHarnesses(around, rulesets) };
+        const look = { at: now, list: findHarnesses(around, (name) => adapterOf(name).ruleset) };
         found = look;
         // A look that failed is no answer for the next caller.
         look.list.catch(() => {
@@ -105,7 +88,7 @@ export function createHarnesses(deps: {
       const path = [tools, launch.env.PATH].filter(Boolean).join(delimiter);
       return { ...launch, env: { ...launch.env, PATH: path }, ...(resumed && { resumed }) };
     },
-    hasExec: (harness) => adapters[harness]?.exec !== undefined,
+    hasExec: (harness) => adapters.get(harness)?.exec !== undefined,
     interruptKeys: (harness) => adapterOf(harness).ruleset.interrupt,
     async exec(bot, paths, text, options) {
       const { exec } = adapterOf(bot.harness);
@@ -148,7 +131,7 @@ export function createHarnesses(deps: {
     },
     async usage(bot, cursor, settled) {
       const facts = memory.recall(bot.agentId);
-      return (facts && (await adapters[bot.harness]?.usage?.({ facts, cursor, settled }))) ?? null;
+      return (facts && (await adapters.get(bot.harness)?.usage?.({ facts, cursor, settled }))) ?? null;
     },
   };
 }

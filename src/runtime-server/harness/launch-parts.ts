@@ -1,23 +1,25 @@
 /** What the launches of all agent programs share: the program itself, its pane, the conversation to continue. */
 import { isAbsolute, normalize } from 'node:path';
 import { AppError } from '../../contracts/common/errors.ts';
-import type { HarnessName } from '../../contracts/factory/agent.ts';
+import { type HarnessName, titleOf } from '../../contracts/factory/agent.ts';
 import type { Surroundings } from './adapter.ts';
-import { catalogue } from './catalogue.ts';
 import { botEnvironment } from './environment.ts';
 import { findProgram } from './find-program.ts';
 import type { BotPaths, BotSpec, Launch } from './harness.ts';
+import type { Program } from './program.ts';
 
-/** The harness's program on PATH; `title` is its name for a person. */
-export async function installedProgram({ env }: Surroundings, harness: HarnessName, title: string): Promise<string> {
-  const entry = catalogue.find(({ name }) => name === harness);
-  const program = entry?.program ?? harness;
-  const file = await findProgram(program, env.PATH);
+/** The harness's program on PATH. */
+export async function installedProgram(
+  { env }: Surroundings,
+  harness: HarnessName,
+  { command, install }: Pick<Program & { command: string }, 'command' | 'install'>,
+): Promise<string> {
+  const file = await findProgram(command, env.PATH);
   if (file) return file;
   throw new AppError(
     'usage',
-    `${title} is not installed: "${program}" was not found on PATH.`,
-    `Install it with \`${entry?.install}\`, then start the team again.`,
+    `${titleOf(harness)} is not installed: "${command}" was not found on PATH.`,
+    `Install it with \`${install}\`, then start the team again.`,
   );
 }
 

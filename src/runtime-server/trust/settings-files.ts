@@ -1,12 +1,13 @@
 /**
- * Finds the files of a folder from which agent programs learn what they may run, by the names in `policy/what-runs.ts`. In a terminal Claude Code
+ * Finds the files of a folder from which agent programs learn what they may run, by what each harness's `program.ts` names. In a terminal Claude Code
  * and Codex ask about a new folder themselves; the others do not, and without a pane nobody is there to be asked.
  */
 import { lstatSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { HarnessName } from '../../contracts/factory/agent.ts';
 import { isWithin, listWithin } from '../../kit/files/within.ts';
-import { type ProgramSettings, settingsOfPrograms } from '../policy/what-runs.ts';
+import type { ProgramSettings } from '../harness/program.ts';
+import { programs, settingsOfPrograms } from '../harness/programs.ts';
 
 /** Written by the programs as they work, or fetched by them: they do not decide what may run. Packages that are loaded count as a whole. */
 const passedOver = new Set(['worktrees', 'agent-memory', 'agent-memory-local', 'node_modules', 'tmp', '.git']);
@@ -22,13 +23,13 @@ interface SettingsFiles {
 
 /** The files that all programs together read in one folder. */
 export function settingsIn(root: string): SettingsFiles {
-  return found(root, [root], Object.values(settingsOfPrograms));
+  return found(root, [root], settingsOfPrograms);
 }
 
 /** The files that this program reads when it is started in `cwd`; `alone`: no person sits at it. */
 export function settingsOf(harness: HarnessName, root: string, cwd: string, alone: boolean): SettingsFiles {
-  const read = settingsOfPrograms[harness];
-  if (read === undefined || (read.asksItself && !alone)) return { files: [], tooMany: null };
+  const read = programs[harness].settings;
+  if (read === null || (read.asksItself && !alone)) return { files: [], tooMany: null };
   const real = realOf(cwd);
   const top = repositoryOf(isWithin(root, real) ? root : real);
   const folders = [real];
@@ -48,7 +49,7 @@ function repositoryOf(folder: string): string {
   }
 }
 
-function found(root: string, folders: readonly string[], programs: readonly ProgramSettings[]): SettingsFiles {
+function found(root: string, folders: readonly string[], settings: readonly ProgramSettings[]): SettingsFiles {
   const files = new Set<string>();
   let tooMany: string | null = null;
   const enter = (folder: string, depth: number): void => {
@@ -63,7 +64,7 @@ function found(root: string, folders: readonly string[], programs: readonly Prog
     }
   };
   for (const folder of folders) {
-    for (const read of programs) {
+    for (const read of settings) {
       for (const name of [...read.files, ...read.variables])
         if (statusOf(join(folder, name)) !== undefined) files.add(join(folder, name));
       for (const name of read.folders) {

@@ -1,9 +1,9 @@
 /** What mends something is a command that can be copied, or a sentence. */
 import { expect, test } from 'vitest';
 import { isCommand } from '../../../src/contracts/factory/fix.ts';
-import { catalogue } from '../../../src/runtime-server/harness/catalogue.ts';
+import { programs } from '../../../src/runtime-server/harness/programs.ts';
 
-test.each(catalogue.flatMap(({ install, signIn }) => [install, signIn]).filter((fix) => fix !== null))(
+test.each(Object.values(programs).flatMap(({ install, signIn }) => [install ?? [], signIn?.command ?? []].flat()))(
   '%s is a command and nothing else, or a sentence that is not copied',
   (fix) => {
     expect(fix).toMatch(isCommand(fix) ? /^(npm|claude|codex|gemini|opencode|qwen)( [\w@/.-]+)*$/ : /^[A-Z]\w+ \w+/);

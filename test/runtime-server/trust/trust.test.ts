@@ -9,8 +9,9 @@ import { systemClock } from '../../../src/kit/clock/clock.ts';
 import { systemTimers } from '../../../src/kit/clock/timers.ts';
 import type { ProcessRunner } from '../../../src/runtime-server/harness/adapter.ts';
 import { createHarnesses } from '../../../src/runtime-server/harness/index.ts';
+import { settingsOfPrograms } from '../../../src/runtime-server/harness/programs.ts';
 import { createPolicy } from '../../../src/runtime-server/policy/index.ts';
-import { saysWhatRuns, settingsOfPrograms } from '../../../src/runtime-server/policy/what-runs.ts';
+import { saysWhatRuns } from '../../../src/runtime-server/policy/what-runs.ts';
 import { createWorkspaceTrust } from '../../../src/runtime-server/trust/index.ts';
 import { settingsOf } from '../../../src/runtime-server/trust/settings-files.ts';
 import { loadsCode } from '../../../src/runtime-server/trust/words.ts';
@@ -224,7 +225,7 @@ test('settings of agent programs wait too, and each of their names is one that s
   const shown = await trustOf(engine);
   expect(shown.files.map(({ path }) => path)).toEqual(['.claude/settings.json', 'opencode.json']);
   expect(shown.files[0]?.words.join('\n')).toContain('curl evil');
-  for (const { files, folders } of Object.values(settingsOfPrograms))
+  for (const { files, folders } of settingsOfPrograms)
     for (const name of [...files, ...folders]) expect([name, saysWhatRuns(name)]).toEqual([name, true]);
 });
 

@@ -1,4 +1,5 @@
 /** What the form of a new run decides: who can be chosen, what a link fills in, and which images go along. Must not know how it is drawn. */
+import { titleOf } from '../../../contracts/factory/agent.ts';
 import {
   maxQuickBots,
   type QuickChoices,
@@ -29,25 +30,17 @@ export function whoChoices({ programs, models, providers }: QuickChoices): reado
   return [
     ...programs.map(({ harness, installed, signedIn }) => ({
       key: harness,
-      name: programNames[harness],
+      name: titleOf(harness),
       not: !installed ? 'Not installed' : signedIn === false ? 'Not signed in' : null,
     })),
     ...models.map((model) => ({ key: model, name: model, not: isReady(model) ? null : 'No key' })),
   ];
 }
 
-const programNames = {
-  claude: 'Claude Code',
-  codex: 'Codex',
-  gemini: 'Gemini CLI',
-  opencode: 'opencode',
-  qwen: 'Qwen Code',
-} as const satisfies Record<(typeof quickPrograms)[number], string>;
-
 export const nameOfWho = (key: string): string => {
   const who = readWho(key);
   if (who?.harness === undefined) return key;
-  return who.model === undefined ? programNames[who.harness] : `${programNames[who.harness]} (${who.model})`;
+  return who.model === undefined ? titleOf(who.harness) : `${titleOf(who.harness)} (${who.model})`;
 };
 
 /** Those that were chosen last and can be chosen still; else the first one that can. */

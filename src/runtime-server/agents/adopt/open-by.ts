@@ -7,7 +7,8 @@ import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { promisify } from 'node:util';
-import type { Adoptable } from '../../../contracts/factory/adopt-routes.ts';
+import { type Adoptable, adoptable } from '../../../contracts/factory/adopt-routes.ts';
+import { programs } from '../../harness/programs.ts';
 import type { Kept } from './stored-sessions.ts';
 
 const run = promisify(execFile);
@@ -27,14 +28,6 @@ export interface Running {
   /** Conversation files that it holds open. */
   readonly files: readonly string[];
 }
-
-const programs: Readonly<Record<Adoptable, RegExp>> = {
-  claude: /^claude(\.exe)?$/,
-  codex: /^codex(\.exe)?$/,
-  gemini: /^gemini(\.js)?$/,
-  opencode: /^opencode(\.exe)?$/,
-  qwen: /^(qwen|cli-entry\.js)$/,
-};
 
 const runtimes = /^(node|nodejs|bun|deno|sh|bash|dash)(\.exe)?$/;
 
@@ -71,8 +64,7 @@ export function harnessOf(args: readonly string[]): Adoptable | null {
   // The program itself, or the script that Node or a shell runs: a word after an editor is a file of that name.
   const script = words.find((word) => !word.startsWith('-')) ?? '';
   const file = runtimes.test(basename(program)) && script.includes('/') ? script : program;
-  const found = Object.entries(programs).find(([, name]) => name.test(basename(file)));
-  return (found?.[0] as Adoptable | undefined) ?? null;
+  return adoptable.find((harness) => programs[harness].conversations.process.test(basename(file))) ?? null;
 }
 
 function fromProc(): Running[] {

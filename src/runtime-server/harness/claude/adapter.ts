@@ -7,17 +7,21 @@ import { join } from 'node:path';
 import type { Adapter, Driver, DriverContext, Surroundings } from '../adapter.ts';
 import { reportedSession, sessionToResume } from '../launch-parts.ts';
 import { createPasteDelivery } from '../paste-delivery.ts';
+import type { Harness } from '../program.ts';
 import { promptsSince, transcriptOf } from '../prompt-witness.ts';
 import { holdsOurs, readComposer } from './composer.ts';
 import { execClaude } from './exec.ts';
 import { askingMark, launchClaude } from './launch.ts';
 import { createPermissions } from './permissions.ts';
+import { claudeProgram } from './program.ts';
 import { toolEndEvents } from './questions.ts';
 import { claudeRules } from './rules.ts';
 import { claudePrompt, transcriptFile } from './transcript.ts';
 import { readClaudeUsage } from './usage.ts';
 
-export function createClaudeAdapter(around: Surroundings): Adapter {
+export const claude = { ...claudeProgram, adapter: createClaudeAdapter } satisfies Harness;
+
+function createClaudeAdapter(around: Surroundings): Adapter {
   return {
     ruleset: claudeRules,
     async prepare(bot, paths, memory) {

@@ -11,6 +11,7 @@ import type { ExecStart } from '../exec-run.ts';
 import type { BotPaths, BotSpec, ExecMode, Launch } from '../harness.ts';
 import { installedProgram, paneLaunch } from '../launch-parts.ts';
 import { quote } from '../shell/start-file.ts';
+import { claudeProgram } from './program.ts';
 import { toolEndEvents } from './questions.ts';
 import { claudeHookEvents } from './rules.ts';
 
@@ -79,7 +80,7 @@ export async function launchClaude(
   paths: BotPaths,
   sessionToResume: string | null,
 ): Promise<{ launch: Launch; sessionId: string }> {
-  const file = await installedProgram(around, 'claude', 'Claude Code');
+  const file = await installedProgram(around, 'claude', claudeProgram);
   const toolsFile = join(paths.folder, 'claude-tools.json');
   const config = await toolServerConfig(paths);
   if (config !== null) await writeFile(toolsFile, `${JSON.stringify(config, null, 2)}\n`, { mode: 0o600 });
@@ -110,7 +111,7 @@ export async function execCommand(
 ): Promise<ExecStart> {
   return {
     command: [
-      await installedProgram(around, 'claude', 'Claude Code'),
+      await installedProgram(around, 'claude', claudeProgram),
       '-p',
       '--output-format',
       'json',

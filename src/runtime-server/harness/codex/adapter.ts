@@ -6,11 +6,13 @@
 import type { Adapter, Driver, DriverContext, Surroundings } from '../adapter.ts';
 import { reportedSession, sessionToResume } from '../launch-parts.ts';
 import { createPasteDelivery } from '../paste-delivery.ts';
+import type { Harness } from '../program.ts';
 import { promptsSince, transcriptOf } from '../prompt-witness.ts';
 import { holdsOurs, lastFailure, readComposer } from './composer.ts';
 import { execCodex } from './exec.ts';
 import { isThere, launchCodex } from './launch.ts';
 import { createPermissions } from './permissions.ts';
+import { codexProgram } from './program.ts';
 import { codexRules, limitWords } from './rules.ts';
 import { codexPrompt } from './transcript.ts';
 import { readCodexUsage } from './usage.ts';
@@ -20,7 +22,9 @@ const idleHoldsMs = 400;
 const idleStatus = /(^|;)status=Idle(;|$)/u;
 const workingStatus = /(^|;)status=Working(;|$)/u;
 
-export function createCodexAdapter(around: Surroundings): Adapter {
+export const codex = { ...codexProgram, adapter: createCodexAdapter } satisfies Harness;
+
+function createCodexAdapter(around: Surroundings): Adapter {
   return {
     ruleset: codexRules,
     async prepare(bot, paths, memory) {

@@ -9,6 +9,7 @@ import type { BotPaths, BotSpec, ExecMode, Launch } from '../harness.ts';
 import { installedProgram, paneLaunch } from '../launch-parts.ts';
 import { quote } from '../shell/start-file.ts';
 import { hookFlags, toml } from './hooks.ts';
+import { codexProgram } from './program.ts';
 import { codexHookEvents } from './rules.ts';
 
 /** How long a question waits for an answer elsewhere before Codex asks in the pane, which shows only this status until then. */
@@ -62,7 +63,7 @@ export async function launchCodex(
   resume: string | null,
 ): Promise<Launch> {
   const command: Launch['command'] = [
-    await installedProgram(around, 'codex', 'Codex'),
+    await installedProgram(around, 'codex', codexProgram),
     ...(resume === null ? [] : ['resume', resume]),
     '--no-daemon',
     '-a',
@@ -84,7 +85,7 @@ export async function execCommand(
 ): Promise<ExecStart> {
   return {
     command: [
-      await installedProgram(around, 'codex', 'Codex'),
+      await installedProgram(around, 'codex', codexProgram),
       'exec',
       '--json',
       '--skip-git-repo-check',

@@ -7,8 +7,10 @@ import type { Adapter, Driver, DriverContext, Surroundings } from '../adapter.ts
 import { botEnvironment } from '../environment.ts';
 import { findProgram } from '../find-program.ts';
 import type { BotSpec, DeliverResult, Launch, Outgoing } from '../harness.ts';
+import type { Harness } from '../program.ts';
 import { countText } from '../same-text.ts';
 import { composePrompt, squeeze } from '../wording.ts';
+import { customProgram } from './program.ts';
 import { customRules } from './rules.ts';
 
 /** Output must have stopped for this long before the program counts as quiet. */
@@ -30,7 +32,9 @@ const pasteMark = /\[[^\]\n]*\b[Pp]aste[^\]\n]*\]/gu;
 /** A line-reading program loses text beyond the terminal's line buffer (1024 bytes on macOS, 4096 on Linux). */
 const maxLineBytes = 1000;
 
-export function createCustomAdapter({ env, processes }: Surroundings): Adapter {
+export const custom = { ...customProgram, adapter: createCustomAdapter } satisfies Harness;
+
+function createCustomAdapter({ env, processes }: Surroundings): Adapter {
   /** Reports an unknown command here: the pane would only close at once. */
   async function checkCommand(bot: BotSpec, shell: string, launchEnv: Record<string, string>): Promise<void> {
     const word = bot.command?.split(' ')[0] ?? '';

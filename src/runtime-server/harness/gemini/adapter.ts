@@ -5,10 +5,12 @@
 import type { Adapter, Driver, DriverContext, Surroundings } from '../adapter.ts';
 import { sessionToResume } from '../launch-parts.ts';
 import { createPasteDelivery } from '../paste-delivery.ts';
+import type { Harness } from '../program.ts';
 import { promptsSince } from '../prompt-witness.ts';
 import { holdsOurs, readComposer } from './composer.ts';
 import { execGemini } from './exec.ts';
 import { launchGemini } from './launch.ts';
+import { geminiProgram } from './program.ts';
 import { geminiRules } from './rules.ts';
 import { findTranscripts, geminiPrompt, rememberedTranscripts } from './transcript.ts';
 import { readGeminiUsage } from './usage.ts';
@@ -18,7 +20,9 @@ const settleMs = { small: 80, large: 1000, huge: 2500 };
 const large = 4000;
 const huge = 20_000;
 
-export function createGeminiAdapter(around: Surroundings): Adapter {
+export const gemini = { ...geminiProgram, adapter: createGeminiAdapter } satisfies Harness;
+
+function createGeminiAdapter(around: Surroundings): Adapter {
   return {
     ruleset: geminiRules,
     async prepare(bot, paths, memory) {

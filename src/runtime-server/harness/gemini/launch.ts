@@ -7,6 +7,7 @@ import type { Surroundings } from '../adapter.ts';
 import type { ExecStart } from '../exec-run.ts';
 import type { BotPaths, BotSpec, ExecMode, Launch } from '../harness.ts';
 import { installedProgram, paneLaunch } from '../launch-parts.ts';
+import { geminiProgram } from './program.ts';
 
 const approvalModes: Readonly<Record<ExecMode, string>> = {
   plan: 'plan',
@@ -26,7 +27,7 @@ export async function launchGemini(
 ): Promise<{ launch: Launch; sessionId: string }> {
   const sessionId = resume ?? randomUUID();
   const command: Launch['command'] = [
-    await installedProgram(around, 'gemini', 'Gemini CLI'),
+    await installedProgram(around, 'gemini', geminiProgram),
     resume === null ? '--session-id' : '--resume',
     sessionId,
     '--approval-mode',
@@ -45,7 +46,7 @@ export async function execCommand(
 ): Promise<ExecStart> {
   return {
     command: [
-      await installedProgram(around, 'gemini', 'Gemini CLI'),
+      await installedProgram(around, 'gemini', geminiProgram),
       '-o',
       'stream-json',
       '--approval-mode',

@@ -7,9 +7,11 @@ import type { Adapter, Driver, DriverContext, Surroundings } from '../adapter.ts
 import { createChannelQuestions } from '../channel-questions.ts';
 import type { DeliverResult, Outgoing } from '../harness.ts';
 import { sessionToResume } from '../launch-parts.ts';
+import type { Harness } from '../program.ts';
 import { composePrompt } from '../wording.ts';
 import { execOpencode } from './exec.ts';
 import { launchOpencode, readServerAccess } from './launch.ts';
+import { opencodeProgram } from './program.ts';
 import { opencodeRules } from './rules.ts';
 import { createOpencodeServer, NotListening, type OpencodeServer } from './server.ts';
 import { createSessions, holdsText, questionsIn } from './sessions.ts';
@@ -27,7 +29,9 @@ const showAgainMs = 1500;
 const noAnswer = 'its server does not answer';
 const maxShows = 20;
 
-export function createOpencodeAdapter(around: Surroundings): Adapter {
+export const opencode = { ...opencodeProgram, adapter: createOpencodeAdapter } satisfies Harness;
+
+function createOpencodeAdapter(around: Surroundings): Adapter {
   return {
     ruleset: opencodeRules,
     async prepare(bot, paths, memory) {

@@ -11,6 +11,7 @@ import type { Surroundings } from '../adapter.ts';
 import type { ExecStart } from '../exec-run.ts';
 import type { BotPaths, BotSpec, ExecMode, Launch } from '../harness.ts';
 import { installedProgram, paneLaunch } from '../launch-parts.ts';
+import { opencodeProgram } from './program.ts';
 
 /** Where the server of one start listens, and the credentials that it requires. */
 export interface ServerAccess {
@@ -77,7 +78,7 @@ export async function launchOpencode(
   paths: BotPaths,
   sessionToResume: string | null,
 ): Promise<{ launch: Launch; doorFile: string }> {
-  const file = await installedProgram(around, 'opencode', 'opencode');
+  const file = await installedProgram(around, 'opencode', opencodeProgram);
   const serverAccess: ServerAccess = { port: await freePort(), password: randomBytes(32).toString('base64url') };
   const doorFile = join(paths.folder, 'opencode-server.json');
   await writeFile(doorFile, `${JSON.stringify(serverAccess)}\n`, { mode: 0o600 });
@@ -110,7 +111,7 @@ export async function execCommand(
   const own = await environmentOf(bot, paths, execPermissions[mode]);
   return {
     command: [
-      await installedProgram(around, 'opencode', 'opencode'),
+      await installedProgram(around, 'opencode', opencodeProgram),
       'run',
       '--pure',
       '--format',

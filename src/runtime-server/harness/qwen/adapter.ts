@@ -7,6 +7,7 @@ import type { Adapter, Driver, DriverContext, Surroundings } from '../adapter.ts
 import { type ChannelQuestion, createChannelQuestions } from '../channel-questions.ts';
 import type { DeliverResult, Outgoing } from '../harness.ts';
 import { sessionToResume } from '../launch-parts.ts';
+import type { Harness } from '../program.ts';
 import { holdsPrompt, transcriptOf } from '../prompt-witness.ts';
 import { record } from '../values.ts';
 import { composePrompt, containsText } from '../wording.ts';
@@ -14,6 +15,7 @@ import { type ChannelEnd, type Line, openChannel } from './channel.ts';
 import { execQwen } from './exec.ts';
 import { type Channel, launchQwen, qwenHome, transcriptFile } from './launch.ts';
 import { promptOf, questionIn, toolResultsIn } from './lines.ts';
+import { qwenProgram } from './program.ts';
 import { qwenRules } from './rules.ts';
 import { readQwenUsage } from './usage.ts';
 
@@ -21,7 +23,9 @@ import { readQwenUsage } from './usage.ts';
 const witnessMs = 7000;
 const answerMs = 5000;
 
-export function createQwenAdapter(around: Surroundings): Adapter {
+export const qwen = { ...qwenProgram, adapter: createQwenAdapter } satisfies Harness;
+
+function createQwenAdapter(around: Surroundings): Adapter {
   return {
     ruleset: qwenRules,
     async prepare(bot, paths, memory) {

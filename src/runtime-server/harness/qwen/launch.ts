@@ -9,6 +9,7 @@ import type { Surroundings } from '../adapter.ts';
 import type { ExecStart } from '../exec-run.ts';
 import type { BotPaths, BotSpec, ExecMode, Launch } from '../harness.ts';
 import { installedProgram, paneLaunch } from '../launch-parts.ts';
+import { qwenProgram } from './program.ts';
 
 /** Qwen Code's default is a mode in which a classifier approves tools; a bot starts in the mode that asks. */
 const approvalModes: Readonly<Record<ExecMode, string>> = {
@@ -71,7 +72,7 @@ export async function launchQwen(
   paths: BotPaths,
   sessionToResume: string | null,
 ): Promise<{ launch: Launch; sessionId: string; channel: Channel }> {
-  const file = await installedProgram(around, 'qwen', 'Qwen Code');
+  const file = await installedProgram(around, 'qwen', qwenProgram);
   const channel = {
     input: join(paths.folder, 'qwen-input.jsonl'),
     events: join(paths.folder, 'qwen-events.jsonl'),
@@ -108,7 +109,7 @@ export async function execCommand(
 ): Promise<ExecStart> {
   return {
     command: [
-      await installedProgram(around, 'qwen', 'Qwen Code'),
+      await installedProgram(around, 'qwen', qwenProgram),
       '--output-format',
       'json',
       '--approval-mode',

@@ -11,7 +11,9 @@ import type { Adapter, Driver, DriverContext, Surroundings } from '../adapter.ts
 import { botEnvironment } from '../environment.ts';
 import { findProgram } from '../find-program.ts';
 import type { DeliverResult, Launch, Outgoing } from '../harness.ts';
+import type { Harness } from '../program.ts';
 import { composeCommands } from '../wording.ts';
+import { shellProgram } from './program.ts';
 import { shellRules } from './rules.ts';
 import { promptText, readlineFile, readSignal, type ShellSignal, signalsIn, startFile, takeKey } from './start-file.ts';
 
@@ -23,7 +25,9 @@ const acceptMs = 2000;
 
 const seen = 'the shell reported that it took exactly this input';
 
-export function createShellAdapter({ env }: Surroundings): Adapter {
+export const shell = { ...shellProgram, adapter: createShellAdapter } satisfies Harness;
+
+function createShellAdapter({ env }: Surroundings): Adapter {
   return {
     ruleset: shellRules,
     async prepare(bot, paths) {

@@ -1,0 +1,11 @@
+/** A program of the person's own: its team file says which. */
+import type { Program } from '../program.ts';
+
+export const customProgram = {
+  command: null,
+  package: null,
+  install: null,
+  signIn: null,
+  settings: null,
+  conversations: null,
+} satisfies Program;

@@ -1,0 +1,8 @@
+/** The folders of harnesses: one line each. */
+export { claude } from './claude/adapter.ts';
+export { codex } from './codex/adapter.ts';
+export { custom } from './custom/adapter.ts';
+export { gemini } from './gemini/adapter.ts';
+export { opencode } from './opencode/adapter.ts';
+export { qwen } from './qwen/adapter.ts';
+export { shell } from './shell/adapter.ts';

@@ -1,0 +1,49 @@
+/**
+ * What Gantry knows of an agent program besides how it drives it: how a person installs it and signs in, which files decide what it runs, and where
+ * it keeps its conversations. Each harness's folder has one, in `program.ts`; the list is `programs.ts`. Must not know bots.
+ */
+import type { Adapter, Surroundings } from './adapter.ts';
+import type { Conversations } from './conversations.ts';
+
+export interface Program {
+  /** Looked up on PATH; null: no program is needed. */
+  readonly command: string | null;
+  /** npm package whose version is the program's. */
+  readonly package: string | null;
+  /** A command, or a sentence that says what to do. */
+  readonly install: string | null;
+  readonly signIn: SignIn | null;
+  readonly settings: ProgramSettings | null;
+  /** Of the person's own conversations; null: they cannot be adopted. */
+  readonly conversations: Conversations | null;
+}
+
+/** A harness's folder, whole. */
+export interface Harness extends Program {
+  readonly adapter: (around: Surroundings) => Adapter;
+}
+
+interface SignIn {
+  readonly command: string;
+  /** Any of these variables signs in. */
+  readonly keys: readonly string[];
+  /** Any of these files under the home folder means signed in. */
+  readonly files: readonly string[];
+  /** True where a sign-in may be stored somewhere unreadable to us (a keychain). */
+  readonly hidden: boolean;
+}
+
+/** What a program reads in a folder and learns from it what it may run: settings, hooks, permissions, servers, plugins. */
+export interface ProgramSettings {
+  readonly files: readonly string[];
+  /** With all that lies in them. */
+  readonly folders: readonly string[];
+  /** Files with instructions for its model. */
+  readonly instructions: readonly string[];
+  /** Variables that it takes from a file of the project's own, which a command may write. */
+  readonly variables: readonly string[];
+  /** A folder of packages that code in other folders of its settings loads, and which those are. */
+  readonly packages?: { readonly folder: string; readonly loadedBy: readonly string[] };
+  /** It asks about an unknown folder, where a person sits at it. */
+  readonly asksItself: boolean;
+}
