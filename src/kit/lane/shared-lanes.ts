@@ -43,6 +43,8 @@ interface LaneState {
   /** Rows that this process has appended, ever. */
   appended: number;
   busy: boolean;
+  /** The number of its last send that ended, of all lanes together. */
+  ended: number;
   /** Woken while a head was out: if the head comes back with hold or retry, it is asked again at once. */
   woken: boolean;
   /** Monotonic milliseconds; the head is not touched before. */
@@ -76,6 +78,7 @@ export function createSharedLanes(options: SharedLanesOptions): SharedLanes {
   const turns = createTurns(Math.max(1, Math.floor(parallel / sharesOfAll)));
   const stop = new AbortController();
   let started = false;
+  let ends = 0;
   let cancelTimer = () => {};
   let cancelLook = () => {};
 
@@ -87,6 +90,7 @@ export function createSharedLanes(options: SharedLanesOptions): SharedLanes {
         depth: 0,
         appended: 0,
         busy: false,
+        ended: 0,
         woken: false,
         due: 0,
         notBefore: 0,
@@ -140,6 +144,8 @@ export function createSharedLanes(options: SharedLanesOptions): SharedLanes {
         running.delete(work);
         turns.end(state.whose);
         state.busy = false;
+        ends += 1;
+        state.ended = ends;
         if (state.depth <= 0) states.delete(lane);
         pump();
       });
@@ -312,11 +318,14 @@ export function createSharedLanes(options: SharedLanesOptions): SharedLanes {
 
   /** Reads the current rows, whichever process appended, postponed or removed them. */
   async function look(): Promise<void> {
+    const before = ends;
     const loaded = await store.read((tx) => rows.load(tx));
     const found = new Set(loaded.map(({ lane }) => lane));
+    // What was read before a send ended does not know that its head was postponed: by it, the head would be sent again at once.
+    const isOlder = (state: LaneState | undefined): boolean => state !== undefined && state.ended > before;
     // A row appended since shows at the next look, or starts its own send.
-    for (const [lane, state] of states) if (!found.has(lane) && !state.busy) states.delete(lane);
-    for (const lane of loaded) adopt(lane);
+    for (const [lane, state] of states) if (!found.has(lane) && !state.busy && !isOlder(state)) states.delete(lane);
+    for (const lane of loaded) if (!isOlder(states.get(lane.lane))) adopt(lane);
     pump();
   }
 

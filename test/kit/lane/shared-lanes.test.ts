@@ -8,6 +8,7 @@ import { laneMigrations } from '../../../src/kit/lane/migrations.ts';
 import { createSharedLanes, type SharedLanesOptions } from '../../../src/kit/lane/shared-lanes.ts';
 import { type Engine, engines, type Place } from '../../support/engines.ts';
 import { seededRandom } from '../../support/kill-loop.ts';
+import { createTestClock } from '../../support/test-clock.ts';
 
 const done: SharedLaneOutcome = { to: 'done' };
 const migrations = [
@@ -275,5 +276,53 @@ describe.each(engines.filter(({ name }) => name === 'postgres'))('several proces
     await second.lanes.start();
     second.lanes.wake('computer');
     await expect.poll(() => sent).toEqual(['1']);
+  });
+
+  test('what was read before a head was put off does not send it again early', async () => {
+    const opened = await (await place()).open(migrations);
+    const clock = createTestClock();
+    let reads = 0;
+    const read = Promise.withResolvers<void>();
+    const store: typeof opened = {
+      ...opened,
+      async read(operation) {
+        const answer = await opened.read(operation);
+        reads += 1;
+        await read.promise;
+        return answer;
+      },
+    };
+    const sent: string[] = [];
+    const answer = Promise.withResolvers<SharedLaneOutcome>();
+    const { lanes, add } = await worker(
+      { open: async () => store },
+      {
+        clock,
+        timers: clock,
+        backoffMs: [60_000],
+        random: () => 0.5,
+        async send(item) {
+          sent.push(item.id);
+          return item.lane === 'a' ? answer.promise : done;
+        },
+      },
+    );
+    await lanes.start();
+    await add('a', 'put off');
+    await expect.poll(() => sent).toEqual(['put off']);
+    await clock.advance(1000);
+    await expect.poll(() => reads).toBe(1);
+    answer.resolve({ to: 'retry', reason: 'not linked' });
+    const postponed = 'SELECT id FROM lane_item WHERE not_before > ?';
+    await expect.poll(() => opened.all(postponed, clock.now())).toHaveLength(1);
+    // Both lanes are sent by one process: the second one's end comes after the first one's.
+    await add('b', 'after it');
+    await expect.poll(() => opened.all('SELECT id FROM lane_item')).toEqual([{ id: 'put off' }]);
+    read.resolve();
+    await add('b', 'after the look');
+    await expect.poll(() => opened.all('SELECT id FROM lane_item')).toEqual([{ id: 'put off' }]);
+    expect(sent).toEqual(['put off', 'after it', 'after the look']);
+    await clock.advance(60_000);
+    await expect.poll(() => sent.at(-1)).toBe('put off');
   });
 });
