@@ -1,11 +1,15 @@
 /** The dialogs about teams of a page: a team that starts gets panes on the floor, and the demo is started once it was added. */
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { useHere } from '../../base/computers.tsx';
 import { useBots } from '../../base/floors.tsx';
 import { useServices } from '../../base/services.tsx';
-import { AdoptDialog } from './adopt-dialog.tsx';
-import { DemoDialog } from './demo-dialog.tsx';
-import { type TeamAsk, TeamDialog } from './team-dialog.tsx';
+import { later } from '../../ui/later.ts';
+import type { TeamAsk } from './team-dialog.tsx';
+
+/** Loaded with the first press: nobody who only looks at Home or the floor needs them. */
+const AdoptDialog = lazy(later(() => import('./adopt-dialog.tsx').then((module) => ({ default: module.AdoptDialog }))));
+const DemoDialog = lazy(later(() => import('./demo-dialog.tsx').then((module) => ({ default: module.DemoDialog }))));
+const TeamDialog = lazy(later(() => import('./team-dialog.tsx').then((module) => ({ default: module.TeamDialog }))));
 
 /** Most panes that open by themselves when a team starts. */
 const openedWithTeam = 4;
@@ -18,7 +22,7 @@ export function useTeamDialogs(onStarted?: () => void) {
   const [demo, setDemo] = useState(false);
   const [adopt, setAdopt] = useState(false);
   const dialogs = (
-    <>
+    <Suspense>
       {ask !== null && (
         <TeamDialog
           ask={ask}
@@ -43,7 +47,7 @@ export function useTeamDialogs(onStarted?: () => void) {
           }}
         />
       )}
-    </>
+    </Suspense>
   );
   return { setAsk, setDemo, setAdopt, dialogs };
 }

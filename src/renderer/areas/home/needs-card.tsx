@@ -1,19 +1,24 @@
 /** Everything that needs the person now: the questions, answered here, then what needs them elsewhere; each longest waiting first. */
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { splitApprovals, useLaterEnds } from '../../base/approvals.ts';
 import type { PlacedBot } from '../../base/data/places.ts';
-import { QuestionCard } from '../../base/question-card.tsx';
 import { useServices } from '../../base/services.tsx';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { FirstRows } from '../../ui/first-rows.tsx';
+import { later } from '../../ui/later.ts';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Elapsed, useNow } from '../../ui/now.tsx';
 import { Status } from '../../ui/status.tsx';
 import type { Need } from './need.ts';
 import { useNeeds } from './use-needs.ts';
+
+/** With the first question: until then nothing shows a command or a diff. */
+const QuestionCard = lazy(
+  later(() => import('../../base/question-card.tsx').then((module) => ({ default: module.QuestionCard }))),
+);
 
 /** `quiet`: nothing is said while nothing waits. */
 export function NeedsCard({ bots, quiet = false }: { bots: readonly PlacedBot[]; quiet?: boolean }) {
@@ -32,15 +37,17 @@ export function NeedsCard({ bots, quiet = false }: { bots: readonly PlacedBot[];
           {(first) => (
             // biome-ignore lint/a11y/noStaticElementInteractions: arrow keys move between the cards inside
             <div className="flex flex-col gap-3 p-3" onKeyDown={moveByArrows}>
-              {first.map((approval) => (
-                <QuestionCard
-                  key={approval.id}
-                  approval={approval}
-                  keys={{ what: 'the question', group: 'Inbox' }}
-                  selected={approval.id === selected}
-                  onFocus={() => setChosen(approval.id)}
-                />
-              ))}
+              <Suspense fallback={<SkeletonRows count={first.length} height={160} />}>
+                {first.map((approval) => (
+                  <QuestionCard
+                    key={approval.id}
+                    approval={approval}
+                    keys={{ what: 'the question', group: 'Inbox' }}
+                    selected={approval.id === selected}
+                    onFocus={() => setChosen(approval.id)}
+                  />
+                ))}
+              </Suspense>
             </div>
           )}
         </FirstRows>
