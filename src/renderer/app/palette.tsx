@@ -2,7 +2,7 @@
 import { useNavigate } from '@tanstack/react-router';
 import { Command } from 'cmdk';
 import { Dialog as Radix } from 'radix-ui';
-import { type ReactNode, useMemo, useRef, useState } from 'react';
+import { type ReactNode, type UIEvent, useMemo, useRef, useState } from 'react';
 import type { Action } from '../base/actions.ts';
 import { useAllActions } from '../base/services.tsx';
 import { describeProblem } from '../ui/describe-problem.ts';
@@ -11,7 +11,7 @@ import { Ago } from '../ui/now.tsx';
 import { useReturnFocus } from '../ui/use-return-focus.ts';
 import { useFarActions } from './far-actions.ts';
 import { buttonsOf } from './page-buttons.ts';
-import { enterActsOn, firstOf, orderPalette, pressMark } from './palette-order.ts';
+import { enterActsOn, firstOf, firstRows, indexPalette, orderPalette, pressMark } from './palette-order.ts';
 import { type FoundRow, type FoundState, foundGroups, useFound } from './use-found.ts';
 
 const groups: readonly Action['group'][] = [
@@ -44,13 +44,18 @@ export function Palette({ open, onOpenChange }: { open: boolean; onOpenChange: (
   const far = useFarActions(shown);
   // As the page was when the palette was asked for: behind it nothing can be pressed any more.
   const [buttons] = useState(() => buttonsOf(document));
-  const actions = useMemo(() => withButtons([...shown, ...far], buttons), [shown, far, buttons]);
+  const index = useMemo(
+    () => indexPalette(withButtons([...shown, ...far], buttons), groups, foundGroups),
+    [shown, far, buttons],
+  );
   const [typed, setTyped] = useState('');
   const found = useFound(typed);
-  const { shown: shownGroups, more } = useMemo(
-    () => firstOf(orderPalette(typed, actions, found.rows, groups, foundGroups), typed),
-    [typed, actions, found.rows],
+  const { shown: reachable, more } = useMemo(
+    () => firstOf(orderPalette(typed, index, found.rows), typed),
+    [typed, index, found.rows],
   );
+  const { room, onScroll } = useRoom(typed);
+  const shownGroups = firstRows(reachable, room);
   const top = shownGroups[0]?.items[0];
   const isNamed = top === undefined || enterActsOn(typed, top);
   const first = isNamed ? (top?.key ?? '') : nothingChosen;
@@ -85,7 +90,7 @@ export function Palette({ open, onOpenChange }: { open: boolean; onOpenChange: (
               placeholder="Find bots, runs, messages and commands"
               className="h-11 w-full border-b border-line bg-transparent px-4 text-title outline-none"
             />
-            <Command.List className="max-h-[56vh] overflow-y-auto p-1" label="Commands and results">
+            <Command.List className="max-h-[56vh] overflow-y-auto p-1" label="Commands and results" onScroll={onScroll}>
               {!found.looking && <Command.Empty className="p-3 text-muted">No matches.</Command.Empty>}
               {!isNamed && (
                 // The list always chooses its first row: this one does nothing.
@@ -137,6 +142,21 @@ function withButtons(all: readonly Action[], buttons: ReturnType<typeof buttonsO
         }),
       ),
   ];
+}
+
+/** Of the height of the window that the list may take, and the lowest row: what `max-h-[56vh]` and `min-h-8` say. */
+const listHeight = 0.56;
+const rowHeight = 32;
+
+/** How many rows are drawn: those in sight and some below, then more as the list is scrolled, whether by hand or by an arrow key. */
+function useRoom(typed: string) {
+  const atFirst = Math.ceil((window.innerHeight * listHeight) / rowHeight) + 4;
+  const [state, setState] = useState({ typed, room: atFirst });
+  const room = state.typed === typed ? state.room : atFirst;
+  const onScroll = ({ currentTarget: { scrollTop, clientHeight, scrollHeight } }: UIEvent<HTMLElement>): void => {
+    if (scrollTop + 2 * clientHeight > scrollHeight) setState({ typed, room: room + 2 * atFirst });
+  };
+  return { room, onScroll };
 }
 
 /** What is found comes later: as long as the person has not chosen another line, the first one is selected. */

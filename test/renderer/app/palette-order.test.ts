@@ -1,6 +1,8 @@
 /** What stands first in the palette. */
+
+import { defaultFilter } from 'cmdk';
 import { expect, test } from 'vitest';
-import { enterActsOn, orderPalette } from '../../../src/renderer/app/palette-order.ts';
+import { enterActsOn, indexPalette, orderPalette } from '../../../src/renderer/app/palette-order.ts';
 import type { FoundGroup, FoundRow } from '../../../src/renderer/app/use-found.ts';
 import type { Action } from '../../../src/renderer/base/actions.ts';
 
@@ -28,14 +30,15 @@ const actions = [
   action('Ledger', 'Go to'),
   action('Start shipping', 'This page', { id: 'press-Start shipping', changes: 'at once' }),
 ];
+const index = indexPalette(
+  actions,
+  ['Inbox', 'Work', 'Bots', 'Teams', 'Settings', 'Go to', 'This page'],
+  ['Runs', 'Messages', 'Events', 'Numbers'],
+);
 const lines = (typed: string, rows: readonly FoundRow[] = []) =>
-  orderPalette(
-    typed,
-    actions,
-    rows,
-    ['Inbox', 'Work', 'Bots', 'Teams', 'Settings', 'Go to', 'This page'],
-    ['Runs', 'Messages', 'Events', 'Numbers'],
-  ).map(({ name, items }) => `${name}: ${items.map((one) => ('action' in one ? one.action.title : one.row.title))}`);
+  orderPalette(typed, index, rows).map(
+    ({ name, items }) => `${name}: ${items.map((one) => ('action' in one ? one.action.title : one.row.title))}`,
+  );
 
 test('before anything is typed all commands stand in their groups, what changes nothing first', () => {
   expect(lines('')).toEqual([
@@ -87,13 +90,8 @@ test('nothing that changes something is first until it is named: not by a letter
   expect(enterActsOn('start', { key: 's', action: actions[1]! })).toBe(true);
   expect(lines('st', [row('a stage', 'Messages')])[0]).toBe('Messages: a stage');
   expect(lines('start')[0]).toBe('Work: Start a run');
-  const only = orderPalette(
-    '',
-    [action('Mark all notifications read', 'Inbox'), action('Home', 'Go to')],
-    [],
-    ['Inbox', 'Go to'],
-    [],
-  );
+  const both = [action('Mark all notifications read', 'Inbox'), action('Home', 'Go to')];
+  const only = orderPalette('', indexPalette(both, ['Inbox', 'Go to'], []), []);
   expect(only[0]?.items[0]).toMatchObject({ action: { title: 'Home' } });
 });
 
@@ -111,5 +109,51 @@ test('Enter acts at once only on what was typed whole: words of it lead to what 
   // What shows first what it would do is named by less.
   expect(enterActsOn('sta', { key: 's', action: actions[1]! })).toBe(true);
   const letters = [actions[0]!, action('A peaceful place', 'Go to')];
-  expect(orderPalette('app', letters, [], ['Inbox', 'Go to'], [])[0]?.name).toBe('Inbox');
+  expect(orderPalette('app', indexPalette(letters, ['Inbox', 'Go to'], []), [])[0]?.name).toBe('Inbox');
+});
+
+test('what has the letters is what the list itself gives a score, however they are typed', () => {
+  const names = [
+    'Open bot-1@team-17',
+    'Settings: Usage',
+    'Take over',
+    'Show or hide the words of the rail',
+    'A b',
+    'aab',
+    'abb',
+  ];
+  const typed = [
+    'xyzzy',
+    'bto',
+    'opne',
+    'tk ovr',
+    'sets',
+    'seett',
+    'ab',
+    'ba',
+    'aabb',
+    'ssho',
+    'wrods',
+    '1-7',
+    'ot',
+    'ha',
+    'hhide',
+  ];
+  for (const name of names) {
+    const one = action(name, 'Work');
+    const found = typed.filter((text) => orderPalette(text, indexPalette([one], ['Work'], []), []).length > 0);
+    expect([name, found]).toEqual([name, typed.filter((text) => defaultFilter(`${one.title} ${one.id}`, text) > 0)]);
+  }
+});
+
+test('among ten thousand, what is named stands first, whatever changes something does not, and what fits less is not counted', () => {
+  const bots = Array.from({ length: 10_000 }, (_, at) => {
+    const address = `bot-${at % 50}@team-${Math.floor(at / 50)}`;
+    return action(`Open ${address}`, 'Bots', { thing: address, changes: false });
+  });
+  const many = indexPalette([...bots, action('Open everything', 'Work', { changes: 'at once' })], ['Work', 'Bots'], []);
+  const first = (typed: string) => orderPalette(typed, many, [])[0]?.items[0];
+  expect(first('bot-7@team-199')).toMatchObject({ action: { thing: 'bot-7@team-199' } });
+  expect(first('open')).toMatchObject({ action: { group: 'Bots' } });
+  expect(orderPalette('xyzzy', many, [])).toEqual([]);
 });
