@@ -59,6 +59,16 @@ const home = async (page: Page) => {
   await form(page).getByRole('combobox', { name: 'Repository' }).waitFor();
 };
 
+/** Opens the row's diff, sees the added line in it, and closes it. */
+async function readsDiff(page: Page, text: string, line: string): Promise<void> {
+  await row(page, 'Ended runs', text).locator('[data-row]').click();
+  const sheet = page.getByRole('dialog', { name: `Changes: ${text}` });
+  await sheet.getByText(`+${line}`, { exact: true }).waitFor();
+  await looked(page, 'home-diff', { light: true });
+  await page.keyboard.press('Escape');
+  await sheet.waitFor({ state: 'detached' });
+}
+
 let browser: Browser;
 const env = programs(true);
 const house = repository('house');
@@ -212,6 +222,11 @@ describe('on Home', () => {
     await expect.poll(() => mine.count()).toBe(0);
   });
 
+  test('each row of what ended opens its diff, also of work that is merged', async () => {
+    const { page } = seen;
+    await readsDiff(page, 'Paint it as in the picture', 'three');
+  });
+
   test('two programs work beside each other; one is kept, the other is discarded, and that is taken back', async () => {
     const { page } = seen;
     await page.keyboard.press('n');
@@ -248,6 +263,8 @@ describe('on Home', () => {
     await page.keyboard.press('Control+z');
     await expect.poll(branches).toBeGreaterThanOrEqual(after);
     await page.getByText(/^Undone/).waitFor();
+    // Its bot and worktree are gone.
+    await readsDiff(page, 'Count the bricks · Gemini CLI', '13');
   });
 
   test('a link fills in and starts nothing; a repository that was not used here is left out', async () => {

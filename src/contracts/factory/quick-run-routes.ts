@@ -7,6 +7,7 @@ import { NodeStatus } from './node.ts';
 import { area, base, errors } from './route-parts.ts';
 import { TeamName } from './team-file.ts';
 import { RunStatus } from './workflow.ts';
+import { WorktreeDiff } from './worktree-routes.ts';
 
 /** Agent programs that can be given a prompt. */
 export const quickPrograms = harnessesWith('takesPrompt');
@@ -154,6 +155,19 @@ export const getQuickRun = defineRoute({
   answers: { 200: QuickRun },
 });
 
+export const quickRunDiff = defineRoute({
+  ...own,
+  op: 'quickRunDiff',
+  summary:
+    'Reads what one bot of a run changed, also after an outcome: as it was merged, kept or set aside; not_found once git has dropped the commits',
+  method: 'GET',
+  path: `${base}/quick-runs/:id/diff`,
+  scope: 'agents:read',
+  ...runParam,
+  query: z.strictObject({ bot: z.string().min(1).max(64).meta({ description: 'Its name in the run.' }) }),
+  answers: { 200: WorktreeDiff.pick({ branch: true, base: true, head: true, files: true, patch: true, cut: true }) },
+});
+
 const QuickPlan = z.strictObject({
   title: z.string(),
   repository: z.string(),
@@ -240,6 +254,7 @@ export const quickRunRoutes = [
   listQuickRuns,
   startQuickRun,
   getQuickRun,
+  quickRunDiff,
   endQuickRun,
   saveQuickRun,
 ] as const;

@@ -17,6 +17,7 @@ import {
   type QuickRun,
   type QuickWho,
 } from '../../contracts/factory/quick-run-routes.ts';
+import { maxPatchLength, type WorktreeDiff } from '../../contracts/factory/worktree-routes.ts';
 import { iso } from '../../kit/clock/clock.ts';
 import { ownFolder, writeWithin } from '../../kit/files/within.ts';
 import type { Git } from '../../kit/process/git.ts';
@@ -26,6 +27,7 @@ import type { TeamFolder } from '../agents/team-file/folder.ts';
 import { resolveCwd } from '../agents/team-file/read.ts';
 import type { TeamService } from '../agents/team-service.ts';
 import type { WorktreeService, Worktrees } from '../agents/worktrees/index.ts';
+import { changesOf } from '../agents/worktrees/look.ts';
 import type { Actor } from '../base/actor.ts';
 import type { Base } from '../base/base.ts';
 import { decodeCursor, defaultLimit, encodeCursor, idCursor, page } from '../base/paging.ts';
@@ -65,6 +67,8 @@ interface StartRequest {
   readonly dryRun?: boolean | undefined;
 }
 
+type QuickRunDiff = Pick<WorktreeDiff, 'branch' | 'base' | 'head' | 'files' | 'patch' | 'cut'>;
+
 export interface QuickRuns {
   choices(): Promise<QuickChoices>;
   list(paging: { limit?: number | undefined; cursor?: string | undefined }): Promise<{
@@ -73,6 +77,8 @@ export interface QuickRuns {
   }>;
   has(id: string): boolean;
   get(id: string): Promise<QuickRun>;
+  /** What a bot changed, also after its outcome. `not_found` when git no longer has its commits. */
+  diff(id: string, bot: string): Promise<QuickRunDiff>;
   start(request: StartRequest, by: Actor): Promise<QuickRun | { dryRun: true; plan: QuickPlan }>;
   end(
     id: string,
@@ -96,7 +102,8 @@ interface QuickRunsDeps extends Pick<Base, 'store' | 'ledger' | 'clock' | 'ids' 
   readonly teams: Pick<TeamService, 'up' | 'down' | 'refresh'>;
   readonly registry: Pick<Registry, 'find' | 'members' | 'stop'>;
   readonly tokens: Pick<BotTokens, 'revoke'>;
-  readonly worktrees: Pick<Worktrees, 'create'> & Pick<WorktreeService, 'end' | 'sizeOf' | 'remove' | 'placeOf'>;
+  readonly worktrees: Pick<Worktrees, 'create'> &
+    Pick<WorktreeService, 'diff' | 'end' | 'sizeOf' | 'remove' | 'placeOf'>;
   readonly workflows: Pick<Workflows, 'runs' | 'pages' | 'verbs'>;
   readonly harnesses: Pick<Harnesses, 'found'>;
   readonly models: Pick<Models, 'find' | 'endpoints'>;
@@ -113,6 +120,17 @@ export function createQuickRuns(deps: QuickRunsDeps): QuickRuns {
       throw new AppError('not_found', `No new run has the id ${JSON.stringify(id)}.`, 'List them: gantry do --list');
     }
     return { ...run, dagId: run.dagId };
+  }
+
+  function mustFindBot(id: string, name: string) {
+    const run = mustFind(id);
+    const seq = run.bots.findIndex(({ slug }) => slug === name);
+    const bot = run.bots[seq];
+    if (bot === undefined) {
+      const names = run.bots.map(({ slug }) => slug).join(', ');
+      throw new AppError('not_found', `The run has no bot ${JSON.stringify(name)}.`, `It has: ${names}.`);
+    }
+    return { run, bot, seq };
   }
 
   /** A worktree that git cannot read is no reason to show nothing of its run. */
@@ -327,7 +345,8 @@ export function createQuickRuns(deps: QuickRunsDeps): QuickRuns {
     await worktrees.remove(address);
     const diff = size === null ? null : { files: size.files, added: size.added, removed: size.removed };
     const done = aside !== null && 'done' in aside ? aside.done : null;
-    return { ...bot, branch: done?.branch ?? null, keptAs: done?.keptAs ?? null, diff };
+    const commits = { diffBase: size?.base ?? null, diffHead: done?.head ?? null };
+    return { ...bot, branch: done?.branch ?? null, keptAs: done?.keptAs ?? null, diff, ...commits };
   }
 
   /** The work of a discarded bot is still under its ref. */
@@ -345,7 +364,47 @@ export function createQuickRuns(deps: QuickRunsDeps): QuickRuns {
     const answer = await worktrees.end(how, address, { commit: run.title }, by);
     const done = 'done' in answer ? answer.done : null;
     const diff = size === null ? null : { files: size.files, added: size.added, removed: size.removed };
-    return { ...bot, branch: done?.keptAs ?? done?.branch ?? null, diff };
+    const diffHead = done?.head ?? null;
+    // What a merge brought lies between the branch as it was and as it is.
+    const merged = how === 'merge' && diffHead !== null;
+    const diffBase = merged ? await git.run(run.repository, ['rev-parse', `${diffHead}^1`]) : (size?.base ?? null);
+    return { ...bot, branch: done?.keptAs ?? done?.branch ?? null, diff, diffBase, diffHead };
+  }
+
+  /** The commits between which the work of an ended bot lies; null: it had no work. */
+  async function commitsOf(run: QuickRunRecord, bot: QuickBotRecord): Promise<{ base: string; head: string } | null> {
+    const { diffBase, diffHead, branch, keptAs } = bot;
+    const gone = new AppError(
+      'not_found',
+      `The commits of ${addressOf(run, bot)} are no longer in ${run.repository}.`,
+      'Look for the branch in another clone, or in the log of the branch that it was merged into.',
+    );
+    const has = (commit: string) =>
+      git.try(run.repository, ['rev-parse', '--verify', '--quiet', `${commit}^{commit}`]).catch(() => null);
+    if (diffBase !== null && diffHead !== null) {
+      if ((await has(diffHead))?.exitCode !== 0) throw gone;
+      return { base: diffBase, head: diffHead };
+    }
+    if (bot.outcome === 'discarded' && keptAs === null) return null;
+    // It ended before the commits were noted. A merged branch may have moved on, and shows nothing of its own.
+    const ref = keptAs ?? (bot.outcome === 'kept' && branch !== null ? `refs/heads/${branch}` : null);
+    const head = ref === null ? null : await has(ref);
+    if (head?.exitCode !== 0) throw gone;
+    const base = await git.run(run.repository, ['merge-base', run.baseCommit, head.stdout.trim()]);
+    return { base, head: head.stdout.trim() };
+  }
+
+  async function diff(id: string, name: string): Promise<QuickRunDiff> {
+    const { run, bot } = mustFindBot(id, name);
+    if (bot.outcome === null) {
+      const { branch, base, head, files, patch, cut } = await worktrees.diff(addressOf(run, bot));
+      return { branch, base, head, files, patch, cut };
+    }
+    const commits = await commitsOf(run, bot);
+    const { base, head } = commits ?? { base: run.baseCommit, head: run.baseCommit };
+    const none = { files: [], patch: '', cut: false };
+    const changes = commits === null ? none : await changesOf(git, run.repository, base, head, maxPatchLength);
+    return { branch: bot.branch ?? bot.slug, base, head, ...changes };
   }
 
   /** The step of a discarded bot is given up; one that waits for a person's yes has it with a merge. */
@@ -368,13 +427,7 @@ export function createQuickRuns(deps: QuickRunsDeps): QuickRuns {
     request: { bot: string; outcome: QuickOutcome; dryRun?: boolean | undefined },
     by: Actor,
   ) {
-    const run = mustFind(id);
-    const seq = run.bots.findIndex(({ slug }) => slug === request.bot);
-    const bot = run.bots[seq];
-    if (bot === undefined) {
-      const names = run.bots.map(({ slug }) => slug).join(', ');
-      throw new AppError('not_found', `The run has no bot ${JSON.stringify(request.bot)}.`, `It has: ${names}.`);
-    }
+    const { run, bot, seq } = mustFindBot(id, request.bot);
     const { outcome } = request;
     const back = bot.outcome === 'discarded' && outcome === 'kept';
     if (bot.outcome !== null && !back) {
@@ -431,13 +484,22 @@ export function createQuickRuns(deps: QuickRunsDeps): QuickRuns {
     },
     has: (id) => quickTeams.run(id) !== null,
     get: async (id) => show(mustFind(id)),
+    diff,
     start,
     end,
     save,
   };
 }
 
-const newBot = { outcome: null, outcomeAt: null, branch: null, keptAs: null, diff: null };
+const newBot = {
+  outcome: null,
+  outcomeAt: null,
+  branch: null,
+  keptAs: null,
+  diff: null,
+  diffBase: null,
+  diffHead: null,
+};
 
 const titleOf = (prompt: string): string => (prompt.trim().split('\n', 1)[0] ?? '').trim().slice(0, 80);
 

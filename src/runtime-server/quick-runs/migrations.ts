@@ -40,4 +40,13 @@ CREATE TABLE quick_bot (
 ) STRICT, WITHOUT ROWID;
 `,
   },
+  {
+    area: 'quick-runs',
+    number: 2,
+    name: 'commits of a diff',
+    sql: `
+ALTER TABLE quick_bot ADD COLUMN diff_base TEXT;
+ALTER TABLE quick_bot ADD COLUMN diff_head TEXT;
+`,
+  },
 ];

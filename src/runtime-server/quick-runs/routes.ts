@@ -9,6 +9,7 @@ export function quickRunRoutes(runs: QuickRuns): BoundRoute[] {
     bind(table.quickRunChoices, async () => ({ body: await runs.choices() })),
     bind(table.listQuickRuns, async ({ query }) => ({ body: await runs.list(query) })),
     bind(table.getQuickRun, async ({ params }) => ({ body: await runs.get(params.id) })),
+    bind(table.quickRunDiff, async ({ params, query }) => ({ body: await runs.diff(params.id, query.bot) })),
     bind(table.startQuickRun, async ({ body, principal }) => {
       const answer = await runs.start(body, actorOf(principal));
       return 'dryRun' in answer ? { status: 200 as const, body: answer } : { status: 201 as const, body: answer };

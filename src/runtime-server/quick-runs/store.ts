@@ -16,6 +16,9 @@ export interface QuickBotRecord {
   readonly branch: string | null;
   readonly keptAs: string | null;
   readonly diff: QuickDiff | null;
+  /** The commits between which its work lies, once it ended; null: it had none, or ended before Gantry noted them. */
+  readonly diffBase: string | null;
+  readonly diffHead: string | null;
 }
 
 export interface QuickRunRecord {
@@ -58,6 +61,8 @@ interface BotRow {
   files: number | null;
   added: number | null;
   removed: number | null;
+  diff_base: string | null;
+  diff_head: string | null;
 }
 
 /** All of the workspace, oldest first. */
@@ -86,7 +91,8 @@ export function readQuickRuns(tx: Read, workspace: string): QuickRunRecord[] {
 function toBot(row: BotRow): QuickBotRecord {
   const { slug, harness, model, outcome, branch, files, added, removed } = row;
   const diff = files === null || added === null || removed === null ? null : { files, added, removed };
-  return { slug, harness, model, outcome, outcomeAt: row.outcome_at, branch, keptAs: row.kept_as, diff };
+  const commits = { diffBase: row.diff_base, diffHead: row.diff_head };
+  return { slug, harness, model, outcome, outcomeAt: row.outcome_at, branch, keptAs: row.kept_as, diff, ...commits };
 }
 
 export function insertQuickRun(tx: Tx, workspace: string, run: QuickRunRecord): void {
@@ -131,7 +137,8 @@ export function setSavedAs(tx: Tx, workspace: string, team: string, savedAs: str
 
 export function setOutcome(tx: Tx, workspace: string, team: string, bot: QuickBotRecord): void {
   tx.run(
-    `UPDATE quick_bot SET outcome = ?, outcome_at = ?, branch = ?, kept_as = ?, files = ?, added = ?, removed = ?
+    `UPDATE quick_bot SET outcome = ?, outcome_at = ?, branch = ?, kept_as = ?, files = ?, added = ?, removed = ?,
+       diff_base = ?, diff_head = ?
      WHERE workspace = ? AND team = ? AND slug = ?`,
     bot.outcome,
     bot.outcomeAt,
@@ -140,6 +147,8 @@ export function setOutcome(tx: Tx, workspace: string, team: string, bot: QuickBo
     bot.diff?.files ?? null,
     bot.diff?.added ?? null,
     bot.diff?.removed ?? null,
+    bot.diffBase,
+    bot.diffHead,
     workspace,
     team,
     bot.slug,

@@ -138,6 +138,42 @@ test('two bots of one run work side by side: one is merged, the other discarded 
   expect(git(repo, 'show', `${bots[1]?.branch}:c.txt`)).toBe('other');
 }, 90_000);
 
+test('the diff of a bot is read while it works, and after it was merged, kept, discarded or brought back', async () => {
+  const { engine, repo } = await setUp();
+  const who = ['claude', 'claude', 'claude'].map((harness) => ({ harness }));
+  const { body: run } = await start(engine, repo, { who });
+  await handedOver(engine, run.id);
+  const names = ['claude', 'claude-2', 'claude-3'];
+  for (const name of names) {
+    const tree = treeOf(engine, run, name);
+    writeFileSync(join(tree, `${name}.txt`), `by ${name}\n`);
+  }
+  const diffOf = (name: string) =>
+    engine.call<{ patch: string; files: object[] }>('GET', `/quick-runs/${run.id}/diff?bot=${name}`);
+  const shows = async (name: string) => {
+    const { status, body } = await diffOf(name);
+    const shown = body.patch.includes(`+by ${name}`);
+    return { status, shown, files: body.files.length };
+  };
+  const whole = { status: 200, shown: true, files: 1 };
+  for (const name of names) expect(await shows(name)).toEqual(whole);
+  await outcome(engine, run.id, 'claude', 'merged');
+  await outcome(engine, run.id, 'claude-2', 'kept');
+  await outcome(engine, run.id, 'claude-3', 'discarded');
+  // The person goes on: what each bot did stays what it was.
+  writeFileSync(join(repo, 'a.txt'), 'person\n');
+  git(repo, 'commit', '-qam', 'more');
+  for (const name of names) expect(await shows(name)).toEqual(whole);
+  await outcome(engine, run.id, 'claude-3', 'kept');
+  expect(await shows('claude-3')).toEqual(whole);
+  expect(await diffOf('nobody')).toMatchObject({
+    status: 404,
+    body: { error: { action: `It has: ${names.join(', ')}.` } },
+  });
+  rmSync(repo, { recursive: true });
+  expect(await diffOf('claude')).toMatchObject({ status: 404, body: { error: { code: 'not_found' } } });
+}, 90_000);
+
 test('a run whose work is all discarded leaves no team, no worktree and no branch, and stays in the list', async () => {
   const { engine, repo } = await setUp();
   const { body: run } = await start(engine, repo);

@@ -1,6 +1,7 @@
 /** Runs that were started from a prompt, as Home lists them: one row a bot. Must not know how they are read or drawn. */
 import { closedNodeStatuses } from '../../../contracts/factory/node.ts';
 import type { QuickBot, QuickDiff, QuickRun } from '../../../contracts/factory/quick-run-routes.ts';
+import type { WorktreeDiff } from '../../../contracts/factory/worktree-routes.ts';
 import { nameOfWho } from './new-run.ts';
 
 export interface QuickRow {
@@ -39,3 +40,9 @@ export function diffWords(diff: QuickDiff | null): string {
   if (diff.files === 0) return 'No changes';
   return `+${diff.added} −${diff.removed} in ${diff.files} ${diff.files === 1 ? 'file' : 'files'}`;
 }
+
+export const sizeOf = (files: WorktreeDiff['files']): QuickDiff => ({
+  files: files.length,
+  added: files.reduce((all, { added }) => all + (added ?? 0), 0),
+  removed: files.reduce((all, { removed }) => all + (removed ?? 0), 0),
+});

@@ -13,6 +13,9 @@ import { diffWords, type QuickRow, siblingsOf } from './quick-rows.ts';
 const EndRunDialog = lazy(
   later(() => import('./end-run-dialog.tsx').then((module) => ({ default: module.EndRunDialog }))),
 );
+const QuickDiffSheet = lazy(
+  later(() => import('./quick-diff-sheet.tsx').then((module) => ({ default: module.QuickDiffSheet }))),
+);
 const SaveTeamDialog = lazy(
   later(() => import('./save-team-dialog.tsx').then((module) => ({ default: module.SaveTeamDialog }))),
 );
@@ -26,7 +29,7 @@ export function QuickRunRow({ row, ended }: { row: QuickRow; ended: boolean }) {
   const { computer } = useServices();
   const live = useBots().find(({ id, place }) => id === bot.agentId && (place.scope ?? null) === computer);
   const openBot = useOpenBot('home');
-  const [asked, setAsked] = useState<QuickOutcome | 'save' | null>(null);
+  const [asked, setAsked] = useState<QuickOutcome | 'save' | 'diff' | null>(null);
   const title = run.bots.length > 1 ? `${run.title} · ${who}` : run.title;
   const close = () => setAsked(null);
   const state = live?.state ?? bot.state;
@@ -44,9 +47,8 @@ export function QuickRunRow({ row, ended }: { row: QuickRow; ended: boolean }) {
       <button
         type="button"
         data-row="true"
-        disabled={live === undefined}
-        onClick={() => live !== undefined && openBot(live)}
-        className="grid min-h-7 min-w-0 flex-1 basis-80 grid-cols-[6rem_minmax(0,1fr)_auto] items-center gap-x-3 rounded-control text-left enabled:hover:bg-raised pointer-coarse:min-h-10"
+        onClick={() => (live === undefined || ended ? setAsked('diff') : openBot(live))}
+        className="grid min-h-7 min-w-0 flex-1 basis-80 grid-cols-[6rem_minmax(0,1fr)_auto] items-center gap-x-3 rounded-control text-left hover:bg-raised pointer-coarse:min-h-10"
       >
         {ended ? (
           <Status look={nodeStatus[bot.status]} wire={bot.status} />
@@ -90,7 +92,17 @@ export function QuickRunRow({ row, ended }: { row: QuickRow; ended: boolean }) {
       </span>
       <Suspense>
         {asked === 'save' && <SaveTeamDialog run={run} onClose={close} />}
-        {asked !== null && asked !== 'save' && <EndRunDialog row={row} title={title} first={asked} onClose={close} />}
+        {asked === 'diff' && (
+          <QuickDiffSheet
+            row={row}
+            title={title}
+            onPane={live === undefined ? undefined : () => openBot(live)}
+            onClose={close}
+          />
+        )}
+        {asked !== null && asked !== 'save' && asked !== 'diff' && (
+          <EndRunDialog row={row} title={title} first={asked} onClose={close} />
+        )}
       </Suspense>
     </li>
   );

@@ -22,6 +22,16 @@ export function useQuickRuns() {
   });
 }
 
+export function useQuickDiff(id: string, bot: string) {
+  const { api } = useServices();
+  return useQuery({
+    queryKey: [...useQuickRunKey(), id, bot],
+    queryFn: ({ signal }) => api.factory.quickRunDiff({ params: { id }, query: { bot } }, { signal }),
+    // A bot changes files between two events: read whenever it is looked at.
+    staleTime: 0,
+  });
+}
+
 export function useQuickChoices() {
   const { api, keys } = useServices();
   return useQuery({

@@ -1,13 +1,12 @@
 /** What ended since the person last looked at Home: runs that wait for an outcome, and what was proven. Gone once nothing is new. */
 import { useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { z } from 'zod';
 import { useServices } from '../../base/services.tsx';
 import { Card } from '../../ui/card.tsx';
 import { FirstRows } from '../../ui/first-rows.tsx';
 import { Ago } from '../../ui/now.tsx';
-import { nodeStatus, StatusIcon } from '../../ui/status.tsx';
+import { ProvenRow } from './proven-row.tsx';
 import { endedRows } from './quick-rows.ts';
 import { QuickRunRow } from './quick-run-row.tsx';
 import { useQuickRuns } from './quick-runs.ts';
@@ -74,22 +73,8 @@ export function SinceCard() {
         )}
       </FirstRows>
       <ul>
-        {proven.slice(0, max).map(({ id, at, dagId, nodeId, line }) => (
-          <li key={id}>
-            <Link
-              to="/work"
-              search={{ dag: dagId, node: nodeId, view: 'graph' }}
-              className="flex h-8 items-center gap-2 px-3 hover:bg-raised pointer-coarse:h-10"
-            >
-              <span className="text-proven">
-                <StatusIcon look={nodeStatus.done} />
-              </span>
-              <span className="min-w-0 flex-1 truncate">{line}</span>
-              <span className="shrink-0 text-meta text-faint">
-                <Ago at={at} />
-              </span>
-            </Link>
-          </li>
+        {proven.slice(0, max).map((one) => (
+          <ProvenRow key={one.id} proven={one} />
         ))}
       </ul>
     </Card>

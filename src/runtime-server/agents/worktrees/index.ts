@@ -65,6 +65,8 @@ export interface WorktreeService {
 }
 
 interface WorktreeSize {
+  /** The last commit that branch and checkout both have. */
+  readonly base: string;
   /** Null while it is in the middle of a rebase or the like. */
   readonly branch: string | null;
   readonly files: number;
@@ -226,7 +228,12 @@ export function createWorktrees(
       if (place === null) return null;
       const look = await lookAt(git, place.root, place.top);
       const counts = await countsOf(git, place.root, look.base, await treeOf(git, look));
-      return { branch: look.branch, ...counts, hasWork: look.ahead > 0 || look.uncommitted.length > 0 };
+      return {
+        branch: look.branch,
+        base: look.base,
+        ...counts,
+        hasWork: look.ahead > 0 || look.uncommitted.length > 0,
+      };
     },
 
     async remove(address) {
