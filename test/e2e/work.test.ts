@@ -104,6 +104,55 @@ test('a bot that starts is given its step, and the board shows it at work', asyn
   await column(page, 'Now').locator('[data-node="review"]').waitFor({ timeout: 60_000 });
 });
 
+test('what the bot of a step asks is answered on its card: with words, with a rule, and by a key that waits until it was read', async () => {
+  const { page } = first;
+  const screen = async () => (await gantry.cli('agents', 'capture', 'scribe@demo')).out;
+  const question = (command: string) =>
+    column(page, 'Needs you')
+      .getByRole('article')
+      .filter({ hasText: command })
+      .filter({ has: page.locator('form') });
+  const ask = async (command: string) => {
+    const line = `clear; gantry gate check shell.exec --command '${command}' && echo allowed-$?`;
+    await gantry.cli('agents', 'input', 'scribe@demo', line, '--key', 'Enter');
+    await question(command).waitFor();
+  };
+  await ask('rm -rf dist');
+  await card(page, 'review').and(page.locator('[data-asks]')).waitFor();
+  await looked(page, 'board-question');
+  await question('rm -rf dist').getByRole('textbox').fill('keep the build');
+  await question('rm -rf dist').and(page.locator('[data-keys="answer"]')).waitFor();
+  await question('rm -rf dist').getByRole('button', { name: 'Reject' }).click();
+  await expect.poll(screen, { timeout: 20_000 }).toContain('keep the build');
+  await column(page, 'Now')
+    .getByText(/Rejected by you in the browser/)
+    .waitFor();
+
+  await ask('npm run docs');
+  await question('npm run docs').getByRole('button', { name: 'Always allow' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Always allow this' });
+  await dialog.getByRole('region', { name: 'The rule' }).getByText('command: "npm run docs"').waitFor();
+  await dialog.getByRole('button', { name: 'Add the rule and approve' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  await expect.poll(screen, { timeout: 20_000 }).toMatch(/^allowed-0/m);
+
+  await ask('npm publish');
+  const aKey = question('npm publish').and(page.locator('[aria-current][data-keys="answer"]'));
+  await aKey.waitFor();
+  // With the focus on another step no key answers.
+  await card(page, 'build').focus();
+  await page.keyboard.press('a');
+  await page.keyboard.press('r');
+  expect(JSON.parse((await gantry.cli('workspace', 'approvals', '--json')).out).approvals).toHaveLength(1);
+  await card(page, 'review').focus();
+  await aKey.waitFor();
+  await page.keyboard.press('a');
+  await expect.poll(screen, { timeout: 20_000 }).toMatch(/^allowed-0/m);
+  await column(page, 'Now')
+    .getByText(/Approved by you in the browser/)
+    .waitFor();
+});
+
 test('a step shows its picture and its diff in place as they are uploaded, with the delivery and the reason', async () => {
   const { page } = first;
   await card(page, 'review').click();

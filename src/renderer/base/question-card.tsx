@@ -53,9 +53,9 @@ export function QuestionCard(props: QuestionCardProps) {
   const actions = useMemo<readonly Action[]>(() => {
     if (what === undefined || group === undefined) return noActions;
     const press = (decision: string) => (): void => {
-      // With the focus on another question or bot, what would be answered is not what the person looks at.
-      const other = document.activeElement?.closest('[data-approval], [data-bot]:not([aria-current])') ?? null;
-      if (other !== null && other !== card.current) return;
+      // With the focus on another row, what would be answered is not what the person looks at.
+      const row = document.activeElement?.closest<HTMLElement>('[data-approval], [data-row]:not([aria-current])');
+      if (row != null && row !== card.current && row.dataset.asks !== id) return;
       card.current?.querySelector<HTMLButtonElement>(`[data-decide="${decision}"]`)?.click();
     };
     const common = { group, detail, changes: 'at once' } as const;
@@ -63,7 +63,7 @@ export function QuestionCard(props: QuestionCardProps) {
       { ...common, id: 'approve', title: `Approve ${what}`, keys: 'a', run: press('approve') },
       { ...common, id: 'reject', title: `Reject ${what}`, keys: 'r', run: press('reject') },
     ];
-  }, [detail, what, group]);
+  }, [detail, id, what, group]);
   useAddActions(actions);
   const [always, setAlways] = useState<string | null>(null);
   const bot = useBots().find((one) => one.id === approval.agentId);

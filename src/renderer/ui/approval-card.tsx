@@ -155,7 +155,7 @@ function PendingCard({
       onPointerDownCapture={pointed}
       data-row="true"
       onFocus={onFocus}
-      className="flex min-w-0 flex-col gap-2 rounded-panel border border-line bg-panel p-3 aria-[current]:border-accent"
+      className="@container flex min-w-0 flex-col gap-2 rounded-panel border border-line bg-panel p-3 aria-[current]:border-accent"
     >
       <header className="flex flex-wrap items-center gap-x-3 gap-y-1 text-meta">
         <Status look={approvalStatus(approval, 0)} wire={approval.state} />
@@ -208,9 +208,14 @@ function PendingCard({
           maxLength={2000}
           className="h-7 min-w-40 flex-1 rounded-control border border-line bg-window px-2 pointer-coarse:h-10"
         />
-        <span className="flex flex-wrap gap-2 max-sm:w-full max-sm:[&>*]:flex-1">
+        <span className="flex flex-wrap gap-2 @max-sm:w-full @max-sm:[&>*]:flex-1">
           {onAlways !== undefined && (
-            <Button kind="quiet" disabled={busy !== null} onClick={() => onAlways(note)}>
+            <Button
+              kind="quiet"
+              className="@max-sm:order-last @max-sm:basis-full"
+              disabled={busy !== null}
+              onClick={() => onAlways(note)}
+            >
               Always allow…
             </Button>
           )}

@@ -1,4 +1,5 @@
 /** A board's nodes, grouped by what they need from a person. Pure. */
+import type { Approval } from '../../../contracts/approvals/approval.ts';
 import type { Board } from '../../../contracts/factory/board.ts';
 import { type NodeCard, type NodeStatus, nodeCauses } from '../../../contracts/factory/node.ts';
 
@@ -61,6 +62,17 @@ export function groupsByWave(board: Board): readonly NodeGroup[] {
       nodes: wave.nodes,
     };
   });
+}
+
+/** Whether the question is about this step: it names it, or is asked by the bot that is at work on it. */
+export function isQuestionOf(
+  { dagId, nodeId, assignee, status }: NodeCard,
+  question: Pick<Approval, 'dagId' | 'nodeId' | 'agentId'>,
+  addressOf: (agentId: string) => string | undefined,
+): boolean {
+  if (question.nodeId !== undefined) return question.nodeId === nodeId && question.dagId === dagId;
+  if (groupOf[status] !== 'now' || question.agentId === null) return false;
+  return assignee !== null && addressOf(question.agentId) === assignee;
 }
 
 export function filterGroups(groups: readonly NodeGroup[], filter: string): readonly NodeGroup[] {

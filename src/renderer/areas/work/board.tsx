@@ -1,11 +1,15 @@
 /** A campaign's board: columns by what a person needs to know, or waves by what waits for what. */
-import { useMemo } from 'react';
+import { useQuery } from '@tanstack/react-query';
+import { useMemo, useState } from 'react';
+import type { Approval } from '../../../contracts/approvals/approval.ts';
 import type { Board as BoardData } from '../../../contracts/factory/board.ts';
 import type { NodeCard } from '../../../contracts/factory/node.ts';
 import { usePendingApprovals } from '../../base/approvals.ts';
+import { useBots } from '../../base/floors.tsx';
+import { useServices } from '../../base/services.tsx';
 import { useNarrow } from '../../base/use-narrow.ts';
 import { Empty } from '../../ui/list-states.tsx';
-import { filterGroups, groupsByNeed, groupsByWave } from './board-groups.ts';
+import { filterGroups, groupsByNeed, groupsByWave, isQuestionOf } from './board-groups.ts';
 import type { NodeCardProps } from './node-card.tsx';
 import { NodeList } from './node-list.tsx';
 
@@ -23,23 +27,45 @@ export function Board({
   selected: string | null;
   onOpen: (node: NodeCard) => void;
 }) {
+  const { queries } = useServices();
   const narrow = useNarrow();
   const approvals = usePendingApprovals();
-  const asking = useMemo(() => approvals.flatMap((one) => one.nodeId ?? []), [approvals]);
-  const titles = useMemo(
-    () => new Map(board.waves.flatMap((wave) => wave.nodes.map((node) => [node.nodeId, node.title]))),
-    [board],
-  );
+  const all = useQuery(queries.approvals).data?.approvals ?? [];
+  /** Answered on this board, with its node: each stays on its card as one line, and says who was first. */
+  const [answered, setAnswered] = useState<ReadonlyMap<string, string>>(new Map());
+  /** The question that keys answer; null: the one that waits longest. */
+  const [asked, setAsked] = useState<string | null>(null);
+  const bots = useBots();
+  const { titles, stepOf } = useMemo(() => {
+    const nodes = board.waves.flatMap((wave) => wave.nodes);
+    const addresses = new Map(bots.map(({ id, address }) => [id, address]));
+    return {
+      titles: new Map(nodes.map((node) => [node.nodeId, node.title])),
+      stepOf: (question: Approval) => nodes.find((node) => isQuestionOf(node, question, (id) => addresses.get(id))),
+    };
+  }, [board, bots]);
+  const waiting = useMemo(() => approvals.filter((one) => stepOf(one) !== undefined), [approvals, stepOf]);
+  const asking = useMemo(() => waiting.flatMap((one) => stepOf(one)?.nodeId ?? []), [waiting, stepOf]);
   const groups = useMemo(
     () => filterGroups(waves ? groupsByWave(board) : groupsByNeed(board, new Set(asking)), filter),
     [board, waves, filter, asking],
   );
-  const propsOf = (node: NodeCard): Omit<NodeCardProps, 'node'> => ({
-    selected: node.nodeId === selected,
-    titleOf: (id) => titles.get(id),
-    approval: approvals.find((one) => one.nodeId === node.nodeId && one.dagId === node.dagId),
-    onOpen,
-  });
+  // Beside an open step, keys answer that step.
+  const first = selected !== null ? undefined : (waiting.find(({ id }) => id === asked) ?? waiting[0]);
+  const propsOf = (node: NodeCard): Omit<NodeCardProps, 'node'> => {
+    const question =
+      waiting.find((one) => stepOf(one) === node) ??
+      all.find(({ id, state }) => state === 'resolved' && answered.get(id) === node.nodeId);
+    return {
+      selected: node.nodeId === selected,
+      titleOf: (id) => titles.get(id),
+      question,
+      asked: question !== undefined && question === first,
+      onOpen,
+      onAsked: ({ id }) => setAsked(id),
+      onAnswering: ({ id }) => setAnswered((old) => new Map([[id, node.nodeId], ...old])),
+    };
+  };
 
   if (titles.size === 0) return <Empty>The steps of its runs appear here. To begin, choose “Start a run”.</Empty>;
   if (filter !== '' && groups.every((group) => group.nodes.length === 0))

@@ -1,6 +1,8 @@
-/** A node on the board: its state, title, bot and reason; and an answer to its question if it waits for one. */
+/** A node on the board: its state, title, bot and reason; and the question that it waits with, answered on its card. */
 import type { Approval } from '../../../contracts/approvals/approval.ts';
 import type { NodeCard as Card } from '../../../contracts/factory/node.ts';
+import { Asker } from '../../base/asker.tsx';
+import { QuestionCard } from '../../base/question-card.tsx';
 import { nodeStatus, Status } from '../../ui/status.tsx';
 import { cardSentence } from './board-groups.ts';
 
@@ -8,9 +10,15 @@ export interface NodeCardProps {
   readonly node: Card;
   readonly selected: boolean;
   readonly titleOf: (nodeId: string) => string | undefined;
-  /** The question that the node waits with. */
-  readonly approval: Approval | undefined;
+  /** The question that the node waits with, or that was answered here. */
+  readonly question: Approval | undefined;
+  /** Whether keys answer it. */
+  readonly asked: boolean;
   readonly onOpen: (node: Card) => void;
+  /** Keys answer its question from now on. */
+  readonly onAsked: (question: Approval) => void;
+  /** Called before an answer leaves. */
+  readonly onAnswering: (question: Approval) => void;
 }
 
 export function assigneeWords(assignee: string | null): string {
@@ -19,8 +27,29 @@ export function assigneeWords(assignee: string | null): string {
   return assignee === 'shell' ? 'a command' : assignee;
 }
 
-export function NodeCard({ node, selected, titleOf, approval, onOpen }: NodeCardProps) {
-  const sentence = approval?.title ?? cardSentence(node, titleOf);
+export function NodeCard(props: NodeCardProps) {
+  const { question, selected, asked, onAsked, onAnswering } = props;
+  // An open step shows its question beside the board.
+  if (question === undefined || selected) return <NodeButton {...props} />;
+  return (
+    <div className="flex min-w-0 flex-col gap-1">
+      <NodeButton {...props} />
+      <QuestionCard
+        key={question.id}
+        approval={question}
+        who={<Asker approval={question} showNode={false} />}
+        selected={asked}
+        keys={asked ? { what: 'the step', group: 'Work' } : undefined}
+        onFocus={() => onAsked(question)}
+        onAnswering={() => onAnswering(question)}
+      />
+    </div>
+  );
+}
+
+function NodeButton({ node, selected, titleOf, question, onOpen, onAsked }: NodeCardProps) {
+  const waits = question?.state === 'pending';
+  const sentence = !waits ? cardSentence(node, titleOf) : selected ? question.title : null;
   return (
     <button
       type="button"
@@ -28,8 +57,10 @@ export function NodeCard({ node, selected, titleOf, approval, onOpen }: NodeCard
       data-id={node.nodeId}
       data-node={node.stepId}
       data-status={node.status}
+      data-asks={question?.id}
       aria-current={selected ? 'true' : undefined}
       onClick={() => onOpen(node)}
+      onFocus={question === undefined ? undefined : () => onAsked(question)}
       className="flex w-full min-w-0 flex-col gap-0.5 rounded-control border border-line bg-panel px-2.5 py-2 text-left hover:border-line-strong aria-[current]:border-accent aria-[current]:bg-selected"
     >
       <span className="flex w-full items-center gap-2 text-meta">

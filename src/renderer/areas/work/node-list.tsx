@@ -72,7 +72,10 @@ export function NodeList({ groups, headings, label, propsOf, perRow = 1 }: NodeL
               )}
               {row.kind === 'empty' && <p className="px-0.5 text-meta text-faint">{row.text}</p>}
               {row.kind === 'nodes' && (
-                <div className="grid gap-2" style={{ gridTemplateColumns: `repeat(${perRow}, minmax(0, 1fr))` }}>
+                <div
+                  className="grid items-start gap-2"
+                  style={{ gridTemplateColumns: `repeat(${perRow}, minmax(0, 1fr))` }}
+                >
                   {row.nodes.map((node) => (
                     <NodeCard key={`${node.dagId} ${node.nodeId}`} node={node} {...propsOf(node)} />
                   ))}

@@ -1,9 +1,11 @@
 /** A node: its task, the reason for its state, its proofs, deliveries, open question and history. */
 import { useQuery } from '@tanstack/react-query';
 import { Maximize2, Minimize2, X } from 'lucide-react';
-import type { ReactNode } from 'react';
+import { type ReactNode, useState } from 'react';
+import type { Approval } from '../../../contracts/approvals/approval.ts';
 import type { NodePage as Page } from '../../../contracts/factory/node.ts';
 import { Asker } from '../../base/asker.tsx';
+import { useBots } from '../../base/floors.tsx';
 import { QuestionCard } from '../../base/question-card.tsx';
 import { useServices } from '../../base/services.tsx';
 import { useDeliveryText } from '../../base/use-delivery-text.ts';
@@ -18,7 +20,7 @@ import { Ago, useNow } from '../../ui/now.tsx';
 import { nodeStatus, Status } from '../../ui/status.tsx';
 import { TextView } from '../../ui/text-view.tsx';
 import { WhyLine } from '../../ui/why-line.tsx';
-import { causeWords } from './board-groups.ts';
+import { causeWords, isQuestionOf } from './board-groups.ts';
 import { assigneeWords } from './node-card.tsx';
 import { NodeVerbs } from './node-verbs.tsx';
 import { Proofs } from './proofs.tsx';
@@ -145,7 +147,13 @@ function Why({ page: { card } }: { page: Page }) {
 function Question({ page: { card } }: { page: Page }) {
   const { queries } = useServices();
   const approvals = useQuery(queries.approvals).data?.approvals ?? [];
-  const own = approvals.filter((one) => one.dagId === card.dagId && one.nodeId === card.nodeId);
+  const bots = useBots();
+  const [opened] = useState(() => Date.now());
+  const addressOf = (id: string) => bots.find((bot) => bot.id === id)?.address;
+  // What its bot asked before this page was opened may have been about an earlier step.
+  const isRecent = ({ nodeId, state, resolvedAt }: Approval) =>
+    nodeId !== undefined || state === 'pending' || Date.parse(resolvedAt ?? '') >= opened;
+  const own = approvals.filter((one) => isQuestionOf(card, one, addressOf) && isRecent(one));
   const now = useNow();
   const first = own.find((one) => isPending(one, now));
   if (own.length === 0) return null;

@@ -7,6 +7,7 @@ import {
   filterGroups,
   groupsByNeed,
   groupsByWave,
+  isQuestionOf,
 } from '../../../../src/renderer/areas/work/board-groups.ts';
 import { verbsFor } from '../../../../src/renderer/areas/work/node-verbs.tsx';
 
@@ -108,4 +109,20 @@ test('a waiting gate is opened, never tried again; nothing is offered for what h
   expect(verbsFor(card('x', 'needs_you', { cause: 'proof_to_accept' }))[0]).toBe('done');
   expect(verbsFor(card('x', 'needs_you', { cause: 'interrupted' }))[0]).toBe('retry');
   for (const status of ['done', 'skipped', 'cancelled'] as const) expect(verbsFor(card('x', status))).toEqual([]);
+});
+
+test('a question stands on the step that it names, else on the step that its bot is at work on', () => {
+  const addressOf = (id: string) => (id === 'agt_1' ? 'scribe@demo' : undefined);
+  const gate = { dagId: 'dag_1', nodeId: 'node_a', agentId: null };
+  expect(isQuestionOf(card('a', 'needs_you'), gate, addressOf)).toBe(true);
+  expect(isQuestionOf(card('b', 'needs_you'), gate, addressOf)).toBe(false);
+  expect(isQuestionOf(card('a', 'needs_you', { dagId: 'dag_2' }), gate, addressOf)).toBe(false);
+  const asked = { agentId: 'agt_1' };
+  const mine = { assignee: 'scribe@demo' };
+  expect(isQuestionOf(card('a', 'working', mine), asked, addressOf)).toBe(true);
+  expect(isQuestionOf(card('a', 'working', { assignee: 'other@demo' }), asked, addressOf)).toBe(false);
+  for (const status of ['ready', 'done', 'failed'] as const) {
+    expect([status, isQuestionOf(card('a', status, mine), asked, addressOf)]).toEqual([status, false]);
+  }
+  expect(isQuestionOf(card('a', 'working', { assignee: null }), { agentId: 'agt_2' }, addressOf)).toBe(false);
 });
