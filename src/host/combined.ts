@@ -5,6 +5,7 @@
 import { AppError } from '../contracts/common/errors.ts';
 import type { LocalPairing } from '../contracts/link/local-pairing.ts';
 import { systemTimers } from '../kit/clock/timers.ts';
+import { createChecks } from './checks.ts';
 import { createCloud } from './cloud.ts';
 import { startDemoPhone } from './demo-phone.ts';
 import { openPort } from './listeners.ts';
@@ -48,15 +49,13 @@ export function startCombined(
     if (options.demoPhone === true && phone !== null) throw twoCarriers();
     const demo = options.demoPhone === true ? await startDemoPhone(demoOptions(origin)) : null;
     if (demo !== null) closing.add('demo phone', () => demo.close());
+    const checks = createChecks();
+    checks.add(() => [sealedBy(places.masterKey), listening('Web interface', origin)]);
     const { runtime, computer } = await openRuntime({
       homeCloud: () => ({ host: '127.0.0.1', port: listener.port }),
-      hostChecks: async () => [
-        sealedBy(places.masterKey),
-        listening('Web interface', origin),
-        listening('Factory engine', computer.engineUrl),
-        ...(await cloud.checks()),
-      ],
+      hostChecks: checks.run,
     });
+    checks.add(() => [listening('Factory engine', computer.engineUrl)]);
     const cloud = await createCloud({
       databaseFile: places.cloudDb,
       listener,
@@ -83,6 +82,7 @@ export function startCombined(
       push: readPushSettings(options.env),
       phone: demo === null ? phone : { ...demo.settings, ...readPhoneLimits(options.env) },
     });
+    checks.add(() => cloud.checks());
     closing.add('cloud', () => cloud.close());
     closing.add('streams', () => runtime.endStreams());
     await runtime.start();

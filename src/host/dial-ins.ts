@@ -4,6 +4,7 @@
  */
 import { readComputer } from '../cloud-api/link/computers-store.ts';
 import { createDialIns, type Device } from '../cloud-api/link/dial-ins.ts';
+import { createElsewhere } from '../cloud-api/link/elsewhere.ts';
 import { createReplicaEndpoint } from '../cloud-api/link/replica-endpoint.ts';
 import { createReplicaPipes } from '../cloud-api/link/replica-pipes.ts';
 import { createReplicas } from '../cloud-api/link/replicas.ts';
@@ -42,9 +43,13 @@ export async function openDialIns(
     return { computerId, userId, ...(row === null ? {} : { pairing: row.pairedAt }) };
   }
 
+  const id = options.ids.next('replica');
+  const sealer = createSealer({ masterKey: options.masterKey, purpose: 'link' });
+  const onFault = (what: string, fault: unknown) => log.warn(what, { fault: String(fault) });
+  const elsewhere = createElsewhere({ store, clock: storeClock, id, sealer, onFault });
   const dialIns = createDialIns({
     authenticate,
-    ...(shared ? { newestElsewhere: (computerId: string) => replicas.newestElsewhere(computerId) } : {}),
+    ...(shared ? { newestElsewhere: elsewhere.newest } : {}),
     clock,
     timers,
     log,
@@ -61,14 +66,15 @@ export async function openDialIns(
     store,
     clock: storeClock,
     timers,
-    id: options.ids.next('replica'),
+    id,
     address: options.address,
-    sealer: createSealer({ masterKey: options.masterKey, purpose: 'link' }),
+    sealer,
+    elsewhere,
     dialIns,
-    onFault: (what, fault) => log.warn(what, { fault: String(fault) }),
+    onFault,
   });
   const pipes = createReplicaPipes({ internalToken, clock: storeClock, timers });
-  const link = createSharedLink({ dialIns, replicas, pipes, clock: storeClock, timers });
+  const link = createSharedLink({ dialIns, elsewhere, replicas, pipes, clock: storeClock, timers });
   await replicas.start();
   return {
     ...here,

@@ -73,7 +73,7 @@ export function createPeerServer(
     bound = null;
     await open?.close();
   };
-  const follow = async () => {
+  async function follow(): Promise<void> {
     cancelTry();
     const now = closed ? null : pairing.current();
     // Callers that the former pairing admitted must not continue under a new one.
@@ -86,8 +86,8 @@ export function createPeerServer(
       problem = null;
       await shut();
     } else if (bound === null) await listen();
-  };
-  const listen = async () => {
+  }
+  async function listen(): Promise<void> {
     try {
       const opened = await openPort(options.port, '--peer-port');
       opened.serve((request, response) => void behindPort.handle(request, response));
@@ -99,12 +99,12 @@ export function createPeerServer(
       problem = why;
       cancelTry = timers.after(againMs, change);
     }
-  };
-  const change = () => {
+  }
+  function change(): void {
     changing = changing.then(follow).catch((fault: unknown) => {
       log.error('The peer port failed.', { fault: String(fault) });
     });
-  };
+  }
   const stop = pairing.onChange(change);
   change();
 

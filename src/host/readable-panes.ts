@@ -7,17 +7,15 @@ const paneHostMs = 3_000;
 /** Resolves once the pane host can be read, or after {@link paneHostMs}. */
 export function readable(panes: PaneEngine): Promise<void> {
   if (panes.engine().running) return Promise.resolve();
-  return new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer);
-      stop();
-      resolve();
-    };
-    const stop = panes.listen({
-      onEngine: ({ running }) => {
-        if (running) done();
-      },
-    });
-    const timer = setTimeout(done, paneHostMs);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, paneHostMs);
+  const stop = panes.listen({
+    onEngine: ({ running }) => {
+      if (running) resolve();
+    },
+  });
+  return promise.finally(() => {
+    clearTimeout(timer);
+    stop();
   });
 }

@@ -63,7 +63,6 @@ export function createRuntimeConnectors(deps: RuntimeConnectorsDeps): RuntimeCon
     log,
     schemas,
     approvals: deps.approvals,
-    subscriptions: () => subscriptions.lookup,
     connector: (id) => connectors.servers.find(id) !== null,
   });
   closing.add('automation', () => automation.close());
@@ -95,7 +94,11 @@ export function createRuntimeConnectors(deps: RuntimeConnectorsDeps): RuntimeCon
   homeLink.onHome(look);
   homeLink.onLinked(look);
   return {
-    routes: [...connectors.routes(() => subscriptions.counts()), ...subscriptions.routes, ...automation.routes],
+    routes: [
+      ...connectors.routes(() => subscriptions.counts()),
+      ...subscriptions.routes,
+      ...automation.routes(subscriptions.lookup),
+    ],
     async start() {
       await automation.start();
       started = true;

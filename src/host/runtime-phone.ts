@@ -1,11 +1,10 @@
-/** Composes the phone's half on this computer: its connection to the home cloud, and to the bots' threads. */
+/** Composes the phone's half on this computer: its connection to the home cloud. */
 import type { Clock } from '../kit/clock/clock.ts';
 import { createLanes } from '../kit/lane/create-lanes.ts';
 import type { Log } from '../kit/log/log.ts';
 import type { Store } from '../kit/store/store.ts';
 import { createPhone, type Phone } from '../runtime-server/phone/index.ts';
 import type { Closing } from './closing.ts';
-import type { Factory } from './factory/factory.ts';
 import type { HomeLink } from './home-link.ts';
 
 /** Somebody waits for an answer; a cloud of the same process is back within a second. */
@@ -16,14 +15,12 @@ export function createRuntimePhone({
   clock,
   log,
   homeLink,
-  factory,
   closing,
 }: {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Log;
   readonly homeLink: HomeLink;
-  readonly factory: () => Pick<Factory, 'channels'>;
   readonly closing: Closing;
 }): Phone {
   const phone = createPhone({
@@ -40,7 +37,6 @@ export function createRuntimePhone({
         onFault: (fault) => log.error('A text could not be forwarded.', { fault: String(fault) }),
       }),
     call: (request) => homeLink.home.call(request),
-    channels: () => factory().channels,
   });
   closing.add('texts', () => phone.close());
   homeLink.onHome(() => phone.wake());

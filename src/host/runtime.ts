@@ -23,11 +23,12 @@ import { createSealer } from '../kit/secrets/sealer.ts';
 import { newToken } from '../kit/secrets/token-file.ts';
 import { openStore } from '../kit/store/open-store.ts';
 import { shareStore } from '../kit/store/share-store.ts';
+import { createBotDirectory } from '../runtime-server/agents/bot-directory.ts';
 import { createBotMemory } from '../runtime-server/agents/bot-memory.ts';
 import { upIn } from '../runtime-server/agents/store/teams.ts';
 import { writtenFiles } from '../runtime-server/agents/workspace/demo.ts';
 import type { PreparedWorkspace } from '../runtime-server/agents/workspace/prepare-workspace.ts';
-import { createHeldApprovals } from '../runtime-server/approvals/index.ts';
+import { createHeldApprovals, liveApprovals } from '../runtime-server/approvals/index.ts';
 import { createOutbox } from '../runtime-server/events/outbox.ts';
 import { createHarnesses } from '../runtime-server/harness/index.ts';
 import { ensureDeviceToken } from '../runtime-server/link/device.ts';
@@ -170,11 +171,12 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     store,
     deviceToken,
     embedded: options.homeCloud,
-    waiting: () => held.approvals.live(),
+    waiting: () => liveApprovals(store, clock),
     clock,
     ids,
     log,
   });
+  const directory = createBotDirectory();
   const held = createHeldApprovals({
     store,
     ledger,
@@ -188,7 +190,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     openLanes: (send) =>
       createLanes({ store, clock, name: 'cloud', send, onFault: laneFault, backoffMs: cloudBackoffMs }),
     call: (request) => homeLink.home.call(request),
-    botName: (agentId) => factory.nameOf(agentId),
+    botName: directory.nameOf,
   });
   closing.add('approvals', () => held.approvals.close());
   const outbox = createOutbox({
@@ -211,7 +213,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     held.wake();
   });
   closing.add('pairing', () => homeLink.close());
-  const phone = createRuntimePhone({ store, clock, log, homeLink, factory: () => factory, closing });
+  const phone = createRuntimePhone({ store, clock, log, homeLink, closing });
 
   const { panes, begun } = createRuntimePanes({ home: places.home, settings: options.panes, log, closing });
 
@@ -278,6 +280,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
   const { models, modelRoutes } = await createRuntimeModels({ ...options, ...base, spent: outbox.spent });
   const runs = createRuntimeRuns({ store, hands, models, clock, ids, log, home: places.home, closing });
   const factory = createFactory({
+    directory,
     modelRoutes,
     store,
     ledger,
@@ -402,7 +405,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
           ...hands.routes,
           ...runs.routes,
           ...connectors.routes,
-          ...phone.routes,
+          ...phone.routes(factory.channels),
         ],
         owners: { ...factory.owners, ...runs.owners },
         authenticators: [createOwnerAuthenticator(ownerToken), botTokens.authenticator, homeLink.device],
@@ -426,7 +429,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
         answers: options.answers,
       });
       peers = others;
-      closing.add('door for other computers', () => others.close());
+      closing.add('server for other computers', () => others.close());
       rows.start();
       homeLink.dial({ engine: serving.accept, peer: (connection) => others.connection(connection) });
     },

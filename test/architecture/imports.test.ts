@@ -52,8 +52,8 @@ test.each(Object.entries(roomRules))('the rooms of src/%s stand in their order, 
   expect(new Set(inside.map(roomOf).filter((room) => room !== null))).toEqual(new Set(order));
 });
 
-test('the parts of a factory are made in the order in which they need each other', () => {
-  const composition = sources.filter(({ path }) => path.startsWith('src/host/factory/'));
+test('the parts of each program are made in the order in which they need each other', () => {
+  const composition = sources.filter(({ path }) => path.startsWith('src/host/'));
   expect(composition.length).toBeGreaterThan(5);
   expect(composition.flatMap(usedBeforeMade)).toEqual([]);
 });
@@ -226,18 +226,24 @@ test('an export is in vain if nothing imports it by its name, unless its file is
 test('a part that is reached before it is made is named, and one in order, or a property of its name, is not', () => {
   const text = `import { made } from './made.ts';
 export function compose(deps: Deps) {
-  const { first, other: renamed } = deps;
-  const early = make({ first, late: () => late.get(), more: deps.more });
-  const late = make({ early, renamed });
-  const { more } = late;
-  return { early, more };
+  const { first, other: renamed = 3 } = deps;
+  const early = make({ first, late: () => late.get(), more: deps.more, shadow: (last) => last });
+  const late: { last: string } = make({ early, renamed });
+  const { more, ...last } = late;
+  if (last) {
+    const done = () => inner + end;
+    const inner = 1;
+  }
+  return { early, more, end: () => below };
 }
 function another() {
   const first = late();
   return first;
 }
+const below = 1;
 `;
-  expect(usedBeforeMade({ path: 'a.ts', text })).toEqual(['a.ts: late is used before it is made']);
+  const late = (name: string) => `a.ts: ${name} is used before it is made`;
+  expect(usedBeforeMade({ path: 'a.ts', text })).toEqual([late('late'), late('inner')]);
 });
 
 test('paths of the workplace are told from routes that look like them', () => {

@@ -3,6 +3,7 @@
  * out.
  */
 import { dirname, normalize } from 'node:path/posix';
+import { parseAst } from 'vite';
 
 export interface SourceFile {
   /** From the root, with forward slashes. */
@@ -243,20 +244,63 @@ export function circlesOf(files: readonly SourceFile[]): string[][] {
 }
 
 /**
- * Constants that a function of the composition uses before it has made them, if only in a function that is called later: its parts are
- * not in the order in which they need each other.
+ * Constants that a function uses before it has made them, if only in a function that is called later: its parts are not in the order in
+ * which they need each other.
  */
 export function usedBeforeMade(file: SourceFile): string[] {
-  const functions = withoutComments(file.text).split(/^(?=(?:export )?(?:async )?function )/m);
-  return functions.flatMap((text) =>
-    [...text.matchAll(/^ {2}const (?:(\w+)|\{([^}]*)\})[^=]*=/gm)].flatMap(({ 1: name, 2: several = '', index }) => {
-      const names =
-        name === undefined ? several.split(',').flatMap((one) => one.split(':').at(-1)?.trim() || []) : [name];
-      // A property of that name is another thing: `.name`, `name:`.
-      const isUsed = (one: string) => new RegExp(`(?<![.\\w])${one}\\b(?!\\??:)`).test(text.slice(0, index));
-      return names.filter(isUsed).map((one) => `${file.path}: ${one} is used before it is made`);
-    }),
-  );
+  const found = new Set<string>();
+  const program = parseAst(file.text, { lang: file.path.endsWith('x') ? 'tsx' : 'ts' }) as unknown as Syntax;
+  // What a module makes is there before any of its functions is called.
+  read(program, []);
+  return [...found].map((name) => `${file.path}: ${name} is used before it is made`);
+
+  function read(node: Syntax, scopes: readonly ReadonlyMap<string, number>[]): void {
+    if (node.type === 'Identifier') {
+      const at = scopes.findLast((scope) => scope.has(String(node.name)))?.get(String(node.name));
+      if (at !== undefined && at > node.start) found.add(String(node.name));
+      return;
+    }
+    const opens = /^(?:BlockStatement|For\w*Statement|CatchClause|ArrowFunctionExpression|Function\w+)$/.test(
+      node.type,
+    );
+    const inside = opens ? [...scopes, madeIn(node)] : scopes;
+    for (const [key, child] of Object.entries(node)) {
+      // Names of properties, and types, are other things.
+      const isName = (key === 'key' || key === 'property') && node.computed !== true && node.shorthand !== true;
+      const isType = /^(?:typeAnnotation|typeArguments|typeParameters|returnType|superTypeArguments)$/.test(key);
+      if (isName || isType) continue;
+      for (const one of [child].flat()) if (isSyntax(one) && !/^TS(?:Type|Interface)/.test(one.type)) read(one, inside);
+    }
+  }
+}
+
+interface Syntax {
+  readonly type: string;
+  readonly start: number;
+  readonly [key: string]: unknown;
+}
+
+const isSyntax = (value: unknown): value is Syntax =>
+  typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string';
+const listOf = (value: unknown): readonly Syntax[] => [value].flat().filter(isSyntax);
+
+/** The names that are made directly in a function, block or loop, and where each is. */
+function madeIn(node: Syntax): ReadonlyMap<string, number> {
+  const statements = node.type === 'BlockStatement' ? listOf(node.body) : listOf([node.init, node.left].flat());
+  const constants = statements
+    .filter(({ type, kind }) => type === 'VariableDeclaration' && kind !== 'var')
+    .flatMap((statement) => listOf(statement.declarations))
+    .flatMap(({ id }) => namesIn(id as Syntax).map(({ name, start }) => [String(name), start] as const));
+  const parameters = [...listOf(node.params), ...listOf(node.param)].flatMap(namesIn);
+  return new Map([...parameters.map(({ name, start }) => [String(name), start] as const), ...constants]);
+}
+
+/** The names in a pattern: `a`, `{ b: c = 1 }`, `[d, ...e]`. */
+function namesIn(pattern: Syntax): readonly Syntax[] {
+  if (pattern.type === 'Identifier') return [pattern];
+  const parts = [pattern.left, pattern.argument, pattern.elements, pattern.properties, pattern.parameter].flat();
+  const values = pattern.type === 'Property' ? [pattern.value] : parts;
+  return listOf(values).flatMap(namesIn);
 }
 
 /**

@@ -37,6 +37,7 @@ import { createSealer } from '../../src/kit/secrets/sealer.ts';
 import { openStore } from '../../src/kit/store/open-store.ts';
 import { shareStore } from '../../src/kit/store/share-store.ts';
 import type { Store } from '../../src/kit/store/store.ts';
+import { type BotDirectory, createBotDirectory } from '../../src/runtime-server/agents/bot-directory.ts';
 import { createBotMemory } from '../../src/runtime-server/agents/bot-memory.ts';
 import { createHeldApprovals } from '../../src/runtime-server/approvals/index.ts';
 import { createOutbox } from '../../src/runtime-server/events/outbox.ts';
@@ -91,6 +92,7 @@ export interface Engine {
   readonly ledger: Ledger;
   readonly panes: PaneEngine;
   readonly factory: Factory;
+  readonly directory: BotDirectory;
   /** While it is paired. */
   readonly peers: PeerServer | null;
   /** Events that reached the home cloud. */
@@ -233,7 +235,9 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
     const sealer = createSealer({ masterKey: 'master-key-of-tests-0123456789abcdef', purpose: 'models' });
     const endpoints = options.models?.endpoints;
     const storedModels = await createStoredModels({ store, ledger, sealer, clock, env, endpoints, log });
+    const directory = createBotDirectory();
     const factory = createFactory({
+      directory,
       events: outbox,
       approvals,
       policy,
@@ -346,7 +350,7 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
       await panes.close();
       await store.close();
     };
-    return { url, store, ledger, panes, approvals, factory, peers, close };
+    return { url, store, ledger, panes, approvals, directory, factory, peers, close };
   };
 
   let now = await run();
@@ -382,6 +386,9 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
     },
     get factory() {
       return now.factory;
+    },
+    get directory() {
+      return now.directory;
     },
     get peers() {
       return now.peers;

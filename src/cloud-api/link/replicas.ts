@@ -1,5 +1,5 @@
 /**
- * This replica among those that share the database: that it runs, which links it holds, and which replica holds each other link. The newest
+ * This replica among those that share the database: that it runs, and which links it holds. The newest
  * connection of a computer counts, wherever it was made; the replica that holds an older one closes it and writes nothing. Must not know how a link
  * works or how another replica is asked.
  */
@@ -8,38 +8,19 @@ import type { Sealer } from '../../kit/secrets/sealer.ts';
 import type { SharedStore } from '../../kit/store/shared-store.ts';
 import {
   claimConnection,
-  findReach,
   heldBy,
   noteReplica,
-  type ReachRow,
   releaseConnection,
   removeReplica,
   removeSilent,
 } from './connections-store.ts';
 import type { DialIns } from './dial-ins.ts';
-
-/** Where a computer is linked, or since when it is not (milliseconds since the epoch; 0: unknown). */
-export type Reach =
-  | {
-      readonly linked: true;
-      readonly since: number;
-      readonly replica: string;
-      readonly address: string;
-      readonly epoch: number;
-      readonly credential: string;
-    }
-  | { readonly linked: false; readonly since: number };
+import { aliveMs, type Elsewhere, place } from './elsewhere.ts';
 
 export interface Replicas {
   readonly id: string;
-  /** At another replica. */
-  find(computerId: string): Promise<Reach>;
-  /** The epoch of another replica's connection; null: none holds one. */
-  newestElsewhere(computerId: string): Promise<number | null>;
   /** A link came or went here: the others know once this resolves. Never rejects: the next beat repeats a failed write. */
   changed(computerId: string): Promise<void>;
-  /** That replica did not answer: its links count as down until it reports again. */
-  suspect(replica: string): void;
   /** Called when the link of this computer may have changed, at any replica. Returns a function that unsubscribes. */
   onChange(computerId: string, listener: () => void): () => void;
   /** Resolves on a possible change, after `ms`, or when `signal` is aborted. */
@@ -51,15 +32,12 @@ export interface Replicas {
 }
 
 const beatMs = 5_000;
-/** Three missed beats. */
-const aliveMs = 15_000;
 const silentMs = 60_000;
 
 const single = { isolation: 'statement' } as const;
 
 const topicOf = (computerId: string) => `link/${computerId}`;
 const topicOfReplica = (id: string) => `links/${id}`;
-const place = (computerId: string) => `runtime_connection|credential|${computerId}`;
 
 export function createReplicas(deps: {
   readonly store: SharedStore;
@@ -72,41 +50,18 @@ export function createReplicas(deps: {
   readonly address: string;
   /** Seals the bearers of links. */
   readonly sealer: Sealer;
+  readonly elsewhere: Pick<Elsewhere, 'forgetSuspicions'>;
   readonly dialIns: Pick<DialIns, 'current' | 'linked' | 'retire'>;
   readonly onFault: (what: string, fault: unknown) => void;
 }): Replicas {
   const { store, clock, timers, id, sealer, dialIns } = deps;
   const { wake } = store;
-  /** When each of them failed to answer. */
-  const suspected = new Map<string, number>();
   /** Writes of one computer's row, in order. */
   const writing = new Map<string, { again: boolean; readonly done: Promise<void> }>();
   let closed = false;
   let cancelBeat = () => {};
   let beating: Promise<void> = Promise.resolve();
   let stopListening = () => {};
-
-  const aliveSince = () => clock.now() - aliveMs;
-
-  function isAlive({ replica, address, beatAt }: ReachRow): boolean {
-    if (replica === null || address === null || beatAt === null || beatAt <= aliveSince()) return false;
-    return beatAt > (suspected.get(replica) ?? Number.NEGATIVE_INFINITY);
-  }
-
-  async function find(computerId: string): Promise<Reach> {
-    const row = await findReach(store, computerId);
-    if (row === undefined) return { linked: false, since: 0 };
-    const { replica, address, epoch, credential, at } = row;
-    if (replica === null || replica === id) return { linked: false, since: row.seenAt ?? 0 };
-    if (!isAlive(row)) return { linked: false, since: row.beatAt ?? row.seenAt ?? 0 };
-    try {
-      const opened = sealer.open(place(computerId), credential!);
-      return { linked: true, since: at!, replica, address: address!, epoch: epoch!, credential: opened };
-    } catch (fault) {
-      deps.onFault(`What is said of the link of ${computerId} was not sealed by a replica for it.`, fault);
-      return { linked: false, since: row.seenAt ?? 0 };
-    }
-  }
 
   /** Writes one computer's current state. */
   async function write(computerId: string): Promise<void> {
@@ -164,7 +119,7 @@ export function createReplicas(deps: {
     await clock.compare();
     const now = clock.now();
     await store.write((tx) => noteReplica(tx, id, deps.address, now), single);
-    for (const [replica, at] of suspected) if (at <= now - silentMs) suspected.delete(replica);
+    deps.elsewhere.forgetSuspicions(now - silentMs);
   }
 
   function beatLater(): void {
@@ -180,13 +135,7 @@ export function createReplicas(deps: {
 
   return {
     id,
-    find,
     changed,
-    async newestElsewhere(computerId) {
-      const row = await findReach(store, computerId);
-      return row === undefined || row.replica === id || !isAlive(row) ? null : row.epoch;
-    },
-    suspect: (replica) => void suspected.set(replica, clock.now()),
     onChange: (computerId, listener) => wake.on(topicOf(computerId), listener),
     wait: (computerId, ms, signal) => wake.wait(topicOf(computerId), ms, signal),
     async start() {

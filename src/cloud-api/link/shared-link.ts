@@ -7,6 +7,7 @@ import type { Timers } from '../../kit/clock/timers.ts';
 import { drainingEvent } from '../../kit/link/pipe.ts';
 import type { DialIns } from './dial-ins.ts';
 import { away } from './dial-ins.ts';
+import type { Elsewhere } from './elsewhere.ts';
 import type { Link } from './link.ts';
 import { NotLinked, NotThere, type ReplicaPipes } from './replica-pipes.ts';
 import { createReplicaWatch } from './replica-watch.ts';
@@ -29,20 +30,22 @@ const lookMs = 1000;
 
 export function createSharedLink({
   dialIns,
+  elsewhere,
   replicas,
   pipes,
   clock,
   timers,
 }: {
   readonly dialIns: Pick<DialIns, 'open' | 'state' | 'credential' | 'onChange'>;
-  readonly replicas: Pick<Replicas, 'find' | 'changed' | 'suspect' | 'onChange' | 'wait'>;
+  readonly elsewhere: Pick<Elsewhere, 'find' | 'suspect'>;
+  readonly replicas: Pick<Replicas, 'changed' | 'onChange' | 'wait'>;
   readonly pipes: ReplicaPipes;
   /** The store's. */
   readonly clock: { now(): number };
   readonly timers: Timers;
 }): SharedLink {
   const passages = new Map<string, Passage>();
-  const watch = createReplicaWatch({ isThere: pipes.isThere, timers, onGone: replicas.suspect });
+  const watch = createReplicaWatch({ isThere: pipes.isThere, timers, onGone: elsewhere.suspect });
   const listeners = new Set<(computerId: string, linked: boolean) => void>();
   // A listener may ask at another replica next, so the others must know first.
   const stop = dialIns.onChange((computerId, linked) => {
@@ -55,7 +58,7 @@ export function createSharedLink({
     const known = passages.get(computerId);
     if (known !== undefined) return known;
     const look = () =>
-      void replicas.find(computerId).then(
+      void elsewhere.find(computerId).then(
         (reach) => follow(computerId, reach),
         () => {},
       );
@@ -65,7 +68,7 @@ export function createSharedLink({
   }
 
   /** Closes idle connections over a link that is no longer the newest; those in use may finish. */
-  function follow(computerId: string, reach: Awaited<ReturnType<Replicas['find']>>): void {
+  function follow(computerId: string, reach: Awaited<ReturnType<Elsewhere['find']>>): void {
     const passage = passages.get(computerId);
     if (passage === undefined || (reach.linked && reach.epoch === passage.epoch)) return;
     passage.stop();
@@ -74,7 +77,7 @@ export function createSharedLink({
   }
 
   async function find(computerId: string) {
-    const reach = await replicas.find(computerId);
+    const reach = await elsewhere.find(computerId);
     follow(computerId, reach);
     return reach;
   }
@@ -97,8 +100,8 @@ export function createSharedLink({
     } catch (thrown) {
       if (thrown instanceof NotLinked) throw away(computerId, clock.now());
       if (!(thrown instanceof NotThere)) throw thrown;
-      replicas.suspect(reach.replica);
-      throw away(computerId, (await replicas.find(computerId)).since);
+      elsewhere.suspect(reach.replica);
+      throw away(computerId, (await elsewhere.find(computerId)).since);
     }
   }
 

@@ -3,7 +3,6 @@
  * they know no sends, runs or routes.
  */
 import { createAgentRuns } from '../../runtime-server/agent-runs/agent-runs.ts';
-import { createBotDirectory } from '../../runtime-server/agents/bot-directory.ts';
 import { createBotHomes } from '../../runtime-server/agents/bot-homes.ts';
 import { createNeeds } from '../../runtime-server/agents/needs.ts';
 import type { Placements } from '../../runtime-server/agents/placement.ts';
@@ -41,8 +40,7 @@ export function createBots(deps: FactoryDeps) {
   });
   const holds = createHolds();
   const registry = createRegistry({ ...deps, restarts, placements, shownHeld: holds.shown });
-  const directory = createBotDirectory();
-  directory.add(registry);
+  deps.directory.add(registry);
   /** Tells the person of bots of this registry that need them. */
   const followNeeds = (bots: Registry) =>
     createNeeds({
@@ -60,7 +58,6 @@ export function createBots(deps: FactoryDeps) {
     holds,
     placements,
     registry,
-    directory,
     events: createBotEvents({ events: deps.events, registry }),
     followNeeds,
     needs: followNeeds(registry),

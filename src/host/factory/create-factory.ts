@@ -3,7 +3,6 @@
  * gives it store, panes, harnesses and time.
  */
 import { toolBotOf } from '../../runtime-server/agents/tool-bot.ts';
-import { nameOf } from '../../runtime-server/events/bot-events.ts';
 import { createChannelPort } from '../../runtime-server/messaging/channel-port.ts';
 import { createLibrary } from '../../runtime-server/reading/library.ts';
 import { createBots } from './bots.ts';
@@ -73,10 +72,6 @@ export function createFactory(deps: FactoryDeps): Factory {
       await Promise.all([...names].map((name) => teams.teams.down(name, by, { here: true })));
       await peers.stopAll();
       await Promise.all(livePanes().map((pane) => panes.kill(pane.id)));
-    },
-    nameOf(agentId) {
-      const member = bots.directory.find(agentId);
-      return member === null ? null : nameOf(member);
     },
     async close() {
       restarts.close();

@@ -7,6 +7,7 @@ import type { DoctorCheck } from '../../contracts/common/doctor-check.ts';
 import type { BoundRoute } from '../../kit/http/types.ts';
 import type { RunOptions, RunResult } from '../../kit/process/run-process.ts';
 import type { Sealer } from '../../kit/secrets/sealer.ts';
+import type { BotDirectory } from '../../runtime-server/agents/bot-directory.ts';
 import type { BotTokens } from '../../runtime-server/agents/bot-homes.ts';
 import type { Approvals } from '../../runtime-server/approvals/index.ts';
 import type { Base } from '../../runtime-server/base/base.ts';
@@ -31,6 +32,8 @@ interface HostedParts {
 export interface FactoryDeps extends Base {
   readonly openLanes: OpenLanes;
   readonly panes: PaneEngine;
+  /** Which the factory fills: whoever asks for a bot is made before it. */
+  readonly directory: BotDirectory;
   readonly harnesses: Harnesses;
   /** What a person may want to hear of. */
   readonly events: RuntimeEvents;
@@ -69,7 +72,7 @@ export interface FactoryDeps extends Base {
   /** What its person said yes to of what the workspace says about what may run. */
   readonly trust: WorkspaceTrusts;
   readonly hosted: HostedParts;
-  /** Doors of the keys and servers of models that the person gave here. */
+  /** Routes of the keys and servers of models that the person gave here. */
   readonly modelRoutes: readonly BoundRoute[];
   /** Whether bots are started again whose pane host is gone; by default they are. */
   readonly restartBots?: boolean | undefined;

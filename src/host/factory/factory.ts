@@ -19,8 +19,6 @@ export interface Factory {
   start(): Promise<void>;
   /** Bots with a live pane, of this workspace and others. */
   liveBots(): number;
-  /** The person's name for a bot; null if it does not exist. */
-  nameOf(agentId: string): string | null;
   /** Bots of this workspace as the tool server's callers; bots that another computer brought are not among them. */
   readonly toolBots: ToolBots;
   /** What connectors bring work to, and as what. */

@@ -16,8 +16,8 @@ const engineSender = { caller: 'engine', surface: 'engine', name: 'Gantry', agen
 
 export type Messaging = ReturnType<typeof createMessaging>;
 
-export function createMessaging(deps: FactoryDeps, { registry, directory, holds, tickets, events }: Bots) {
-  const deliverer = createDeliverer({ ...deps, registry: directory, limits: holds });
+export function createMessaging(deps: FactoryDeps, { registry, holds, tickets, events }: Bots) {
+  const deliverer = createDeliverer({ ...deps, registry: deps.directory, limits: holds });
   const lanes = deps.openLanes(deliverer);
   const wake = (agentId: string) => lanes.wake(laneOf(agentId));
   const sends = createSendService({

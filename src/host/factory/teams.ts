@@ -13,7 +13,7 @@ import type { Work } from './work.ts';
 export type Teams = ReturnType<typeof createTeams>;
 
 export function createTeams(deps: FactoryDeps, bots: Bots, { lanes, deliverer, followTokens }: Messaging, work: Work) {
-  const { registry, directory, placements, homes, vault, followNeeds } = bots;
+  const { registry, placements, homes, vault, followNeeds } = bots;
   const views = createAgentViews({
     ...deps,
     registry,
@@ -45,7 +45,7 @@ export function createTeams(deps: FactoryDeps, bots: Bots, { lanes, deliverer, f
     peers: createPeers({
       ...deps,
       isOwn: (agentId) => registry.find(agentId) !== null,
-      directory,
+      directory: deps.directory,
       placements,
       deliverer,
       lanes,

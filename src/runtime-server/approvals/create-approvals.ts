@@ -12,8 +12,8 @@ import {
 } from '../../contracts/approvals/approval.ts';
 import { visible, visibleLine } from '../../contracts/approvals/visible.ts';
 import { AppError } from '../../contracts/common/errors.ts';
-import { iso } from '../../kit/clock/clock.ts';
-import type { Tx } from '../../kit/store/store.ts';
+import { type Clock, iso } from '../../kit/clock/clock.ts';
+import type { Store, Tx } from '../../kit/store/store.ts';
 import type { Base } from '../base/base.ts';
 import type { ApprovalAnswer, ApprovalAsk, Approvals, ApprovalVerdict, Asked, AskOptions } from './approvals.ts';
 import {
@@ -332,7 +332,7 @@ export function createApprovals(deps: ApprovalsDeps): HeldApprovals {
     answer,
     withdraw,
     start,
-    live: async () => (await store.read(liveHolds)).map((hold) => holdAsApproval(hold, clock.now())),
+    live: () => liveApprovals(store, clock),
     reportAgain: () =>
       store.write((tx) => {
         for (const each of liveHolds(tx)) reports.queue(tx, each);
@@ -361,6 +361,11 @@ export function createApprovals(deps: ApprovalsDeps): HeldApprovals {
       await reports.close();
     },
   };
+}
+
+/** Live holds, newest first. */
+export async function liveApprovals(store: Pick<Store, 'read'>, clock: Clock): Promise<Approval[]> {
+  return (await store.read(liveHolds)).map((hold) => holdAsApproval(hold, clock.now()));
 }
 
 function verdictOf(hold: Hold): ApprovalVerdict {

@@ -10,6 +10,7 @@ import { type ApprovalsDeps, createApprovals, type HeldApprovals } from './creat
 import { type CallHome, createReports, type OpenReportLanes } from './reports.ts';
 
 export type { ApprovalAnswer, ApprovalAsk, Approvals, ApprovalVerdict } from './approvals.ts';
+export { liveApprovals } from './create-approvals.ts';
 export { holdMigrations } from './holds.ts';
 export type { CallHome } from './reports.ts';
 

@@ -7,7 +7,7 @@ import type { SendRequest } from '../../contracts/factory/delivery.ts';
 import type { Member, Registry } from '../agents/registry.ts';
 import type { Base } from '../base/base.ts';
 import type { BotEvents } from '../events/bot-events.ts';
-import type { Channel, ChannelPort } from '../phone/ports.ts';
+import type { Channel, ChannelOut, ChannelPort } from '../phone/ports.ts';
 import type { Deliverer } from './deliverer.ts';
 import type { SendService } from './send.ts';
 import { findChannelThread, insertThread } from './store/threads.ts';
@@ -29,10 +29,14 @@ export function createChannelPort(
     readonly registry: Pick<Registry, 'find'>;
     readonly sends: SendService;
     readonly deliverer: Pick<Deliverer, 'move'>;
+    readonly channelOut?: ChannelOut | undefined;
     readonly events: BotEvents;
   },
 ): ChannelPort {
   const { store, ledger, clock, ids, registry } = deps;
+  deps.channelOut?.onMoved((tx, deliveryId, { state, detail }) =>
+    deps.deliverer.move(tx, deliveryId, { state, via: 'channel', evidence: null, detail }),
+  );
 
   /** Senders outside are named as the carrier names them; they are not the owner, whatever they write. */
   const senderAs = ({ provider, peer }: Channel) => {
@@ -49,7 +53,8 @@ export function createChannelPort(
       insertThread(tx, { id, title, agentId: botId, channel, at: clock.now() });
       ledger.append(tx, {
         type: 'thread.created',
-        ...{ actor: caller, surface },
+        actor: caller,
+        surface,
         subject: `thread:${id}`,
         body: { v: 1, threadId: id, botId },
       });
@@ -82,9 +87,6 @@ export function createChannelPort(
     received(tx, { channel, messageId, botId, text }, threadId) {
       const data = { threadId, messageId, provider: channel.provider, from: channel.peer, text: text.slice(0, 20_000) };
       deps.events.emit(tx, botId, { type: 'message.received', id: messageId, data });
-    },
-    moved(tx, deliveryId, { state, detail }) {
-      deps.deliverer.move(tx, deliveryId, { state, via: 'channel', evidence: null, detail });
     },
   };
 }

@@ -15,7 +15,8 @@ export { phoneMigrations } from './migrations.ts';
 export type { ChannelOut } from './ports.ts';
 
 export interface Phone {
-  readonly routes: readonly BoundRoute[];
+  /** For the cloud; `channels` takes what comes from outside to the bots. */
+  routes(channels: ChannelPort): readonly BoundRoute[];
   /** Takes over what threads with a channel send. */
   readonly out: ChannelOut;
   /** Another cloud may be home now, or it can be reached again. */
@@ -31,7 +32,6 @@ export function createPhone(
   deps: Pick<Base, 'store' | 'clock'> &
     NumbersDeps &
     Pick<OutgoingDeps, 'openLanes' | 'call'> & {
-      readonly channels: () => ChannelPort;
       readonly call: NumbersDeps['call'] & OutgoingDeps['call'];
       readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
     },
@@ -46,24 +46,24 @@ export function createPhone(
       .read(ending.signal)
       .catch((fault: unknown) => log.warn('The numbers of this computer could not be read.', { fault: String(fault) }));
 
-  async function take(text: RelayedText): Promise<'delivered' | 'duplicate'> {
+  async function take(channels: ChannelPort, text: RelayedText): Promise<'delivered' | 'duplicate'> {
     const { messageId } = text;
     const known = await store.read((tx) => tx.get('SELECT 1 FROM phone_text WHERE message_id = ?', messageId));
     if (known !== undefined) return 'duplicate';
     const message = messageOf(text);
-    const { threadId } = await deps.channels().take(message).catch(said);
+    const { threadId } = await channels.take(message).catch(said);
     await store.write((tx) => {
       tx.run('DELETE FROM phone_text WHERE at < ?', clock.now() - knownMs);
       const sql = 'INSERT INTO phone_text (message_id, thread_id, at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING';
-      if (tx.run(sql, messageId, threadId, clock.now()).changes === 1) deps.channels().received(tx, message, threadId);
+      if (tx.run(sql, messageId, threadId, clock.now()).changes === 1) channels.received(tx, message, threadId);
     });
     return 'delivered';
   }
 
   return {
     out: outgoing,
-    routes: [
-      bind(deliverText, async ({ body }) => ({ body: { status: await take(body) } })),
+    routes: (channels) => [
+      bind(deliverText, async ({ body }) => ({ body: { status: await take(channels, body) } })),
       bind(resync, async () => {
         await readNumbers();
         outgoing.wake();

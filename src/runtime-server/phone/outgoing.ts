@@ -7,7 +7,7 @@ import type { LaneItem, LaneOutcome, Lanes } from '../../kit/lane/lane.ts';
 import type { Tx } from '../../kit/store/store.ts';
 import type { PhoneNumbers } from './numbers.ts';
 import { piecesOf } from './pieces.ts';
-import type { ChannelOut, ChannelPort, OutgoingEnd, OutgoingText } from './ports.ts';
+import type { ChannelOut, OutgoingEnd, OutgoingText } from './ports.ts';
 
 export interface OutgoingDeps {
   readonly openLanes: (worker: {
@@ -15,7 +15,6 @@ export interface OutgoingDeps {
     onExpired(tx: Tx, item: LaneItem): void;
   }) => Lanes;
   readonly numbers: PhoneNumbers;
-  readonly channels: () => Pick<ChannelPort, 'moved'>;
   /** As this computer's device; `idempotencyKey`: the same one is sent once. */
   readonly call: (request: {
     readonly method: string;
@@ -42,12 +41,17 @@ interface Piece extends OutgoingText {
 /** How long an answer to a text is useful. */
 const retentionMs = 24 * 60 * 60_000;
 
-export function createOutgoing({ openLanes, numbers, channels, call, clock }: OutgoingDeps): Outgoing {
+export function createOutgoing({ openLanes, numbers, call, clock }: OutgoingDeps): Outgoing {
+  const listeners: Parameters<ChannelOut['onMoved']>[0][] = [];
   const lanes = openLanes({ send, onExpired });
+
+  function moved(tx: Tx, deliveryId: string, end: OutgoingEnd): void {
+    for (const listener of listeners) listener(tx, deliveryId, end);
+  }
 
   function end(piece: Piece, state: OutgoingEnd['state'], detail: string): LaneOutcome {
     const which = piece.of === 1 ? '' : ` (text ${piece.place} of ${piece.of})`;
-    const commit = (tx: Tx) => channels().moved(tx, piece.deliveryId, { state, detail: `${detail}${which}` });
+    const commit = (tx: Tx) => moved(tx, piece.deliveryId, { state, detail: `${detail}${which}` });
     if (state !== 'failed') return { to: 'done', ...(piece.place === piece.of && { commit }) };
     return {
       to: 'dead',
@@ -97,15 +101,16 @@ export function createOutgoing({ openLanes, numbers, channels, call, clock }: Ou
 
   function onExpired(tx: Tx, item: LaneItem): void {
     const { deliveryId } = item.body as Piece;
-    channels().moved(tx, deliveryId, { state: 'failed', detail: 'the cloud could not be reached for 24 hours' });
+    moved(tx, deliveryId, { state: 'failed', detail: 'the cloud could not be reached for 24 hours' });
   }
 
   return {
+    onMoved: (listener) => void listeners.push(listener),
     append(tx, text) {
       const pieces = piecesOf(text.text);
       const { numberId, peer } = text.channel;
       if (pieces.length === 0) {
-        channels().moved(tx, text.deliveryId, { state: 'failed', detail: 'it has no text' });
+        moved(tx, text.deliveryId, { state: 'failed', detail: 'it has no text' });
         return;
       }
       pieces.forEach((piece, index) => {
@@ -117,7 +122,7 @@ export function createOutgoing({ openLanes, numbers, channels, call, clock }: Ou
           deadline: clock.now() + retentionMs,
         });
       });
-      channels().moved(tx, text.deliveryId, { state: 'queued', detail: 'on its way as a text message' });
+      moved(tx, text.deliveryId, { state: 'queued', detail: 'on its way as a text message' });
     },
     wake: () => lanes.wake(),
     start: () => lanes.start(),

@@ -37,11 +37,10 @@ export interface ChannelPort {
   take(message: ChannelMessage): Promise<{ readonly threadId: string; readonly botId: string }>;
   /** Tells the person: once a message, in the transaction that notes it. */
   received(tx: Tx, message: ChannelMessage, threadId: string): void;
-  /** The result of an outgoing text. */
-  moved(tx: Tx, deliveryId: string, end: OutgoingEnd): void;
 }
 
-/** For the factory: takes the messages of a thread with a channel, in its transaction. */
+/** For the factory: takes the messages of a thread with a channel, in its transaction, and tells what becomes of them. */
 export interface ChannelOut {
   append(tx: Tx, text: OutgoingText): void;
+  onMoved(listener: (tx: Tx, deliveryId: string, end: OutgoingEnd) => void): void;
 }

@@ -1,10 +1,10 @@
 /** Pipes through another replica, which is a program of its own here, and what becomes of them when it stands still. */
 import { type IncomingMessage, request } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
+import type { Reach } from '../../../src/cloud-api/link/elsewhere.ts';
 import { createLinkAgent } from '../../../src/cloud-api/link/link.ts';
 import { createReplicaPipes } from '../../../src/cloud-api/link/replica-pipes.ts';
 import { quietMs } from '../../../src/cloud-api/link/replica-watch.ts';
-import type { Reach } from '../../../src/cloud-api/link/replicas.ts';
 import { createSharedLink } from '../../../src/cloud-api/link/shared-link.ts';
 import { systemTimers } from '../../../src/kit/clock/timers.ts';
 import { startVictim } from '../../support/victim.ts';
@@ -36,10 +36,12 @@ async function world() {
       credential: () => null,
       onChange: () => () => {},
     },
-    replicas: {
+    elsewhere: {
       find: async () => (suspected.length > 0 ? { linked: false, since: 1 } : there),
-      changed: async () => {},
       suspect: (replica) => void suspected.push(replica),
+    },
+    replicas: {
+      changed: async () => {},
       onChange: () => () => {},
       wait: async () => {},
     },

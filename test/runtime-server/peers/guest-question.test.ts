@@ -27,7 +27,7 @@ test('its question waits through a restart, shows where it came from, and the an
   expect((await web())?.stateReason).toBe('asks to run: make it');
   const [held] = await engine.approvals.live();
   expect(held).toMatchObject({ agentId: id, source: 'harness', kind: 'permission' });
-  expect(engine.factory.nameOf(id)).toBe('web');
+  expect(engine.directory.nameOf(id)).toBe('web');
   await engine.restart();
   await waitFor(web, (agent) => agent?.state === 'needs_you');
   const answered = await waitFor(

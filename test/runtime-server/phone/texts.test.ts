@@ -47,13 +47,18 @@ async function start(): Promise<{ engine: Engine; phone: Phone; cloud: Cloud; we
     answer: { status: 200, body: { ok: true, messageId: 'text_1', parts: 1 } },
   };
   let phone: Phone | null = null;
-  const channelOut: ChannelOut = { append: (tx, text) => phone?.out.append(tx, text) };
+  let moved: Parameters<ChannelOut['onMoved']>[0] = () => {};
+  const channelOut: ChannelOut = {
+    append: (tx, text) => phone?.out.append(tx, text),
+    onMoved(listener) {
+      moved = listener;
+    },
+  };
   const engine = await startEngine({ channelOut });
   phone = createPhone({
     store: engine.store,
     clock: systemClock,
     log: { warn: (message, facts) => console.warn(message, facts) },
-    channels: () => engine.factory.channels,
     openLanes: (worker) =>
       createLanes({ store: engine.store, clock: systemClock, name: 'texts', ...worker, backoffMs: [20] }),
     async call({ path, body, ...more }) {
@@ -62,6 +67,7 @@ async function start(): Promise<{ engine: Engine; phone: Phone; cloud: Cloud; we
       return cloud.answer;
     },
   });
+  phone.out.onMoved((...told) => moved(...told));
   const team = await startShells(engine, 'web', 'api');
   const { id: web } = await engine.agent(`web@${team}`);
   cloud.numbers = [number('num_1', web)];
@@ -85,8 +91,8 @@ const incoming = (botId: string, text: string, messageId = 'text_in_1'): Relayed
 });
 
 /** The route as its dispatcher calls it; that only a device gets there, the walk over all routes shows. */
-async function bring(phone: Phone, body: RelayedText): Promise<unknown> {
-  const route = phone.routes.find(({ route: { op } }) => op === 'deliverText') as BoundRoute;
+async function bring({ engine, phone }: { engine: Engine; phone: Phone }, body: RelayedText): Promise<unknown> {
+  const route = phone.routes(engine.factory.channels).find(({ route: { op } }) => op === 'deliverText') as BoundRoute;
   return route.handler({ body } as never);
 }
 
@@ -95,13 +101,13 @@ const threads = async (engine: Engine) =>
 
 test('a text becomes a message in the thread of its bot and sender, once, and its person is told once', async () => {
   const { engine, phone, web, team } = await start();
-  expect(await bring(phone, incoming(web, `touch ${engine.workspace}/ran; echo hello`))).toEqual({
+  expect(await bring({ engine, phone }, incoming(web, `touch ${engine.workspace}/ran; echo hello`))).toEqual({
     body: { status: 'delivered' },
   });
-  expect(await bring(phone, incoming(web, `touch ${engine.workspace}/ran; echo hello`))).toEqual({
+  expect(await bring({ engine, phone }, incoming(web, `touch ${engine.workspace}/ran; echo hello`))).toEqual({
     body: { status: 'duplicate' },
   });
-  await bring(phone, incoming(web, 'echo once more', 'text_in_2'));
+  await bring({ engine, phone }, incoming(web, 'echo once more', 'text_in_2'));
   const [thread, ...others] = await threads(engine);
   expect(others).toEqual([]);
   expect(thread).toMatchObject({
@@ -129,7 +135,7 @@ test('a text becomes a message in the thread of its bot and sender, once, and it
 
 test('what the bot answers in that thread leaves as a text, once, and says what became of it', async () => {
   const { engine, phone, cloud, web, team } = await start();
-  await bring(phone, incoming(web, 'echo hi'));
+  await bring({ engine, phone }, incoming(web, 'echo hi'));
   const [thread] = await threads(engine);
   const token = await engine.botToken(`web@${team}`);
   const answered = await engine.call<Delivery>(
@@ -157,7 +163,7 @@ test('what the bot answers in that thread leaves as a text, once, and says what 
 
 test('a refusal of the cloud is what the bot reads, and an outage is waited out', async () => {
   const { engine, phone, cloud, web } = await start();
-  await bring(phone, incoming(web, 'echo hi'));
+  await bring({ engine, phone }, incoming(web, 'echo hi'));
   const [thread] = await threads(engine);
   const say = async (text: string) =>
     (await engine.call<Delivery>('POST', '/send', { to: `channel:${thread?.id}`, text })).body.id;
@@ -180,7 +186,7 @@ test('a refusal of the cloud is what the bot reads, and an outage is waited out'
 
 test('what the cloud was cut off over is not sent again, and holds up nothing', async () => {
   const { engine, phone, cloud, web } = await start();
-  await bring(phone, incoming(web, 'echo hi'));
+  await bring({ engine, phone }, incoming(web, 'echo hi'));
   const [thread] = await threads(engine);
   const say = async (text: string) =>
     (await engine.call<Delivery>('POST', '/send', { to: `channel:${thread?.id}`, text })).body.id;
@@ -203,7 +209,7 @@ test('what the cloud was cut off over is not sent again, and holds up nothing', 
 
 test('what may mean STOP reaches the bot and its person with that said', async () => {
   const { engine, phone, web } = await start();
-  await bring(phone, { ...incoming(web, 'Stop it'), flag: 'may_mean_stop' });
+  await bring({ engine, phone }, { ...incoming(web, 'Stop it'), flag: 'may_mean_stop' });
   const [thread] = await threads(engine);
   const { messages } = (await engine.call<{ messages: { text: string }[] }>('GET', `/threads/${thread?.id}/messages`))
     .body;
@@ -217,20 +223,22 @@ test('what may mean STOP reaches the bot and its person with that said', async (
 
 test('that a text came is known for as long as it may come again, and not for ever', async () => {
   const { engine, phone, web } = await start();
-  await bring(phone, incoming(web, 'echo one', 'text_old'));
+  await bring({ engine, phone }, incoming(web, 'echo one', 'text_old'));
   await engine.store.write((tx) => tx.run('UPDATE phone_text SET at = at - 8 * 24 * 3600000'));
-  await bring(phone, incoming(web, 'echo two', 'text_new'));
+  await bring({ engine, phone }, incoming(web, 'echo two', 'text_new'));
   const kept = await engine.store.read((tx) => tx.all<{ id: string }>('SELECT message_id AS id FROM phone_text'));
   expect(kept).toEqual([{ id: 'text_new' }]);
 });
 
 test('after its number went to another bot, a thread’s old bot can no longer text by it', async () => {
   const { engine, phone, cloud, web, team } = await start();
-  await bring(phone, incoming(web, 'echo hi'));
+  await bring({ engine, phone }, incoming(web, 'echo hi'));
   const [thread] = await threads(engine);
   const { id: api } = await engine.agent(`api@${team}`);
   cloud.numbers = [number('num_1', api)];
-  const resync = phone.routes.find(({ route: { op } }) => op === 'resyncRuntime') as BoundRoute;
+  const resync = phone
+    .routes(engine.factory.channels)
+    .find(({ route: { op } }) => op === 'resyncRuntime') as BoundRoute;
   await resync.handler({ body: { scope: 'phone' } } as never);
   const { body } = await engine.call<Delivery>('POST', '/send', { to: `channel:${thread?.id}`, text: 'Still me' });
   await vi.waitFor(async () => {
@@ -241,13 +249,13 @@ test('after its number went to another bot, a thread’s old bot can no longer t
     });
   });
   expect(cloud.sent).toEqual([]);
-  await bring(phone, incoming(api, 'echo new bot', 'text_in_3'));
+  await bring({ engine, phone }, incoming(api, 'echo new bot', 'text_in_3'));
   expect((await threads(engine)).map(({ botId }) => botId).sort()).toEqual([api, web].sort());
 });
 
 test('a text for a bot that is gone is given back, for good', async () => {
-  const { phone } = await start();
-  await expect(bring(phone, incoming('agent_gone', 'hello'))).rejects.toMatchObject({
+  const { engine, phone } = await start();
+  await expect(bring({ engine, phone }, incoming('agent_gone', 'hello'))).rejects.toMatchObject({
     options: { status: 410, wireCode: 'bot_gone' },
   });
 });

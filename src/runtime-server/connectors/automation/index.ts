@@ -1,6 +1,6 @@
 /**
- * Automation of one computer: rules of subscriptions, and the jobs that they make of events. Composes its parts; the host gives it subscriptions,
- * bots, schemas and approvals. Must not know connectors' servers or the cloud.
+ * Automation of one computer: rules of subscriptions, and the jobs that they make of events. Composes its parts; the host gives it bots,
+ * schemas and approvals, and its routes the subscriptions. Must not know connectors' servers or the cloud.
  */
 
 import type { BoundRoute } from '../../../kit/http/types.ts';
@@ -18,7 +18,7 @@ import { runsOfEvents, withJobs } from './store.ts';
 export { automationMigrations } from './migrations.ts';
 
 export interface AutomationArea extends AutomationPort {
-  readonly routes: readonly BoundRoute[];
+  routes(subscriptions: SubscriptionLookup): readonly BoundRoute[];
   /** Before anything is dispatched: what ran when Gantry ended is interrupted. */
   start(): Promise<void>;
   close(): Promise<void>;
@@ -31,8 +31,6 @@ export function createAutomation(
       readonly log: { warn(message: string, facts?: Readonly<Record<string, unknown>>): void };
       readonly schemas: Pick<Schemas, 'check'>;
       readonly approvals: Pick<Approvals, 'ask' | 'withdraw'>;
-      /** Asked once there are requests: subscriptions know automation, and automation them. */
-      readonly subscriptions: () => SubscriptionLookup;
       /** Whether there is such a connector. */
       readonly connector: (id: string) => boolean;
     },
@@ -79,7 +77,7 @@ export function createAutomation(
     },
     withRuns: withJobs,
     ended: rules.removeAll,
-    routes: automationRoutes({ ...deps, rules, jobs, abort: dispatch.abort }),
+    routes: (subscriptions) => automationRoutes({ ...deps, subscriptions, rules, jobs, abort: dispatch.abort }),
     async start() {
       await dispatch.recover();
       started = true;

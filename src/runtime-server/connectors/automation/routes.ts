@@ -21,7 +21,7 @@ export function automationRoutes(deps: {
   readonly jobs: Jobs;
   readonly bots: Pick<ConnectorBots, 'list' | 'unenforceable'>;
   readonly tickets: Pick<ConnectorTickets, 'read'>;
-  readonly subscriptions: () => SubscriptionLookup;
+  readonly subscriptions: SubscriptionLookup;
   /** Whether there is such a connector. */
   readonly connector: (id: string) => boolean;
   /** Asks the run of this job to stop. */
@@ -31,10 +31,10 @@ export function automationRoutes(deps: {
 
   /** A live subscription of this connector. */
   const live = (tx: Read, { id, sid }: { id: string; sid: string }): SubscriptionRef =>
-    deps.subscriptions().live(tx, id, sid) ?? unknown(id, sid);
+    deps.subscriptions.live(tx, id, sid) ?? unknown(id, sid);
   /** Live, or ended and with runs. */
   const known = (tx: Read, { id, sid }: { id: string; sid: string }): void => {
-    if (!deps.subscriptions().known(tx, id, sid)) unknown(id, sid);
+    if (!deps.subscriptions.known(tx, id, sid)) unknown(id, sid);
   };
   const unknown = (id: string, sid: string): never => {
     if (!deps.connector(id)) {
@@ -73,7 +73,7 @@ export function automationRoutes(deps: {
     })),
     ...both(table.createRule, async ({ params, body, principal }) => {
       const subscription = await store.read((tx) => live(tx, params));
-      await deps.subscriptions().advertised(params.id, params.sid);
+      await deps.subscriptions.advertised(params.id, params.sid);
       const made = await rules.create(subscription, body, moverOf(principal));
       return { status: 'dryRun' in made ? (200 as const) : (201 as const), body: made };
     }),
@@ -106,7 +106,7 @@ export function automationRoutes(deps: {
     ...both(table.findJob, async ({ params: { jid } }) => ({
       body: await store.read((tx) => {
         const subscriptionId = readJob(tx, jid)?.subscriptionId;
-        const connectorId = subscriptionId === undefined ? null : deps.subscriptions().connectorOf(tx, subscriptionId);
+        const connectorId = subscriptionId === undefined ? null : deps.subscriptions.connectorOf(tx, subscriptionId);
         if (subscriptionId === undefined || connectorId === null) throw noRun(jid);
         return { connectorId, subscriptionId };
       }),

@@ -16,7 +16,11 @@ import { createIds } from '../../../../src/kit/ids/ids.ts';
 import { createSchemaChecker } from '../../../../src/kit/schemas/checker.ts';
 import { shareStore } from '../../../../src/kit/store/share-store.ts';
 import { type AutomationArea, createAutomation } from '../../../../src/runtime-server/connectors/automation/index.ts';
-import type { FactoryPort, SubscriptionRef } from '../../../../src/runtime-server/connectors/ports.ts';
+import type {
+  FactoryPort,
+  SubscriptionLookup,
+  SubscriptionRef,
+} from '../../../../src/runtime-server/connectors/ports.ts';
 import { createTestClock, type TestClock } from '../../../support/test-clock.ts';
 import { type Answer, ownerToken } from '../../engine.ts';
 import type { Floor } from '../../hosted-bots/support.ts';
@@ -66,6 +70,15 @@ export async function automate(
   const ended = new Map<string, SubscriptionRef>();
   const unadvertised = new Map<string, AppError>();
   const log = { info() {}, warn() {}, error: console.error };
+  const subscriptions: SubscriptionLookup = {
+    live: (_, connector, id) => (connector === connectorId ? (live.get(id) ?? null) : null),
+    known: (_, connector, id) => connector === connectorId && (live.has(id) || ended.has(id)),
+    async advertised(_, id) {
+      const why = unadvertised.get(id);
+      if (why !== undefined) throw why;
+    },
+    connectorOf: (_, id) => (live.has(id) || ended.has(id) ? connectorId : null),
+  };
   const make = () =>
     createAutomation({
       ...engine.factory.connectors,
@@ -78,15 +91,6 @@ export async function automate(
       log,
       schemas,
       approvals: engine.approvals,
-      subscriptions: () => ({
-        live: (_, connector, id) => (connector === connectorId ? (live.get(id) ?? null) : null),
-        known: (_, connector, id) => connector === connectorId && (live.has(id) || ended.has(id)),
-        async advertised(_, id) {
-          const why = unadvertised.get(id);
-          if (why !== undefined) throw why;
-        },
-        connectorOf: (_, id) => (live.has(id) || ended.has(id) ? connectorId : null),
-      }),
       connector: (id) => id === connectorId,
     });
   let area = make();
@@ -96,7 +100,7 @@ export async function automate(
     const dispatcher = createDispatcher({
       listener: { kind: 'tcp', origins: 'none' },
       authenticators: [createOwnerAuthenticator(ownerToken)],
-      routes: area.routes,
+      routes: area.routes(subscriptions),
       owners: {},
       ids,
       log,
