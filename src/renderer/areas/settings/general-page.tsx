@@ -1,5 +1,6 @@
 /** Settings of this browser, and facts about this computer. */
 import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { useHere } from '../../base/computers.tsx';
 import { defaultSettings, type Settings, themes } from '../../base/data/settings.ts';
 import { useFloors } from '../../base/floors.tsx';
@@ -116,11 +117,19 @@ export function GeneralPage() {
               empty={null}
             >
               {(data) => (
-                <ul>
-                  {data.checks.map((check) => (
-                    <CheckRow key={`${check.group} ${check.name}`} check={check} />
-                  ))}
-                </ul>
+                <>
+                  <ul>
+                    {data.checks.map((check) => (
+                      <CheckRow key={`${check.group} ${check.name}`} check={check} brief={check.group === 'harness'} />
+                    ))}
+                  </ul>
+                  <p className="border-t border-line px-3 py-2 text-muted">
+                    <Link to="/settings/set-up" className="rounded-control text-accent underline">
+                      Set-up
+                    </Link>{' '}
+                    installs agent programs and signs in to them.
+                  </p>
+                </>
               )}
             </ListStates>
           </Card>
