@@ -3,6 +3,7 @@
  * not be cut off. Polls while the computer is awake; a Gantry that does not answer is reported once.
  */
 import { createClient, type Fetch } from '../client/client.ts';
+import type { Approval, ApprovalDecision } from '../contracts/approvals/approval.ts';
 import { approvalRoutes } from '../contracts/approvals/routes.ts';
 import { factoryRoutes } from '../contracts/factory/routes.ts';
 import { listNotifications, type Notification } from '../contracts/notifications/routes.ts';
@@ -19,7 +20,8 @@ interface FeedDeps {
   readonly fetch: Fetch;
   readonly after: (ms: number, task: () => void) => () => void;
   readonly onCounts: (counts: Counts) => void;
-  readonly onNews: (rows: readonly Notification[]) => void;
+  /** With the approvals that wait now. */
+  readonly onNews: (rows: readonly Notification[], open: readonly Approval[]) => void;
   readonly onFault: (fault: unknown) => void;
 }
 
@@ -30,6 +32,8 @@ export interface Feed {
   rest(asleep: boolean): void;
   /** In words; null: nothing runs. What cannot be asked counts as running. */
   busy(): Promise<string | null>;
+  /** Answers an approval as the person of the window. The first answer wins: a later one is an error that says which it was. */
+  answer(approvalId: string, decision: ApprovalDecision): Promise<void>;
   /** Whether its person chose this repository before. Anybody can write a link that names one. */
   usedRepository(path: string): Promise<boolean>;
   close(): void;
@@ -59,7 +63,7 @@ export function createFeed(deps: FeedDeps): Feed {
     ]);
     if (stopped) return;
     deps.onCounts(countsOf(agents, campaigns, approvals));
-    deps.onNews(notifications);
+    deps.onNews(notifications, approvals);
   }
   async function look(): Promise<void> {
     forget();
@@ -87,6 +91,9 @@ export function createFeed(deps: FeedDeps): Feed {
       asleep = sleeps;
       if (sleeps) forget();
       else void look();
+    },
+    async answer(id, decision) {
+      await api.resolveApproval({ params: { id }, body: { decision } });
     },
     async usedRepository(path) {
       try {

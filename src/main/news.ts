@@ -1,4 +1,5 @@
 /** Which rows of the notifications' feed become a native notification, each at most once. Pure but for its own memory. */
+import { visibleLine } from '../contracts/approvals/visible.ts';
 import type { DesktopSettings } from '../contracts/desktop/channels.ts';
 import type { Notification } from '../contracts/notifications/routes.ts';
 
@@ -46,16 +47,52 @@ export function createNews(now: () => number): News {
   };
 }
 
+/** What a person is asked, all of it. */
+export interface Question {
+  readonly id: string;
+  readonly summary: string;
+  readonly details?: readonly { readonly name: string; readonly text: string }[] | undefined;
+  readonly reason?: string | undefined;
+}
+
 interface Shown {
   readonly title: string;
   readonly body: string;
   /** A path of our origin. */
   readonly url: string;
+  /** The approval that its buttons answer; null: it has none. */
+  readonly answers: string | null;
 }
 
-/** A few as they are; many as one that leads to the inbox. */
-export function shownAs(rows: readonly Notification[]): readonly Shown[] {
-  if (rows.length <= maxConcurrent) return rows.map(({ title, body, url }) => ({ title, body, url }));
+/** Characters of a body that systems show whole: nobody approves a command of which they saw a part. */
+export const maxAsked = 200;
+
+/** A few as they are; many as one that leads to the inbox. `open`: the approvals that wait. */
+export function shownAs(rows: readonly Notification[], open: readonly Question[]): readonly Shown[] {
+  if (rows.length <= maxConcurrent) return rows.map((row) => shownOf(row, open));
   const names = rows.map(({ title }) => title);
-  return [{ title: `${rows.length} new notifications`, body: names.slice(0, maxConcurrent).join('\n'), url: '/inbox' }];
+  const body = names.slice(0, maxConcurrent).join('\n');
+  return [{ title: `${rows.length} new notifications`, body, url: '/inbox', answers: null }];
+}
+
+function shownOf({ title, body, url, event, approvalId }: Notification, open: readonly Question[]): Shown {
+  if (event !== 'approval.requested') return { title, body, url, answers: null };
+  const question = open.find(({ id }) => id === approvalId);
+  const whole = question === undefined ? null : wholeOf(body, question);
+  // The inbox has its card.
+  if (question === undefined || whole === null) return { title, body, url: '/inbox', answers: null };
+  return { title, body: whole, url: '/inbox', answers: question.id };
+}
+
+/** One line each, so that no command can pass for one with a reason. Null: too much to be shown whole. */
+function wholeOf(body: string, { summary, details = [], reason }: Question): string | null {
+  const asked = visibleLine(summary);
+  const text = [
+    body,
+    // Some titles are complete: `asks to run: npm test`.
+    ...(body.includes(asked) ? [] : [asked]),
+    ...details.map((one) => `${one.name}: ${visibleLine(one.text)}`),
+    ...(reason === undefined ? [] : [`Its reason: ${visibleLine(reason)}`]),
+  ].join('\n');
+  return text.length > maxAsked || text.split('\n').length > 4 ? null : text;
 }

@@ -52,6 +52,17 @@ export interface RunningShell {
   quit(code: number): void;
 }
 
+/** What a notification of the system can be answered with. */
+interface Buttons {
+  readonly actions: { type: 'button'; text: string }[];
+  readonly pressed: (index: number) => void;
+}
+
+const decisions = [
+  { decision: 'approve', text: 'Approve' },
+  { decision: 'reject', text: 'Reject' },
+] as const;
+
 /** Null: another one runs for this data folder, which shows itself instead. */
 export function runShell(deps: ShellDeps): RunningShell | null {
   const { parts, log, now, after } = deps;
@@ -159,10 +170,27 @@ export function runShell(deps: ShellDeps): RunningShell | null {
     return link !== null;
   }
 
-  function notify(title: string, body: string, clicked: () => void): void {
-    const notification = parts.notify({ title, body });
+  function notify(title: string, body: string, clicked: () => void, more: Buttons | null = null): void {
+    const notification = parts.notify({ title, body, ...(more === null ? {} : { actions: more.actions }) });
     notification.on('click', clicked);
+    if (more !== null) notification.on('action', ({ actionIndex }) => more.pressed(actionIndex));
     notification.show();
+  }
+  /** The buttons of a question where the system has them; elsewhere a click leads to its card. */
+  function buttonsOf(answers: string | null, asked: string): Buttons | null {
+    if (answers === null || (deps.platform !== 'darwin' && deps.platform !== 'win32')) return null;
+    const inbox = () => windows.lead({ kind: 'go', path: '/inbox' });
+    return {
+      actions: decisions.map(({ text }) => ({ type: 'button', text })),
+      pressed(index) {
+        const decision = decisions[index]?.decision;
+        if (decision === undefined || feed === null) return inbox();
+        feed.answer(answers, decision).catch((error: unknown) => {
+          const isOver = error instanceof AppError && error.options.status === 409;
+          notify(isOver ? 'Already answered' : 'Not answered', error instanceof AppError ? error.fact : asked, inbox);
+        });
+      },
+    };
   }
   function tellUpdate({ version }: Extract<UpdateState, { kind: 'ready' }>): void {
     notify(`Gantry ${version} is ready`, 'Install it under Settings → Desktop when nothing is running.', () =>
@@ -181,10 +209,10 @@ export function runShell(deps: ShellDeps): RunningShell | null {
         tray?.setToolTip(trayWords(counts));
         tray?.setEntries(trayMenu(counts, acts));
       },
-      onNews(rows) {
+      onNews(rows, open) {
         const view = { choice: kept.settings().notifications, watched: windows.focused() };
-        for (const { title, body, url } of shownAs(news.take(rows, view))) {
-          notify(title, body, () => windows.lead({ kind: 'go', path: url }));
+        for (const { title, body, url, answers } of shownAs(news.take(rows, view), open)) {
+          notify(title, body, () => windows.lead({ kind: 'go', path: url }), buttonsOf(answers, body));
         }
       },
       onFault: (fault) => warn('Gantry could not be asked what is new.', { fault: String(fault) }),

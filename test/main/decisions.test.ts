@@ -94,9 +94,9 @@ test('nothing is told that the page tells, that is off, read or old: after a day
 
 test('a few are told one by one, many as one that leads to the inbox', () => {
   const many = Array.from({ length: maxConcurrent + 1 }, (_, number) => row(String(number)));
-  expect(shownAs(many.slice(1))).toHaveLength(maxConcurrent);
-  expect(shownAs(many)).toEqual([
-    { title: `${maxConcurrent + 1} new notifications`, body: 'Run 0\nRun 1\nRun 2', url: '/inbox' },
+  expect(shownAs(many.slice(1), [])).toHaveLength(maxConcurrent);
+  expect(shownAs(many, [])).toEqual([
+    { title: `${maxConcurrent + 1} new notifications`, body: 'Run 0\nRun 1\nRun 2', url: '/inbox', answers: null },
   ]);
 });
 

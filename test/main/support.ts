@@ -48,7 +48,7 @@ export function createTimeline(start = Date.parse('2026-03-01T08:00:00Z')): Time
   };
 }
 
-/** What Gantry answers main with, by path; a number is a status. */
+/** What Gantry answers main with, by path; a number is a status, a response is used once. */
 export type Answers = Record<string, unknown>;
 
 export interface Desktop {
@@ -59,6 +59,8 @@ export interface Desktop {
   readonly logged: string[];
   /** What was asked of Gantry over HTTP, as `path cookie`. */
   readonly asked: string[];
+  /** What was sent to Gantry, as `method path cookie body`. */
+  readonly sent: string[];
   /** What was done with the servers: `open`, `rest true`, `close`. */
   readonly servers: string[];
   readonly answers: Answers;
@@ -100,6 +102,7 @@ export async function startDesktop(options: DesktopOptions = {}): Promise<Deskto
   const timeline = createTimeline();
   const logged: string[] = [];
   const asked: string[] = [];
+  const sent: string[] = [];
   const servers: string[] = [];
   const answers: Answers = { ...nothing, ...options.answers };
   const profile = options.profile ?? join(folder, 'profile');
@@ -136,13 +139,16 @@ export async function startDesktop(options: DesktopOptions = {}): Promise<Deskto
     loadUpdater: options.loadUpdater ?? (() => Promise.reject(new Error('no updater'))),
     async fetch(input, init) {
       const { pathname, search } = new URL(String(input));
-      asked.push(`${pathname}${search} ${new Headers(init?.headers).get('cookie') ?? init?.redirect}`);
+      const cookie = new Headers(init?.headers).get('cookie') ?? init?.redirect;
+      asked.push(`${pathname}${search} ${cookie}`);
+      if (init?.body != null) sent.push(`${init.method} ${pathname} ${cookie} ${init.body}`);
       if (pathname === '/open') {
         const headers = new Headers();
         if (options.setCookie !== null) headers.append('set-cookie', options.setCookie ?? cookieLine);
         return new Response(null, { status: options.setCookie === null ? 410 : 303, headers });
       }
       const answer = answers[pathname];
+      if (answer instanceof Response) return answer;
       if (answer === undefined || typeof answer === 'number')
         return new Response('{}', { status: Number(answer ?? 404) });
       return Response.json(answer);
@@ -153,5 +159,5 @@ export async function startDesktop(options: DesktopOptions = {}): Promise<Deskto
   });
   await shell?.started;
   await timeline.move(0);
-  return { fake, shell, timeline, logged, asked, servers, answers, profile, userHome: folder };
+  return { fake, shell, timeline, logged, asked, sent, servers, answers, profile, userHome: folder };
 }

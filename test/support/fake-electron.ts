@@ -67,7 +67,7 @@ export function createFakeElectron(options: FakeOptions = {}) {
   const done: string[] = [];
   const windows: FakeWindow[] = [];
   const cookies: CookiesSetDetails[] = [];
-  const notifications: { options: NotificationConstructorOptions; click(): void }[] = [];
+  const notifications: { options: NotificationConstructorOptions; click(): void; press(index: number): void }[] = [];
   const loginItems: Partial<LoginItemSettings>[] = [];
   const app = new EventEmitter();
   const power = new EventEmitter();
@@ -234,7 +234,11 @@ export function createFakeElectron(options: FakeOptions = {}) {
     },
     notify(given) {
       const one = new EventEmitter();
-      notifications.push({ options: given, click: () => void one.emit('click') });
+      notifications.push({
+        options: given,
+        click: () => void one.emit('click'),
+        press: (actionIndex) => void one.emit('action', { actionIndex }),
+      });
       return as<ReturnType<ElectronParts['notify']>>(Object.assign(one, { show: () => void done.push('notified') }));
     },
   };

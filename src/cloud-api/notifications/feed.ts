@@ -119,6 +119,7 @@ function wire(row: Row): Notification {
     at: iso(row.occurred_at),
     readAt: row.read_at === null ? null : iso(row.read_at),
     outcome: row.outcome,
+    ...(built.data.approvalId === undefined ? {} : { approvalId: built.data.approvalId }),
   };
 }
 

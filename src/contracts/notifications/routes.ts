@@ -32,6 +32,7 @@ export const Notification = z
     at: Time,
     readAt: Time.nullable(),
     outcome: NotificationOutcome,
+    approvalId: z.string().optional().meta({ description: 'The approval that it is about.' }),
   })
   .meta({ id: 'Notification' });
 export type Notification = z.infer<typeof Notification>;
