@@ -57,6 +57,7 @@ const pages: readonly (readonly [string, () => string])[] = [
   ['docs-concepts', () => '/docs?doc=concepts'],
   ['queue', () => '/queue'],
   ['queue-task', () => `/queue?task=${house.taskId}`],
+  ['queue-history', () => '/queue/history'],
   ['queue-sessions', () => '/queue/sessions'],
   ['queue-deployments', () => '/queue/deployments'],
   ['pair', () => '/pair'],

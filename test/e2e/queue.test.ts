@@ -373,6 +373,80 @@ describe('with a thousand tasks', () => {
   });
 });
 
+describe.each([wide, narrow])('the history in a $name window', (size) => {
+  const chart = (page: Page, name: string) => page.getByRole('region', { name });
+
+  test('draws what waited, what was added and ended, and how old the oldest was, each with a table and a file', async () => {
+    for (let part = 0; part < 4; part += 1) await queue.add(`./report.sh ${part}`);
+    const own = await visit(browser, `${gantry.origin}/queue`, { ...size, like: first.context });
+    const { page } = own;
+    await page.getByRole('link', { name: 'History' }).click();
+    await page.getByRole('heading', { name: 'Queue history', level: 1 }).waitFor();
+    await page.getByLabel('Range').selectOption({ label: 'Last hour' });
+    await expect.poll(() => new URL(page.url()).searchParams.get('range')).toBe('hour');
+    const added = chart(page, 'Throughput');
+    await added.locator('canvas').waitFor();
+    await added.getByText('Table', { exact: true }).click();
+    const table = added.getByRole('table', { name: 'Throughput' });
+    expect(await table.getByRole('columnheader').allTextContents()).toEqual([
+      'Time',
+      'Added',
+      'Succeeded',
+      'Failed',
+      'Cancelled',
+    ]);
+    expect(await table.getByRole('row').count()).toBe(61);
+    const { moments } = await queue.call<{ moments: { added: number }[] }>(
+      'GET',
+      '/beta/work/stats/history?range=hour',
+    );
+    const sum = moments.reduce((all, moment) => all + moment.added, 0);
+    expect(sum).toBeGreaterThan(3);
+    await expect
+      .poll(async () =>
+        (await table.locator('tbody td:nth-child(2)').allTextContents()).reduce((all, text) => all + Number(text), 0),
+      )
+      .toBe(sum);
+    const age = chart(page, 'Age of the oldest waiting task');
+    await age.getByText('Table', { exact: true }).click();
+    const [file] = await Promise.all([
+      page.waitForEvent('download'),
+      age.getByRole('button', { name: 'Download CSV' }).click(),
+    ]);
+    expect(file.suggestedFilename()).toBe('Age of the oldest waiting task.csv');
+    await looked(page, 'queue-history');
+    expect(own.errors).toEqual([]);
+    await own.close();
+  });
+
+  test.each(['none', 'very many'])('fits with tasks: %s', async (many) => {
+    const own = await visit(browser, `${gantry.origin}/queue`, { ...size, like: first.context });
+    const { page } = own;
+    const step = 3600_000;
+    const end = Math.floor(Date.now() / step) * step;
+    const moments = Array.from({ length: 168 }, (_, place) => {
+      const wave = many === 'none' ? 0 : 1 + Math.sin(place / 9);
+      return {
+        at: new Date(end - (167 - place) * step).toISOString(),
+        depth: Math.round(wave * 650_000),
+        oldest_seconds: many === 'none' ? null : Math.round(wave * 90_000),
+        added: Math.round(wave * 120_000),
+        succeeded: Math.round(wave * 100_000),
+        failed: Math.round(wave * 9_000),
+        cancelled: Math.round(wave * 900),
+      };
+    });
+    await page.route('**/stats/history?**', (route) => route.fulfill({ json: { step_seconds: 3600, moments } }));
+    await page.goto(`${gantry.origin}/queue/history?range=week`);
+    await page.locator('canvas').nth(2).waitFor();
+    const words = page.getByText('No task waited or ended in this time.');
+    await expect.poll(() => words.count()).toBe(many === 'none' ? 1 : 0);
+    await looked(page, `queue-history-${many.replace(' ', '-')}`);
+    expect(own.errors).toEqual([]);
+    await own.close();
+  });
+});
+
 test('while the queue does not answer, what was known stays, with the reason and the next try; then it goes on', async () => {
   const { page } = first;
   await page.goto(`${gantry.origin}/queue?status=succeeded`);

@@ -4,16 +4,7 @@
  * Must not know the purpose of the kinds.
  */
 import type { Op, SharedReader, SharedStore } from '../../kit/store/shared-store.ts';
-
-/** A row written by a trigger, with its count. */
-interface Move {
-  readonly times: number;
-  readonly user_id: string;
-  readonly was: string;
-  readonly was_since: number;
-  readonly became: string;
-  readonly became_since: number;
-}
+import { coarserSamples, type Move, recordMoves } from './history.ts';
 
 interface Count {
   readonly kind: string;
@@ -78,11 +69,11 @@ function added(moves: readonly Move[]): (Count & { readonly userId: string })[] 
     .map(([, sum]) => sum);
 }
 
-/** The counts of a person as they are now. */
-export function* countsOf(tx: SharedReader, userId: string): Op<Count[]> {
+/** The counts of a person as they are now, and the changes among them that were not added up yet. */
+export function* countsOf(tx: SharedReader, userId: string): Op<{ counts: Count[]; moves: Move[] }> {
   const sums = yield* tx.all<Count>(sumsSql, userId);
   const moves = yield* tx.all<Move>(movesSql, userId);
-  return [...sums, ...added(moves)];
+  return { counts: [...sums, ...added(moves)], moves };
 }
 
 export function createCounts(store: SharedStore, now: () => number): Counts {
@@ -112,6 +103,7 @@ export function createCounts(store: SharedStore, now: () => number): Counts {
         }
       }, rows);
     }
+    await store.write((tx) => coarserSamples(tx, userId, at), rows);
   }
 
   async function foldAll(): Promise<void> {
@@ -124,6 +116,7 @@ export function createCounts(store: SharedStore, now: () => number): Counts {
           yield* tx.run(addSql, userId, kind, since, n);
           if (n < 0) yield* tx.run(dropSql, userId, kind, since);
         }
+        yield* recordMoves(tx, moves, now());
         more = store.engine === 'postgres' && moves.reduce((sum, { times }) => sum + times, 0) === portion;
         return new Set(moves.map((move) => move.user_id));
       }, rows);

@@ -7,6 +7,7 @@ import type { Timers } from '../../kit/clock/timers.ts';
 import type { BoundRoute, OwnerLookups } from '../../kit/http/types.ts';
 import type { SharedStore } from '../../kit/store/shared-store.ts';
 import { createChanges } from './changes.ts';
+import { forgetSamples } from './history.ts';
 import { createLinks } from './links.ts';
 import { createQueue, type Queue } from './queue.ts';
 import { createWorkReads } from './reads.ts';
@@ -24,7 +25,7 @@ interface WorkQueue {
   readonly queue: Queue;
   /** Compares clocks, and starts the work of every ten seconds. */
   start(): Promise<void>;
-  /** Removes tasks that ended longer ago than the retention. */
+  /** Removes tasks that ended longer ago than the retention, and how the queue went more than a week ago. */
   forgetOld(now: number): Promise<void>;
   /** Answers every waiting caller that there is nothing. */
   close(): void;
@@ -86,7 +87,10 @@ export function createWorkQueue(deps: {
       await queue.sweep();
       later();
     },
-    forgetOld: (at) => forgetEnded(store, at - retentionMs),
+    async forgetOld(at) {
+      await forgetEnded(store, at - retentionMs);
+      await forgetSamples(store, at);
+    },
     close() {
       closed = true;
       cancel();

@@ -181,4 +181,22 @@ CREATE TRIGGER work_task_moved AFTER UPDATE OF status, waits ON work_task FOR EA
   EXECUTE FUNCTION work_task_moved();
 CREATE TRIGGER work_task_gone AFTER DELETE ON work_task FOR EACH ROW WHEN (${isCounted('OLD')}) EXECUTE FUNCTION work_task_gone();`,
   },
+  {
+    area: 'work-queue',
+    number: 5,
+    name: 'how the queue went',
+    // Sums of the changes of a person's tasks by step; `oldest`: since when, in seconds, the oldest waited at the end of the step, 0 for nothing.
+    sql: `CREATE TABLE work_sample (
+  user_id TEXT NOT NULL,
+  at INTEGER NOT NULL,
+  added INTEGER NOT NULL,
+  succeeded INTEGER NOT NULL,
+  failed INTEGER NOT NULL,
+  cancelled INTEGER NOT NULL,
+  waiting INTEGER NOT NULL,
+  oldest INTEGER NOT NULL,
+  PRIMARY KEY (user_id, at)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX work_sample_old ON work_sample (at);`,
+  },
 ];

@@ -1,9 +1,10 @@
 /** Reads of the queue: lists, figures, changes since a time. The cost depends only on the result. Must not know HTTP. */
 import { maxPageSize } from '../../contracts/common/values.ts';
-import { ageEnds, type TaskStatus } from '../../contracts/work-queue/task.ts';
+import { ageEnds, type HistoryRange, type TaskStatus } from '../../contracts/work-queue/task.ts';
 import { cursorOf, type Page, type Place, pageOf } from '../../kit/http/place.ts';
 import type { SharedStore } from '../../kit/store/shared-store.ts';
 import { countsOf } from './counts.ts';
+import { type History, momentsOf } from './history.ts';
 import { statusIn } from './model.ts';
 import { type TaskRow, tasks } from './rows.ts';
 
@@ -53,6 +54,8 @@ export interface ChangePoint {
 export interface WorkReads {
   list(filter: TaskFilter): Promise<Page<TaskRow>>;
   stats(userId: string, now: number, pollersSince: number): Promise<QueueStats>;
+  /** How the queue went, in steps up to now. */
+  history(userId: string, range: HistoryRange, now: number): Promise<History>;
   /** Workers that asked since, and those that hold something: the latter first. */
   workers(userId: string, since: number): Promise<SeenWorker[]>;
   /** The changes after this point, ordered by time and id, at most this many. */
@@ -147,7 +150,7 @@ export function createWorkReads(store: SharedStore): WorkReads {
     },
     stats: (userId, now, pollersSince) =>
       store.read(function* (tx) {
-        const counts = yield* countsOf(tx, userId);
+        const { counts } = yield* countsOf(tx, userId);
         const due = yield* tx.all<{ queued_at: number }>(dueSql, userId, now);
         const oldest = yield* tx.get<{ at: number | null }>(oldestSql, userId, userId, userId, userId, now);
         const pollers = yield* tx.get<{ n: number }>(
@@ -175,6 +178,10 @@ export function createWorkReads(store: SharedStore): WorkReads {
           failed: ofKind('failed'),
           ages,
         };
+      }),
+    history: (userId, range, now) =>
+      store.read(function* (tx) {
+        return yield* momentsOf(tx, { userId, range, now, ...(yield* countsOf(tx, userId)) });
       }),
     workers: (userId, since) =>
       store.read(function* (tx) {

@@ -81,6 +81,19 @@ function queueRoutes({ queue, reads, changes, now }: WorkRoutesDeps): BoundRoute
         },
       };
     }),
+    bind(contract.getQueueHistory, async ({ principal: { userId }, query: { range = 'day' } }) => {
+      const { stepSeconds, moments } = await reads.history(userId, range, now());
+      return {
+        body: {
+          step_seconds: stepSeconds,
+          moments: moments.map(({ at, oldestSeconds, ...sums }) => ({
+            at: iso(at),
+            oldest_seconds: oldestSeconds,
+            ...sums,
+          })),
+        },
+      };
+    }),
     bind(contract.listWorkers, async ({ principal: { userId } }) => {
       const at = now();
       const workers = await reads.workers(userId, at - recentMs);

@@ -7,11 +7,13 @@ import { defineRoute, type Route } from '../common/route.ts';
 import { Id, Paging, QueryFlag, Time } from '../common/values.ts';
 import { workLinkRoutes } from './links.ts';
 import {
+  historyRanges,
   Lease,
   Line,
   maxWaitSeconds,
   NewTask,
   QueueAge,
+  QueueMoment,
   QueueWorker,
   Task,
   TaskError,
@@ -98,6 +100,28 @@ export const getQueueStats = defineRoute({
         .meta({ description: 'Tasks whose `not_before` is in the future; not part of `depth`.' }),
       failed: z.number().int().meta({ description: 'Failed tasks that are still kept.' }),
       ages: z.array(QueueAge).meta({ description: 'Waiting tasks by age, youngest first; together they are `depth`.' }),
+    }),
+  },
+});
+
+export const getQueueHistory = defineRoute({
+  ...base,
+  op: 'getQueueHistory',
+  summary:
+    'Reads how many tasks waited, how old the oldest was, and how many were added and ended, over the last hour, day or week',
+  method: 'GET',
+  path: `${mount}/stats/history`,
+  owner: 'collection',
+  query: z.strictObject({
+    range: z
+      .enum(historyRanges)
+      .optional()
+      .meta({ description: 'An hour in minutes, a day in ten minutes (default), or a week in hours.' }),
+  }),
+  answers: {
+    200: z.strictObject({
+      step_seconds: z.number().int(),
+      moments: z.array(QueueMoment).meta({ description: 'Oldest first, without gaps; the last one is under way.' }),
     }),
   },
 });
@@ -191,6 +215,7 @@ export const queueRoutes = [
   listTasks,
   leaseTask,
   getQueueStats,
+  getQueueHistory,
   listWorkers,
   streamTasks,
   getTask,

@@ -92,6 +92,26 @@ export const QueueAge = z
   .meta({ id: 'QueueAge' });
 export type QueueAge = z.infer<typeof QueueAge>;
 
+export const historyRanges = ['hour', 'day', 'week'] as const;
+export type HistoryRange = (typeof historyRanges)[number];
+
+export const QueueMoment = z
+  .strictObject({
+    at: Time.meta({ description: 'Start of the step.' }),
+    depth: z.number().int().meta({ description: 'Tasks that waited at its end.' }),
+    oldest_seconds: z
+      .number()
+      .int()
+      .nullable()
+      .meta({ description: 'How long the oldest of them had waited. Null: none waited.' }),
+    added: z.number().int().meta({ description: 'Tasks that were created or put back into the queue.' }),
+    succeeded: z.number().int(),
+    failed: z.number().int(),
+    cancelled: z.number().int(),
+  })
+  .meta({ id: 'QueueMoment' });
+export type QueueMoment = z.infer<typeof QueueMoment>;
+
 export const QueueWorker = z
   .strictObject({
     worker_id: z.string(),

@@ -16,7 +16,7 @@ import { HomePage } from '../areas/home/home-page.tsx';
 import { homeSearch } from '../areas/home/search.ts';
 import { ledgerSearch } from '../areas/ledger/search.ts';
 import { phoneSearch } from '../areas/phone/search.ts';
-import { tasksSearch } from '../areas/queue/search.ts';
+import { historySearch, tasksSearch } from '../areas/queue/search.ts';
 import { toolsSearch } from '../areas/tools/search.ts';
 import { workSearch } from '../areas/work/search.ts';
 import { searchText } from '../base/search-text.ts';
@@ -128,6 +128,12 @@ const queueRoutes = [
     path: '/queue',
     component: lazyRouteComponent(queue, 'QueuePage'),
     validateSearch: tasksSearch,
+  }),
+  createRoute({
+    getParentRoute: () => rootRoute,
+    path: '/queue/history',
+    component: lazyRouteComponent(queue, 'HistoryPage'),
+    validateSearch: historySearch,
   }),
   createRoute({
     getParentRoute: () => rootRoute,

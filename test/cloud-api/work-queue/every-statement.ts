@@ -1,10 +1,11 @@
 /** Every statement that is ever asked of the queue for one person, asked beside very many tasks of somebody else. */
 import { onTestFinished } from 'vitest';
+import { forgetSamples } from '../../../src/cloud-api/work-queue/history.ts';
 import { workQueueMigrations } from '../../../src/cloud-api/work-queue/index.ts';
 import { createWorkReads } from '../../../src/cloud-api/work-queue/reads.ts';
 import { forgetEnded } from '../../../src/cloud-api/work-queue/retention.ts';
 import { createWorkStore } from '../../../src/cloud-api/work-queue/store.ts';
-import { type NewTask, taskStatuses } from '../../../src/contracts/work-queue/task.ts';
+import { historyRanges, type NewTask, taskStatuses } from '../../../src/contracts/work-queue/task.ts';
 import { iso, systemClock } from '../../../src/kit/clock/clock.ts';
 import { openSharedStore } from '../../../src/kit/store/open-shared-store.ts';
 import type { SharedStore } from '../../../src/kit/store/shared-store.ts';
@@ -88,6 +89,11 @@ async function everything(real: SharedStore) {
   await work.seen(userId, 'w1', false);
   await work.forgetPollers(1);
   await work.fold();
+  // Much later, so that what was recorded is put into larger steps.
+  now += 3 * 60 * 60_000;
+  await create(11);
+  await work.fold();
+  await forgetSamples(store, 1);
   for (const after of [null, { at: now, id: 'task_z' }]) {
     const list = (filter: object) => reads.list({ userId, after, limit: 50, ...filter });
     for (const status of [undefined, ...taskStatuses]) {
@@ -98,6 +104,7 @@ async function everything(real: SharedStore) {
     }
   }
   await reads.stats(userId, now, now - 30_000);
+  for (const range of historyRanges) await reads.history(userId, range, now);
   await reads.workers(userId, now - 30_000);
   await reads.changed(userId, { at: now - 60_000, id: '' }, 1_000);
   await forgetEnded(store, 1);

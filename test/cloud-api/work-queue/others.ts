@@ -21,6 +21,9 @@ export async function fillOthers(store: SharedStore, many: number, userId = 'use
     SELECT user_id, CASE WHEN status = 'queued' AND waits = 1 THEN 'later' ELSE status END AS kind,
       CASE WHEN status = 'queued' AND waits = 0 THEN queued_at / 1000 ELSE 0 END AS since
     FROM work_task WHERE user_id = '${userId}' AND status NOT IN ('succeeded', 'cancelled')) AS tasks GROUP BY user_id, kind, since`;
+  // As much as a hundred busy people leave.
+  const samples = `INSERT INTO work_sample (user_id, at, added, succeeded, failed, cancelled, waiting, oldest)
+    SELECT '${userId}_' || (n % 100), ${Math.floor(now / 1000)} - n * 60, 1, 1, 0, 0, 0, 0 FROM n`;
   const aside = {
     sqlite: `SELECT name, sql FROM sqlite_schema WHERE tbl_name = 'work_task' AND type IN ('index', 'trigger') AND sql IS NOT NULL`,
     postgres: `SELECT indexname AS name, indexdef AS sql FROM pg_indexes WHERE schemaname = current_schema()
@@ -37,6 +40,10 @@ export async function fillOthers(store: SharedStore, many: number, userId = 'use
         postgres: `WITH n (n) AS (SELECT generate_series(1, ${many})) ${insert}`,
       });
       yield* tx.run(count);
+      yield* tx.run({
+        sqlite: `WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ${many / 10}) ${samples}`,
+        postgres: `WITH n (n) AS (SELECT generate_series(1, ${many / 10})) ${samples}`,
+      });
       for (const { sql } of kept) yield* tx.run(sql);
       if (store.engine === 'postgres') yield* tx.run('ALTER TABLE work_task ENABLE TRIGGER USER');
     },

@@ -1,5 +1,6 @@
 /** The queue's figures: the age of waiting tasks, the workers, and which of them drain. */
 import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import type { QueueWorker } from '../../../contracts/work-queue/task.ts';
 import { Command } from '../../ui/copy.tsx';
 import { Ago, Elapsed } from '../../ui/now.tsx';
@@ -44,6 +45,9 @@ function Ages() {
             <span className="tabular-nums">{data.scheduled.toLocaleString()} scheduled</span>
           )}
         </p>
+        <Link to="/queue/history" className="shrink-0 rounded-control text-meta text-accent hover:underline">
+          History
+        </Link>
       </header>
       <ol className="grid h-[120px] grid-cols-7 gap-2 px-3 pt-2 pb-1.5" aria-label="Waiting tasks by age">
         {bars.map(({ label, count, share }) => (

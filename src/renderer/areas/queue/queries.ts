@@ -1,6 +1,6 @@
 /** Reads of the work queue: pages of tasks, figures, workers, sessions and deployments. Must not know how they are shown. */
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
-import type { TaskStatus } from '../../../contracts/work-queue/task.ts';
+import type { HistoryRange, TaskStatus } from '../../../contracts/work-queue/task.ts';
 import type { QueueApi } from './api.ts';
 
 /** Tasks, sessions or deployments on one page. */
@@ -22,6 +22,7 @@ export const queueKeys = {
   tasks: ['queue', 'tasks'],
   stats: ['queue', 'figures', 'stats'],
   workers: ['queue', 'figures', 'workers'],
+  history: (range: HistoryRange) => ['queue', 'figures', 'history', range],
   pages: ['queue', 'tasks', 'page'],
   page: (filter: TaskFilter, cursor: string | undefined) => ['queue', 'tasks', 'page', filter, cursor ?? null],
   task: (id: string) => ['queue', 'tasks', 'one', id],
@@ -66,6 +67,13 @@ export function queueQueriesOf(queue: QueueApi) {
       queryFn: ({ signal }) => queue.listWorkers({}, { signal }),
       staleTime: 0,
     }),
+    queueHistory: (range: HistoryRange) =>
+      queryOptions({
+        queryKey: queueKeys.history(range),
+        queryFn: ({ signal }) => queue.getQueueHistory({ query: { range } }, { signal }),
+        staleTime: 0,
+        placeholderData: keepPreviousData,
+      }),
     /** One page: how many tasks there are makes no difference. */
     taskPage: (filter: TaskFilter, cursor: string | undefined) =>
       queryOptions({

@@ -8,6 +8,7 @@ import { Card } from '../../ui/card.tsx';
 import { Chart } from '../../ui/chart/chart.tsx';
 import { type ChartData, daysBetween, linesOf } from '../../ui/chart/chart-data.ts';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
+import { Pick } from '../../ui/pick.tsx';
 
 /** Transcripts are read without an event; ms. */
 const lookEvery = 30_000;
@@ -85,32 +86,4 @@ function chartOf({ from, to, rows }: UsageDays, measure: Measure): ChartData {
       rows.map((row) => ({ label: row.day, name: row.name ?? word, value: of(row) })),
     ),
   };
-}
-
-function Pick({
-  label,
-  value,
-  onChange,
-  children,
-}: {
-  label: string;
-  value: string;
-  onChange: (key: string) => void;
-  /** Key and word of each. */
-  children: readonly (readonly [string, string])[];
-}) {
-  return (
-    <select
-      aria-label={label}
-      value={value}
-      onChange={(event) => onChange(event.target.value)}
-      className="h-7 rounded-control border border-line bg-raised px-1 text-ink pointer-coarse:h-10"
-    >
-      {children.map(([key, word]) => (
-        <option key={key} value={key}>
-          {word}
-        </option>
-      ))}
-    </select>
-  );
 }

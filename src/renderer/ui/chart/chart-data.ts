@@ -3,6 +3,8 @@ import { maxLines } from './chart-colours.ts';
 
 interface Line {
   readonly name: string;
+  /** Of the numbers in a file, which are not written as on the page. */
+  readonly unit?: string;
   readonly values: readonly number[];
 }
 
@@ -45,7 +47,7 @@ export function linesOf(
 /** RFC 4180. A name cannot become a formula of whichever program opens it. */
 export function csvOf(first: string, { labels, lines }: ChartData): string {
   const rows = [
-    [first, ...lines.map(({ name }) => name)].map(cell),
+    [first, ...lines.map(({ name, unit }) => (unit === undefined ? name : `${name} (${unit})`))].map(cell),
     ...labels.map((label, index) => [cell(label), ...lines.map(({ values }) => String(values[index] ?? ''))]),
   ];
   return rows.map((row) => `${row.join(',')}\r\n`).join('');

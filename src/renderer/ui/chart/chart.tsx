@@ -12,6 +12,7 @@ export function Chart({
   kind = 'lines',
   scheme,
   format,
+  steps,
 }: {
   /** What it shows, for who does not see it and as the name of its file. */
   name: string;
@@ -21,6 +22,8 @@ export function Chart({
   kind?: 'lines' | 'bars';
   scheme: Scheme;
   format: (value: number) => string;
+  /** Distances that lines across may have; without it, round decimal numbers. The same array each time. */
+  steps?: readonly number[] | undefined;
 }) {
   const canvas = useRef<HTMLDivElement>(null);
   const [point, setPoint] = useState<number | null>(null);
@@ -36,7 +39,7 @@ export function Chart({
     import('./draw-chart.ts').then(
       ({ drawChart }) => {
         if (gone) return;
-        drawn = drawChart(element, data, { kind, scheme, format, onPoint: setPoint });
+        drawn = drawChart(element, data, { kind, scheme, format, steps, onPoint: setPoint });
         observer.observe(element);
       },
       () => setFailed(true),
@@ -46,7 +49,7 @@ export function Chart({
       observer.disconnect();
       drawn?.end();
     };
-  }, [data, kind, scheme, format]);
+  }, [data, kind, scheme, format, steps]);
   const shown = point === null ? null : (labels[point] ?? null);
   return (
     <figure aria-labelledby={id} className="flex min-w-0 flex-col gap-2 px-3 py-2.5">
@@ -78,7 +81,8 @@ export function Chart({
       )}
       <details>
         <summary className="w-fit rounded-control text-meta text-muted hover:text-ink">Table</summary>
-        <div data-scroll="true" className="mt-1 max-h-80 overflow-auto rounded-control border border-line">
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a long table is scrolled with keys */}
+        <div tabIndex={0} data-scroll="true" className="mt-1 max-h-80 overflow-auto rounded-control border border-line">
           <Table name={name} first={first} data={data} format={format} />
         </div>
         <div className="pt-2">

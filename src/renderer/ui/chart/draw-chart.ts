@@ -22,6 +22,7 @@ export function drawChart(
     readonly kind: 'lines' | 'bars';
     readonly scheme: Scheme;
     readonly format: (value: number) => string;
+    readonly steps?: readonly number[] | undefined;
     /** The label below the pointer; null: none. */
     readonly onPoint: (index: number | null) => void;
   },
@@ -48,7 +49,12 @@ export function drawChart(
           space: 90,
           size: 28,
         },
-        { ...axis, size: axisWidth, values: (_plot, splits) => splits.map(how.format) },
+        {
+          ...axis,
+          size: axisWidth,
+          values: (_plot, splits) => splits.map(how.format),
+          ...(how.steps === undefined ? {} : { incrs: [...how.steps] }),
+        },
       ],
       series: [
         {},
