@@ -1,4 +1,4 @@
-/** The route that turns a question into a rule of the workspace's policy. */
+/** The routes that turn questions into a rule of the workspace's policy. */
 import { z } from 'zod';
 import { ApprovalId } from '../approvals/approval.ts';
 import { defineRoute } from '../common/route.ts';
@@ -10,6 +10,9 @@ const Shown = {
   rule: z.string().meta({ description: 'The rule, letter for letter as it is written, without its indentation.' }),
   sha256: z.string().meta({ description: 'Hash of the whole file with the rule in it.' }),
 } as const;
+
+/** Questions of one rule. */
+const maxCovered = 1000;
 
 /** Only a person at a signed-in page: no bot, key, program, text or notification widens what runs without asking. */
 export const addPolicyRule = defineRoute({
@@ -24,6 +27,12 @@ export const addPolicyRule = defineRoute({
   owner: { none: 'one workspace an engine; a question of another one is unknown here' },
   body: z.strictObject({
     approvalId: ApprovalId,
+    also: z
+      .array(ApprovalId)
+      .min(1)
+      .max(maxCovered - 1)
+      .optional()
+      .meta({ description: 'Further questions that the same rule is to allow; refused if one rule cannot.' }),
     sha256: z
       .string()
       .regex(/^[0-9a-f]{64}$/, 'the hash that the dry run returned')
@@ -33,5 +42,33 @@ export const addPolicyRule = defineRoute({
   }),
   answers: {
     200: z.union([z.strictObject({ dryRun: z.literal(true), plan: z.strictObject(Shown) }), z.strictObject(Shown)]),
+  },
+});
+
+export const proposePolicyRules = defineRoute({
+  op: 'proposePolicyRules',
+  area,
+  errors,
+  summary: 'Lists rules that each would allow several of the questions that wait; only from a signed-in page',
+  method: 'GET',
+  path: `${base}/policy/rule-proposals`,
+  auth: ['owner', 'user', 'link'],
+  scope: null,
+  owner: { none: 'one workspace an engine, and only the questions that wait there' },
+  answers: {
+    200: z.strictObject({
+      proposals: z
+        .array(
+          z.strictObject({
+            ...Shown,
+            approvalIds: z
+              .array(ApprovalId)
+              .min(2)
+              .max(maxCovered)
+              .meta({ description: 'The questions that the rule would allow.' }),
+          }),
+        )
+        .meta({ description: 'The rule for most questions first; no question is in two.' }),
+    }),
   },
 });

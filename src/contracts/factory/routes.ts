@@ -29,7 +29,7 @@ import {
   listThreads,
   sendMessage,
 } from './orchestration-routes.ts';
-import { addPolicyRule } from './policy-routes.ts';
+import { addPolicyRule, proposePolicyRules } from './policy-routes.ts';
 import { quickRunRoutes } from './quick-run-routes.ts';
 import { scheduleRoutes } from './schedules-routes.ts';
 import { searchRoutes } from './search-routes.ts';
@@ -104,6 +104,7 @@ export const factoryRoutes = [
   ...scheduleRoutes,
   checkGate,
   addPolicyRule,
+  proposePolicyRules,
   addAgentImage,
   ...workEngineRoutes,
 ] as const;

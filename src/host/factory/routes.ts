@@ -114,6 +114,8 @@ export function openRoutes(
       workspace: deps.workspace,
       trust: deps.trust,
       actionOf: async (id) => (await deps.approvals.get(id))?.action,
+      asked: async () =>
+        (await deps.approvals.asked()).flatMap(({ id, action }) => (action === null ? [] : [{ id, action }])),
     }),
     ...agentImageRoutes({ home: deps.home, find: registry.find }),
     ...agentRoutes({ ...deps, registry, views, remote: remote.panes, sizes, conversations: hosted }),

@@ -90,6 +90,8 @@ export interface Approvals {
   withdraw(id: string, surface: string): Promise<void>;
   /** A live or recently ended hold, for the node page; null when it is not known here. */
   get(id: string): Promise<HeldApproval | null>;
+  /** What each live hold asks for, oldest first; null: nothing that the policy decides. */
+  asked(): Promise<readonly { readonly id: string; readonly action: PolicyAction | null }[]>;
   /** The live hold of a node, or the newest ended one. */
   ofNode(dagId: string, nodeId: string): Promise<Approval | null>;
   /** All of a run that are still known, oldest first. */

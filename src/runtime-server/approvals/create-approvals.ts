@@ -333,6 +333,7 @@ export function createApprovals(deps: ApprovalsDeps): HeldApprovals {
     withdraw,
     start,
     live: () => liveApprovals(store, clock),
+    asked: async () => (await store.read(liveHolds)).reverse().map(({ id, action }) => ({ id, action })),
     reportAgain: () =>
       store.write((tx) => {
         for (const each of liveHolds(tx)) reports.queue(tx, each);

@@ -61,6 +61,6 @@ function closedHost(host = 'this'): string {
   return `default: ${host} is not a public address; a rule in .gantry/policy.yaml that names this host can allow it`;
 }
 
-function isOutside(path: string): boolean {
+export function isOutside(path: string): boolean {
   return /^(?:[/\\~]|[A-Za-z]:)/.test(path) || path.split(/[/\\]/).includes('..');
 }

@@ -1,11 +1,12 @@
 /**
- * Makes a rule of `.gantry/policy.yaml` from one action that a person was asked about, and adds it to the text of the file, whose comments stay. Pure.
+ * Makes a rule of `.gantry/policy.yaml` from actions that a person was asked about, and adds it to the text of the file, whose comments stay. Pure.
  * Must not know where the file is.
  */
+import { posix } from 'node:path';
 import { isMap, isSeq, LineCounter, YAMLSeq } from 'yaml';
 import { readYaml } from '../../kit/files/yaml.ts';
 import { isCompound } from './command-line.ts';
-import { decide } from './decide.ts';
+import { decide, isOutside } from './decide.ts';
 import { policyFile, readPolicy } from './file.ts';
 import type { PolicyAction } from './policy.ts';
 import { nameOf } from './risk.ts';
@@ -27,20 +28,25 @@ interface Rule {
   readonly reason: string;
 }
 
-/** The text with a rule at its end that allows this action to this bot. `text` null: there is no file yet. */
-export function addRule(text: string | null, action: PolicyAction): NewRule {
+/**
+ * The text with a rule at its end that allows each of these actions to its bot. Several may differ in one thing only: the rule then lists
+ * their bots, commands or hosts, or names the folder of their files. `text` null: there is no file yet.
+ */
+export function addRule(text: string | null, actions: readonly [PolicyAction, ...PolicyAction[]]): NewRule {
   const before = readPolicy(text ?? '');
   if (!before.ok) return no(`${policyFile} line ${before.problems[0]!.line} is invalid, so no rule can be added.`);
-  const why = whyNot(action);
+  const why = actions.map(whyNot).find((each) => each !== null) ?? null;
   if (why !== null) return no(why);
-  const rule = ruleOf(action);
+  const rule = ruleOf(actions);
+  if (rule === null) return no('They differ in more than one rule can name.');
   const file = appended(text, rule);
   if (file === null) return no(`${policyFile} is written in a way that Gantry cannot add to.`);
   const after = readPolicy(file);
   if (!after.ok) return no(after.problems[0]!.message);
-  const decided = decide({ rules: after.rules, broken: null }, action, null);
+  const decided = actions.map((action) => decide({ rules: after.rules, broken: null }, action, null));
   const added = after.rules.at(-1)!;
-  if (decided.verdict !== 'allow') return no(`Another rule comes first: ${decided.rule}.`);
+  const other = decided.find(({ verdict }) => verdict !== 'allow');
+  if (other !== undefined) return no(`Another rule comes first: ${other.rule}.`);
   const line = Number(/ line (\d+)/.exec(added.name)?.[1] ?? 1);
   return { ok: true, rule: linesOf(rule, '').join('\n'), file, line };
 }
@@ -67,12 +73,107 @@ function whyNot(action: PolicyAction): string | null {
   return guarded === undefined ? null : `It changes what may run (${guarded}), which needs approval each time.`;
 }
 
-function ruleOf(action: PolicyAction): Rule {
+/** What an action names, in the order of the file. */
+function namedBy(action: PolicyAction): Readonly<Record<string, string>> {
   const { bot, command, path, host } = action;
   const named = { tool: nameOf(action), bot: bot ?? undefined, command: command?.trim(), path, host };
-  const when = Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined));
+  const all = Object.entries(named).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  return Object.fromEntries(all);
+}
+
+/** Null: they differ in more than one thing, or in one that a rule cannot name for several. */
+function ruleOf(actions: readonly [PolicyAction, ...PolicyAction[]]): Rule | null {
+  const [first, ...others] = actions.map(namedBy) as [Record<string, string>, ...Record<string, string>[]];
+  const when = { ...first };
+  const fields = new Set([first, ...others].flatMap((each) => Object.keys(each)));
+  const different = [...fields].filter((field) => others.some((each) => each[field] !== first[field]));
+  const [field] = different;
+  if (different.length > 1) return null;
+  if (field !== undefined) {
+    const values = [...new Set([first, ...others].map((each) => each[field]))];
+    if (field === 'tool' || values.includes(undefined)) return null;
+    const glob = globOf(field, values as string[]);
+    if (glob === null) return null;
+    when[field] = glob;
+  }
   // biome-ignore lint/suspicious/noThenProperty: the file's own word.
-  return { when: when as Record<string, string>, then: 'allow', reason };
+  return { when, then: 'allow', reason };
+}
+
+/** Exactly these values; of files the folder that has all of them, because nobody writes the same file only. */
+function globOf(field: string, values: readonly string[]): string | null {
+  if (field === 'path') {
+    const [first, ...others] = values.map((path) => posix.normalize(path).split('/').slice(0, -1));
+    const shared = first!.findIndex((name, at) => others.some((each) => each[at] !== name));
+    const folder = first!.slice(0, shared === -1 ? undefined : shared);
+    return folder.length === 0 || values.some(isOutside) ? null : `${folder.join('/')}/**`;
+  }
+  // Between braces a comma ends a value.
+  return values.some((value) => value.includes(',')) ? null : `{${values.join(',')}}`;
+}
+
+export interface Asked {
+  readonly id: string;
+  readonly action: PolicyAction;
+}
+
+interface Proposal extends Omit<NewRule & { ok: true }, 'ok'> {
+  /** Ids of those that the rule allows. */
+  readonly covers: readonly string[];
+}
+
+/** More are not read at once. */
+const maxProposals = 10;
+
+/** Rules that each would allow several of these, the one for most first; none is in two. */
+export function proposeRules(text: string | null, asked: readonly Asked[]): readonly Proposal[] {
+  const before = readPolicy(text ?? '');
+  if (!before.ok) return [];
+  // What an earlier rule decides, no rule after it changes.
+  const ruled = (action: PolicyAction) => {
+    const decided = decide({ rules: before.rules, broken: null }, action, null);
+    return before.rules.some(({ name }) => name === decided.rule);
+  };
+  let left = asked.filter(({ action }) => whyNot(action) === null && !ruled(action));
+  const proposals: Proposal[] = [];
+  while (proposals.length < maxProposals) {
+    const group = largestGroup(left);
+    if (group === null) break;
+    const ids = new Set(group.map(({ id }) => id));
+    const added = addRule(text, group.map(({ action }) => action) as [PolicyAction, ...PolicyAction[]]);
+    if (added.ok) proposals.push({ rule: added.rule, file: added.file, line: added.line, covers: [...ids] });
+    left = left.filter(({ id }) => !ids.has(id));
+  }
+  return proposals;
+}
+
+/** Of those that differ in one thing only; of files, those in one folder. Null: there are no two. */
+function largestGroup(asked: readonly Asked[]): readonly Asked[] | null {
+  const groups = ['bot', 'command', 'path', 'host'].flatMap((field) => {
+    const byRest = new Map<string, Asked[]>();
+    for (const one of asked) {
+      const { [field]: value, ...rest } = namedBy(one.action);
+      if (value === undefined) continue;
+      const place = field === 'path' ? posix.normalize(value).split('/').slice(0, -1)[0] : null;
+      const key = JSON.stringify([rest, place]);
+      const group = byRest.get(key) ?? [];
+      if (globOf(field, [value, value]) !== null && fits(field, [...group, one])) byRest.set(key, [...group, one]);
+    }
+    return [...byRest.values()];
+  });
+  const largest = groups.reduce((most, each) => (each.length > most.length ? each : most), []);
+  return largest.length < 2 ? null : largest;
+}
+
+/** A list of values must stay as short as the file lets a glob be. */
+function fits(field: string, group: readonly Asked[]): boolean {
+  return (
+    field === 'path' ||
+    (globOf(
+      field,
+      group.map(({ action }) => namedBy(action)[field]!),
+    )?.length ?? 0) <= maxGlobLength
+  );
 }
 
 /** A string of JSON is one of YAML, whatever is in it. */

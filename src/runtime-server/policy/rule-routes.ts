@@ -5,12 +5,12 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { AppError } from '../../contracts/common/errors.ts';
-import { addPolicyRule } from '../../contracts/factory/policy-routes.ts';
+import { addPolicyRule, proposePolicyRules } from '../../contracts/factory/policy-routes.ts';
 import { readTextWithin, writeWithin } from '../../kit/files/within.ts';
 import { surfaceOf } from '../../kit/http/principals.ts';
-import { type BoundRoute, bind } from '../../kit/http/types.ts';
+import { type BoundRoute, bind, type Principal } from '../../kit/http/types.ts';
 import { largestPolicyFile, policyFile } from './file.ts';
-import { addRule } from './new-rule.ts';
+import { type Asked, addRule, proposeRules } from './new-rule.ts';
 import type { PolicyAction } from './policy.ts';
 
 interface PolicyRuleDeps {
@@ -25,43 +25,55 @@ interface PolicyRuleDeps {
   };
   /** What a question asks for; undefined: there is no such question here; null: it is nothing that the policy decides. */
   readonly actionOf: (approvalId: string) => Promise<PolicyAction | null | undefined>;
+  /** What the questions that wait here ask for, where the policy decides it. */
+  readonly asked: () => Promise<readonly Asked[]>;
 }
 
 const byHand = `Answer it each time, or write a rule into ${policyFile} yourself.`;
 
-export function policyRuleRoutes({ workspace, trust, actionOf }: PolicyRuleDeps): BoundRoute[] {
+export function policyRuleRoutes({ workspace, trust, actionOf, asked }: PolicyRuleDeps): BoundRoute[] {
   const path = join(workspace, policyFile);
 
-  async function plan(approvalId: string) {
-    const action = await actionOf(approvalId);
-    if (action === undefined) {
-      throw new AppError('not_found', `This computer knows no approval ${approvalId}.`, 'See `gantry approvals`.');
+  async function actionsOf(approvalIds: readonly string[]): Promise<PolicyAction[]> {
+    const actions: PolicyAction[] = [];
+    for (const id of approvalIds) {
+      const action = await actionOf(id);
+      if (action === undefined) {
+        throw new AppError('not_found', `This computer knows no approval ${id}.`, 'See `gantry approvals`.');
+      }
+      if (action === null) throw new AppError('refused', 'No rule of the policy decides about this question.', byHand);
+      actions.push(action);
     }
-    if (action === null) throw new AppError('refused', 'No rule of the policy decides about this question.', byHand);
+    return actions;
+  }
+
+  /** The file as it is now, if a rule can be added to it. */
+  function readFile(): { readonly text: string | null } | { readonly fact: string; readonly action: string } {
     const found = readTextWithin(workspace, path, largestPolicyFile);
     if (typeof found !== 'string' && found.is === 'unfit') {
-      throw new AppError('refused', `${policyFile} cannot be added to. ${found.why}`, byHand);
+      return { fact: `${policyFile} cannot be added to. ${found.why}`, action: byHand };
     }
     const text = typeof found === 'string' ? found : null;
-    if (trust.judge(path, text).waits) {
-      throw new AppError(
-        'refused',
-        `${policyFile} has changed since you last agreed to it, so nothing is added.`,
-        'Review the change first, with `gantry trust` or in the web interface.',
-      );
-    }
-    const added = addRule(text, action);
+    if (!trust.judge(path, text).waits) return { text };
+    return {
+      fact: `${policyFile} has changed since you last agreed to it, so nothing is added.`,
+      action: 'Review the change first, with `gantry trust` or in the web interface.',
+    };
+  }
+
+  async function plan(approvalIds: readonly string[]) {
+    const actions = await actionsOf(approvalIds);
+    const found = readFile();
+    if ('fact' in found) throw new AppError('refused', found.fact, found.action);
+    const added = addRule(found.text, actions as [PolicyAction, ...PolicyAction[]]);
     if (!added.ok) throw new AppError('refused', added.why, byHand);
-    return { ...added, sha256: createHash('sha256').update(added.file).digest('hex') };
+    return { ...added, sha256: hashOf(added.file) };
   }
 
   return [
     bind(addPolicyRule, async ({ principal, body }) => {
-      // A key of the keyboard, a text, a notification or a program must not widen what runs unseen.
-      if (surfaceOf(principal) !== 'browser') {
-        throw new AppError('refused', 'A rule is added only from a signed-in page.', 'Open Gantry in a browser.');
-      }
-      const { rule, line, file, sha256 } = await plan(body.approvalId);
+      demandPage(principal);
+      const { rule, line, file, sha256 } = await plan([body.approvalId, ...(body.also ?? [])]);
       const shown = { path: policyFile, line, rule, sha256 };
       if (body.dryRun === true) return { body: { dryRun: true as const, plan: shown } };
       if (body.sha256 !== sha256) {
@@ -73,5 +85,26 @@ export function policyRuleRoutes({ workspace, trust, actionOf }: PolicyRuleDeps)
       await trust.sayYes([{ path, text: file }], { actor: principal.userId, surface: 'browser' });
       return { body: shown };
     }),
+    bind(proposePolicyRules, async ({ principal }) => {
+      demandPage(principal);
+      const found = readFile();
+      const proposals = 'fact' in found ? [] : proposeRules(found.text, await asked());
+      return {
+        body: {
+          proposals: proposals.map(({ rule, line, file, covers }) => ({
+            ...{ path: policyFile, line, rule, sha256: hashOf(file) },
+            approvalIds: [...covers],
+          })),
+        },
+      };
+    }),
   ];
 }
+
+/** A key of the keyboard, a text, a notification or a program must not widen what runs unseen. */
+function demandPage(principal: Principal): void {
+  if (surfaceOf(principal) === 'browser') return;
+  throw new AppError('refused', 'A rule is added only from a signed-in page.', 'Open Gantry in a browser.');
+}
+
+const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');

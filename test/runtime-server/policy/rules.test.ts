@@ -166,3 +166,42 @@ test('a file that changed since it was shown, waits for its yes, or lies elsewhe
   expect([existsSync(path), lstatSync(path).isSymbolicLink()]).toEqual([true, true]);
   rmSync(path);
 });
+
+interface Proposed extends Shown {
+  readonly approvalIds: string[];
+}
+const proposed = async () =>
+  (await engine.current.call<{ proposals: Proposed[] }>('GET', '/policy/rule-proposals', undefined, through('browser')))
+    .body.proposals;
+
+test('questions that wait are proposed as one rule that covers them, which is written as shown', async () => {
+  const [one, two] = [await newBot(), await newBot()];
+  engine.current.write(file, 'rules: []\n');
+  const action = { tool: 'shell.exec', command: 'npm run together' };
+  const ids = [await asked(one.token, action), await asked(two.token, action)];
+  const mine = (await proposed()).find(({ rule }) => rule.includes('npm run together'))!;
+  expect(mine.approvalIds).toEqual(ids);
+  expect(mine.rule).toContain(`bot: "{${one.address},${two.address}}"`);
+  const [approvalId, ...also] = mine.approvalIds;
+  const { status, body } = await add<Shown>({ approvalId, also, sha256: mine.sha256 });
+  expect([status, body]).toEqual([200, { path: file, line: mine.line, rule: mine.rule, sha256: mine.sha256 }]);
+  for (const { token } of [one, two]) expect(await may(token, action)).toMatchObject({ verdict: 'allow' });
+  expect(await may((await newBot()).token, action)).toMatchObject({ verdict: 'ask' });
+});
+
+test('rules are proposed only to a person at a signed-in page, and none while the file waits for a yes', async () => {
+  const [one, two] = [await newBot(), await newBot()];
+  engine.current.write(file, 'rules: []\n');
+  const action = { tool: 'shell.exec', command: 'make together' };
+  for (const { token } of [one, two]) await asked(token, action);
+  expect((await proposed()).some(({ rule }) => rule.includes('make together'))).toBe(true);
+  const read = async (as: Parameters<Engine['call']>[3]) =>
+    (await engine.current.call('GET', '/policy/rule-proposals', undefined, as)).status;
+  for (const surface of ['push', 'text', 'cli', 'key', 'oidc', 'desktop']) {
+    expect([surface, await read(through(surface))]).toEqual([surface, 403]);
+  }
+  expect(await read({ token: ownerToken })).toBe(403);
+  expect([401, 403]).toContain(await read({ token: one.token }));
+  engine.current.slipIn(file, 'rules: [] # slipped in\n');
+  expect(await proposed()).toEqual([]);
+});

@@ -9,33 +9,41 @@ import { useAnswerApproval } from '../../base/use-answer-approval.ts';
 import { ActDialog } from '../../ui/act-dialog.tsx';
 import { answeredWords, showsDiff } from '../../ui/approval-words.ts';
 import { Button } from '../../ui/button.tsx';
+import { Check } from '../../ui/choice.tsx';
 import { countWords } from '../../ui/count-words.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { TextView } from '../../ui/text-view.tsx';
 import { useAct } from '../../ui/use-act.ts';
 import { useSeen } from '../../ui/use-seen.ts';
 import { answerMany, type Decision, type Outcome } from './answer-many.ts';
+import type { OfferedRule } from './rule-offers.tsx';
 
 export function AnswerManyDialog({
   approvals,
   decision,
+  rule,
   onAnswering,
   onClose,
 }: {
   /** Those that waited when it was opened: what comes later is not answered with them. */
   approvals: readonly Approval[];
   decision: Decision;
+  /** The rule that would allow all of them: it can be added as they are approved. */
+  rule?: OfferedRule | undefined;
   /** Called before the answers leave. */
   onAnswering: () => void;
   onClose: () => void;
 }) {
   const answer = useAnswerApproval();
+  const addRule = useAddRule();
+  const [adding, setAdding] = useState(false);
   const { seen, end } = useSeen();
   const [done, setDone] = useState(0);
   const [outcomes, setOutcomes] = useState<readonly Outcome[] | null>(null);
   const verb = decision === 'approve' ? 'Approve' : 'Reject';
   const many = countWords(approvals.length, 'question');
   const act = useAct(async () => {
+    if (rule !== undefined && adding) await addRule(rule);
     onAnswering();
     setOutcomes(await answerMany(approvals, (one) => answer(one, decision, ''), setDone));
   });
@@ -44,7 +52,7 @@ export function AnswerManyDialog({
     <ActDialog
       title={`${verb} ${many}`}
       description="Each is answered separately. If somebody answers one first, their answer counts."
-      label={`${verb} ${approvals.length}`}
+      label={adding ? `Add the rule and approve ${approvals.length}` : `${verb} ${approvals.length}`}
       busyLabel={`${done} of ${approvals.length} answered`}
       kind={decision === 'approve' ? 'primary' : 'danger'}
       act={act}
@@ -52,6 +60,17 @@ export function AnswerManyDialog({
       wants="Scroll to the end to answer."
       onClose={onClose}
     >
+      {rule !== undefined && (
+        <section aria-label="The rule that would cover them" className="flex min-w-0 flex-col gap-1.5">
+          <TextView text={visible(rule.rule)} label="The rule" wrap />
+          <Check on={adding} onChange={setAdding}>
+            <span>
+              Also add this rule to <code className="font-mono text-code">{rule.path}</code>, so that nobody is asked
+              again
+            </span>
+          </Check>
+        </section>
+      )}
       <ul className="flex flex-col gap-3">
         {approvals.map((one) => (
           <li key={one.id} data-answers={one.id} className="flex min-w-0 flex-col gap-1">
@@ -78,6 +97,15 @@ export function AnswerManyDialog({
       <div ref={end} className="h-px" />
     </ActDialog>
   );
+}
+
+/** Letter for letter as it was shown, or not at all. */
+function useAddRule(): (rule: OfferedRule) => Promise<unknown> {
+  const { connections } = useServices();
+  return ({ computer, sha256, approvalIds }) => {
+    const [approvalId = '', ...also] = approvalIds;
+    return connections.on(computer).api.factory.addPolicyRule({ body: { approvalId, also, sha256 } });
+  };
 }
 
 function Results({

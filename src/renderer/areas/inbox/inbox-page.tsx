@@ -1,12 +1,13 @@
 /** The inbox: every question that waits for a person, longest waiting first; below, the answered and ended ones. */
 import { useQuery } from '@tanstack/react-query';
-import { type ReactNode, useMemo, useRef, useState } from 'react';
+import { useEffect, useMemo, useRef, useState } from 'react';
 import type { Approval } from '../../../contracts/approvals/approval.ts';
 import { visibleLine } from '../../../contracts/approvals/visible.ts';
 import type { Action } from '../../base/actions.ts';
 import { splitApprovals, useLaterEnds } from '../../base/approvals.ts';
 import { useBots } from '../../base/floors.tsx';
 import { QuestionCard } from '../../base/question-card.tsx';
+import { FindAndGroup, SelectionBar, Tick, TickAll, useSelection, useTickKey } from '../../base/selection.tsx';
 import { useAddActions, useServices } from '../../base/services.tsx';
 import { filterAction } from '../../base/way-back.ts';
 import { wholeWords } from '../../ui/approval-words.ts';
@@ -14,10 +15,27 @@ import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button } from '../../ui/button.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { useNow } from '../../ui/now.tsx';
+import { WindowRows } from '../../ui/window-rows.tsx';
 import type { Decision } from './answer-many.ts';
 import { AnswerManyDialog } from './answer-many-dialog.tsx';
 import { type Grouping, groupings, groupQuestions, matchesText } from './inbox-rows.ts';
 import { News } from './news.tsx';
+import { type OfferedRule, RuleOffers } from './rule-offers.tsx';
+
+/** A heading, or a question below it. */
+type Row =
+  | { readonly key: string; readonly group: string; readonly waiting: readonly string[] }
+  | { readonly key: string; readonly approval: Approval };
+
+/** The questions that are answered together. */
+interface Many {
+  readonly decision: Decision;
+  readonly approvals: readonly Approval[];
+  readonly rule?: OfferedRule;
+}
+
+/** Of most rows, until they are measured, px. */
+const heights = { group: 28, question: 190, answered: 28 } as const;
 
 export function InboxPage() {
   const { queries } = useServices();
@@ -30,31 +48,44 @@ export function InboxPage() {
   const keep = (ids: readonly string[]) => setKept((old) => [...old, ...ids.filter((id) => !old.includes(id))]);
   const [text, setText] = useState('');
   const [grouping, setGrouping] = useState<Grouping>('none');
-  const [ticked, setTicked] = useState<readonly string[]>([]);
-  /** The questions that are answered together. */
-  const [many, setMany] = useState<{ readonly decision: Decision; readonly approvals: readonly Approval[] } | null>(
-    null,
-  );
+  const [many, setMany] = useState<Many | null>(null);
   const bots = useBots();
-  const askerOf = (agentId: string | null) => bots.find((one) => one.id === agentId);
+  const byId = useMemo(() => new Map(bots.map((bot) => [bot.id, bot])), [bots]);
+  const askerOf = (agentId: string | null) => byId.get(agentId ?? '');
 
   const all = approvals.data?.approvals ?? [];
   useLaterEnds(all, now);
   const split = splitApprovals(all, now);
   const matching = (list: readonly Approval[]) => list.filter((one) => matchesText(one, text, askerOf));
   const [pending, ended] = [matching(split.pending), matching(split.ended)];
-  const selected = pending.find((one) => one.id === chosen)?.id ?? pending[0]?.id ?? null;
+  const waits = new Set(pending.map(({ id }) => id));
   const staying = kept.flatMap((id) => all.find((one) => one.id === id) ?? []);
-  const open = [...pending, ...staying.filter((one) => !pending.includes(one))].sort((a, b) =>
+  const open = [...pending, ...staying.filter(({ id }) => !waits.has(id))].sort((a, b) =>
     a.requestedAt.localeCompare(b.requestedAt),
   );
+  const groups = groupQuestions(open, grouping, askerOf);
+  const rows = groups.flatMap(({ name, rows: list }): Row[] => [
+    ...(name === '' ? [] : [{ key: `group ${name}`, group: name, waiting: idsOf(list).filter((id) => waits.has(id)) }]),
+    ...list.map((approval) => ({ key: approval.id, approval })),
+  ]);
+  /** In the order in which they stand. */
+  const order = groups.flatMap(({ rows: list }) => idsOf(list)).filter((id) => waits.has(id));
+  const selected = order.find((id) => id === chosen) ?? order[0] ?? null;
   const about = pending.find((one) => one.id === selected);
   const detail = about === undefined ? '' : wholeWords(about);
-  const groups = groupQuestions(open, grouping, askerOf);
-  const chosenMany = pending.filter(({ id }) => ticked.includes(id));
-  const tick = (ids: readonly string[], on: boolean) =>
-    setTicked((old) => [...old.filter((id) => !ids.includes(id)), ...(on ? ids : [])]);
+  const selection = useSelection(idsOf(pending));
+  const chosenMany = pending.filter(({ id }) => selection.chosen.includes(id));
   const earlier = ended.filter((one) => !kept.includes(one.id));
+
+  /** Gets the focus as soon as it is drawn. */
+  const toFocus = useRef<string | null>(null);
+  useEffect(() => {
+    if (toFocus.current !== selected || selected === null) return;
+    toFocus.current = null;
+    page.current?.querySelector<HTMLElement>(`[data-approval="${selected}"]`)?.focus();
+  }, [selected]);
+  const placed = useRef<readonly string[]>([]);
+  placed.current = order;
 
   const actions = useMemo<readonly Action[]>(() => {
     const card = (): HTMLElement | null =>
@@ -67,9 +98,12 @@ export function InboxPage() {
       card()?.querySelector<HTMLButtonElement>(`[data-decide="${decision}"]`)?.click();
     };
     const step = (by: 1 | -1) => (): void => {
-      const cards = [...(page.current?.querySelectorAll<HTMLElement>('[data-row][data-approval]') ?? [])];
-      const at = cards.findIndex((one) => one.dataset.approval === selected);
-      (cards[at + by] ?? cards[at])?.focus();
+      const next = placed.current[placed.current.indexOf(selected ?? '') + by];
+      if (next === undefined) card()?.focus();
+      else {
+        toFocus.current = next;
+        setChosen(next);
+      }
     };
     const filter = filterAction(page, 'Search the inbox');
     if (selected === null) return [filter];
@@ -95,38 +129,12 @@ export function InboxPage() {
         hidden: true,
         run: () => card()?.focus(),
       },
-      {
-        id: 'tick',
-        title: 'Select or deselect the question',
-        group: 'Inbox',
-        changes: false,
-        keys: 'x',
-        run: () => page.current?.querySelector<HTMLInputElement>(`[data-tick="${selected}"]`)?.click(),
-      },
       filter,
     ];
   }, [selected, detail]);
   useAddActions(actions);
+  useTickKey('Inbox', 'Select or deselect the row', selected);
 
-  const cardOf = (approval: Approval) => (
-    <div key={approval.id} className="flex min-w-0 items-start gap-2">
-      {open.length > 1 &&
-        (split.pending.includes(approval) ? (
-          <input
-            type="checkbox"
-            data-tick={approval.id}
-            aria-label={`Select ${visibleLine(approval.title)}`}
-            checked={ticked.includes(approval.id)}
-            onChange={(event) => tick([approval.id], event.target.checked)}
-            className="mt-3.5 size-4 shrink-0 accent-accent pointer-coarse:size-6"
-          />
-        ) : (
-          // An answered one stays where it stood.
-          <span aria-hidden="true" className="size-4 shrink-0 pointer-coarse:size-6" />
-        ))}
-      <div className="min-w-0 flex-1">{questionOf(approval)}</div>
-    </div>
-  );
   const questionOf = (approval: Approval) => (
     <QuestionCard
       approval={approval}
@@ -135,37 +143,47 @@ export function InboxPage() {
       onAnswering={() => keep([approval.id])}
     />
   );
+  const rowOf = (row: Row) => {
+    if (!('approval' in row)) {
+      return (
+        <h3 className="flex items-center gap-2 text-muted">
+          {row.waiting.length > 1 && <TickAll selection={selection} ids={row.waiting} label={row.group} />}
+          {row.group} <span className="tabular-nums">{row.waiting.length}</span>
+        </h3>
+      );
+    }
+    const { approval } = row;
+    return (
+      <div data-ticks={approval.id} className="flex min-w-0 items-start gap-2">
+        {open.length > 1 &&
+          (waits.has(approval.id) ? (
+            <Tick selection={selection} id={approval.id} label={visibleLine(approval.title)} className="mt-3.5" />
+          ) : (
+            // An answered one stays where it stood.
+            <span aria-hidden="true" className="size-4 shrink-0 pointer-coarse:size-6" />
+          ))}
+        <div className="min-w-0 flex-1">{questionOf(approval)}</div>
+      </div>
+    );
+  };
 
   return (
-    <main ref={page} className="min-w-0 flex-1 overflow-y-auto">
+    <main ref={page} data-scroll-box="true" className="min-w-0 flex-1 overflow-y-auto">
       {/* biome-ignore lint/a11y/noStaticElementInteractions: arrow keys move between the cards inside */}
       <div className="mx-auto flex max-w-[760px] flex-col gap-4 p-4 sm:p-6" onKeyDown={moveByArrows}>
         <div className="flex flex-wrap items-center gap-2">
           <h1 className="mr-auto text-page font-semibold">Inbox</h1>
           {all.length > 1 && (
-            <>
-              <input
-                type="search"
-                data-filter="true"
-                value={text}
-                onChange={(event) => setText(event.target.value)}
-                aria-label="Search the inbox"
-                placeholder="Search ( / )"
-                className="h-7 w-44 min-w-0 rounded-control border border-line bg-window px-2 max-sm:flex-1 pointer-coarse:h-10"
-              />
-              <select
-                aria-label="Group questions"
-                value={grouping}
-                onChange={(event) => setGrouping(event.target.value as Grouping)}
-                className="h-7 rounded-control border border-line bg-raised px-1.5 pointer-coarse:h-10"
-              >
-                {Object.entries(groupings).map(([key, word]) => (
-                  <option key={key} value={key}>
-                    {word}
-                  </option>
-                ))}
-              </select>
-            </>
+            <FindAndGroup
+              label="Search the inbox"
+              hint="Search ( / )"
+              text={text}
+              onText={setText}
+              groupLabel="Group questions"
+              grouping={grouping}
+              groupings={groupings}
+              onGrouping={setGrouping}
+            />
           )}
         </div>
         <ListStates
@@ -187,47 +205,42 @@ export function InboxPage() {
                   Waiting for you
                   <span className="font-normal text-muted tabular-nums">{pending.length}</span>
                 </h2>
-                {chosenMany.length > 0 && (
-                  <div
-                    role="toolbar"
-                    aria-label="Selected questions"
-                    className="sticky top-0 z-10 flex flex-wrap items-center gap-2 rounded-panel border border-line bg-raised px-3 py-1.5"
-                  >
-                    <span className="mr-auto tabular-nums">{chosenMany.length} selected</span>
-                    <Button kind="quiet" onClick={() => setTicked([])}>
-                      Clear
-                    </Button>
-                    <Button onClick={() => setMany({ decision: 'reject', approvals: chosenMany })}>Reject…</Button>
-                    <Button onClick={() => setMany({ decision: 'approve', approvals: chosenMany })}>Approve…</Button>
-                  </div>
-                )}
+                <SelectionBar selection={selection} label="Selected questions">
+                  <Button onClick={() => setMany({ decision: 'reject', approvals: chosenMany })}>Reject…</Button>
+                  <Button onClick={() => setMany({ decision: 'approve', approvals: chosenMany })}>Approve…</Button>
+                </SelectionBar>
+                <RuleOffers
+                  pending={pending}
+                  onOffer={({ rule, approvals: covered }) => setMany({ decision: 'approve', approvals: covered, rule })}
+                />
                 {open.length === 0 && (
                   <p className="px-[13px] text-muted">
                     {text === '' || split.pending.length === 0 ? 'Nothing waits for you.' : 'No question matches.'}
                   </p>
                 )}
-                {groups.map(({ name, approvals: list }) => (
-                  <Group
-                    key={name}
-                    name={name}
-                    waiting={list.filter((one) => pending.includes(one)).map(({ id }) => id)}
-                    ticked={ticked}
-                    onTick={tick}
-                  >
-                    {list.map(cardOf)}
-                  </Group>
-                ))}
+                <WindowRows
+                  rows={rows}
+                  keyOf={({ key }) => key}
+                  label="Questions"
+                  height={(row) =>
+                    'group' in row ? heights.group : waits.has(row.key) ? heights.question : heights.answered
+                  }
+                  gap={12}
+                  keep={rows.findIndex(({ key }) => key === selected)}
+                >
+                  {rowOf}
+                </WindowRows>
               </section>
             </div>
           )}
         </ListStates>
-        <News />
+        <News text={text} byKind={grouping === 'kind'} />
         {earlier.length > 0 && (
           <section aria-label="Earlier">
             <h2 className="pb-1 font-semibold">Earlier</h2>
-            {earlier.map((one) => (
-              <div key={one.id}>{questionOf(one)}</div>
-            ))}
+            <WindowRows rows={earlier} keyOf={({ id }) => id} label="Earlier questions" height={() => heights.answered}>
+              {questionOf}
+            </WindowRows>
           </section>
         )}
       </div>
@@ -235,8 +248,8 @@ export function InboxPage() {
         <AnswerManyDialog
           {...many}
           onAnswering={() => {
-            keep(many.approvals.map(({ id }) => id));
-            setTicked([]);
+            keep(idsOf(many.approvals));
+            selection.clear();
           }}
           onClose={() => setMany(null)}
         />
@@ -245,36 +258,4 @@ export function InboxPage() {
   );
 }
 
-/** Questions below the name that they share, with one tick for all that wait; without a name: only the questions. */
-function Group({
-  name,
-  waiting,
-  ticked,
-  onTick,
-  children,
-}: {
-  name: string;
-  waiting: readonly string[];
-  ticked: readonly string[];
-  onTick: (ids: readonly string[], on: boolean) => void;
-  children: ReactNode;
-}) {
-  if (name === '') return children;
-  return (
-    <section aria-label={name} className="flex min-w-0 flex-col gap-3">
-      <h3 className="flex items-center gap-2 text-muted">
-        {waiting.length > 1 && (
-          <input
-            type="checkbox"
-            aria-label={`Select all of ${name}`}
-            checked={waiting.every((id) => ticked.includes(id))}
-            onChange={(event) => onTick(waiting, event.target.checked)}
-            className="size-4 accent-accent pointer-coarse:size-6"
-          />
-        )}
-        {name} <span className="tabular-nums">{waiting.length}</span>
-      </h3>
-      {children}
-    </section>
-  );
-}
+const idsOf = (list: readonly Approval[]): string[] => list.map(({ id }) => id);

@@ -3,8 +3,11 @@ import { type InfiniteData, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { eventRegistry } from '../../../contracts/events/registry.ts';
 import type { Notification } from '../../../contracts/notifications/routes.ts';
 import { firstRows, marksOf, type NewsPage, newsOf, portions } from '../../base/data/news.ts';
+import { groupRows, saysAll } from '../../base/found-rows.ts';
+import { SelectionBar, Tick, useSelection } from '../../base/selection.tsx';
 import { useServices } from '../../base/services.tsx';
 import { useOfferUndo } from '../../base/undo.ts';
 import { useNotifications } from '../../base/use-news.ts';
@@ -18,7 +21,14 @@ const defaultHeight = 46;
 /** So near the end of what is known more is read. */
 const readAhead = 20;
 
-export function News() {
+export function News({
+  text,
+  byKind,
+}: {
+  /** Only those that say all of its words. */
+  text: string;
+  byKind: boolean;
+}) {
   const { api, keys } = useServices();
   const client = useQueryClient();
   const offerUndo = useOfferUndo();
@@ -27,7 +37,12 @@ export function News() {
   const [failure, setFailure] = useState<unknown>(null);
   const [all, setAll] = useState(false);
   const { rows, total, unread, questions } = newsOf(notifications.data ?? { pages: [] });
-  const shown = all ? rows : rows.slice(0, firstRows);
+  const found = rows.filter((one) => saysAll([one.title, one.body, kindOf(one)], text));
+  const groups = groupRows(found, byKind ? kindOf : null);
+  const ordered = groups.flatMap((group) => group.rows);
+  const shown = all ? ordered : ordered.slice(0, firstRows);
+  const count = text === '' ? total : found.length;
+  const selection = useSelection(shown.map(({ id }) => id));
   const seen = portions(questions)[0]?.join(' ') ?? '';
 
   async function change(work: () => Promise<unknown>): Promise<void> {
@@ -45,10 +60,10 @@ export function News() {
       for (const ids of portions) await api.notifications.readNotifications({ body: { ids } });
     });
 
-  const readShown = () =>
+  const readAll = (list: readonly Notification[]) =>
     change(async () => {
       const marked: string[] = [];
-      for (const ids of marksOf(shown)) marked.push((await api.notifications.readNotifications({ body: { ids } })).at);
+      for (const ids of marksOf(list)) marked.push((await api.notifications.readNotifications({ body: { ids } })).at);
       offerUndo('Marked as read', async () => {
         for (const at of marked) await api.notifications.readNotifications({ body: { undo: at } });
         await client.invalidateQueries({ queryKey: keys.notifications });
@@ -65,6 +80,13 @@ export function News() {
     );
   }, [seen, api, client, keys]);
 
+  // What is searched for may stand among older ones, which are read first.
+  const { hasNextPage, isFetching, fetchNextPage } = notifications;
+  const reading = (text !== '' || byKind) && hasNextPage;
+  useEffect(() => {
+    if (reading && !isFetching) void fetchNextPage();
+  }, [reading, isFetching, fetchNextPage]);
+
   // Older ones are not read again and again where nobody looks at them.
   useEffect(
     () => () => {
@@ -76,14 +98,22 @@ export function News() {
     [client, keys],
   );
 
+  /** Those that begin a group, with its name. */
+  const headings = new Map(groups.flatMap(({ name, rows: [first] }) => (name === '' || !first ? [] : [[first, name]])));
   const rowOf = (one: Notification) => (
-    <NewsRow
-      one={one}
-      onOpen={() => {
-        if (one.readAt === null) void read([[one.id]]);
-        void navigate({ href: one.url });
-      }}
-    />
+    <>
+      {headings.has(one) && <h3 className="pt-2 text-meta text-muted">{headings.get(one)}</h3>}
+      <div data-ticks={one.id} className="flex items-center gap-2">
+        {found.length > 1 && <Tick selection={selection} id={one.id} label={one.title} />}
+        <NewsRow
+          one={one}
+          onOpen={() => {
+            if (one.readAt === null) void read([[one.id]]);
+            void navigate({ href: one.url });
+          }}
+        />
+      </div>
+    </>
   );
 
   return (
@@ -97,13 +127,23 @@ export function News() {
         </h2>
         {shown.some(({ readAt }) => readAt === null) && (
           <span className="ml-auto">
-            <Button kind="quiet" onClick={() => void readShown()}>
+            <Button kind="quiet" onClick={() => void readAll(shown)}>
               Mark shown as read
             </Button>
           </span>
         )}
       </div>
       {failure !== null && <Problem error={failure} />}
+      <SelectionBar selection={selection} label="Selected notifications">
+        <Button
+          onClick={() => {
+            void readAll(shown.filter(({ id }) => selection.chosen.includes(id)));
+            selection.clear();
+          }}
+        >
+          Mark as read
+        </Button>
+      </SelectionBar>
       <ListStates
         source={notifications}
         skeleton={<SkeletonRows count={3} height={defaultHeight} />}
@@ -111,12 +151,14 @@ export function News() {
         empty={<Empty>Finished runs, bots that need you, messages and spending appear here as they happen.</Empty>}
       >
         {() =>
-          all ? (
+          found.length === 0 ? (
+            <p className="px-[13px] text-muted">{reading ? 'Searching older ones…' : 'No notification matches.'}</p>
+          ) : all ? (
             <AllRows
-              rows={rows}
+              rows={ordered}
               rowOf={rowOf}
-              more={notifications.hasNextPage && !notifications.isFetching}
-              onMore={() => void notifications.fetchNextPage()}
+              more={hasNextPage && !isFetching}
+              onMore={() => void fetchNextPage()}
             />
           ) : (
             <>
@@ -125,9 +167,9 @@ export function News() {
                   <li key={one.id}>{rowOf(one)}</li>
                 ))}
               </ul>
-              {total > shown.length && (
+              {count > shown.length && (
                 <Button kind="quiet" onClick={() => setAll(true)}>
-                  Show {total - shown.length} more
+                  Show {count - shown.length} more
                 </Button>
               )}
             </>
@@ -189,6 +231,10 @@ function AllRows({
   );
 }
 
+/** What kind of event it tells of, in words. */
+const kindOf = ({ event }: Notification): string => kinds.get(event) ?? event;
+const kinds = new Map(eventRegistry.map(({ type, title }) => [type as string, title]));
+
 function NewsRow({ one, onOpen }: { one: Notification; onOpen: () => void }) {
   const unread = one.readAt === null;
   return (
@@ -198,7 +244,7 @@ function NewsRow({ one, onOpen }: { one: Notification; onOpen: () => void }) {
       data-unread={unread ? 'true' : undefined}
       onClick={onOpen}
       title={one.event}
-      className="-mx-2 grid w-[calc(100%+1rem)] grid-cols-[6px_1fr_auto] items-baseline gap-x-[7px] rounded-control px-2 py-1 text-left hover:bg-raised pointer-coarse:min-h-10"
+      className="-mr-2 grid min-w-0 flex-1 grid-cols-[6px_1fr_auto] items-baseline gap-x-[7px] rounded-control px-2 py-1 text-left hover:bg-raised pointer-coarse:min-h-10"
     >
       <span className={`size-1.5 self-center rounded-full ${unread ? 'bg-accent' : ''}`}>
         {unread && <span className="sr-only">Unread: </span>}

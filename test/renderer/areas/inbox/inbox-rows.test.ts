@@ -41,10 +41,7 @@ test('questions stand by bot, by team or by kind, and keep their order within', 
     approval('4'),
   ];
   const names = (grouping: Parameters<typeof groupQuestions>[1]) =>
-    groupQuestions(list, grouping, askerOf).map(({ name, approvals }) => [
-      name,
-      approvals.map(({ id }) => id).join(''),
-    ]);
+    groupQuestions(list, grouping, askerOf).map(({ name, rows }) => [name, rows.map(({ id }) => id).join('')]);
   expect(names('none')).toEqual([['', '1234']]);
   expect(names('bot')).toEqual([
     ['coder@blue', '2'],
