@@ -29,7 +29,7 @@ async function codeShown(): Promise<string> {
     shown = userCode;
     return [state, userCode];
   };
-  await expect.poll(look, { timeout: 15_000 }).toEqual(['waiting', expect.stringMatching(/^[A-Z]{4}-[A-Z]{4}$/)]);
+  await expect.poll(look).toEqual(['waiting', expect.stringMatching(/^[A-Z]{4}-[A-Z]{4}$/)]);
   return shown;
 }
 

@@ -4,7 +4,17 @@
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sections } from '../../src/renderer/areas/settings/sections.ts';
-import { axe, type Browser, go, openBrowser, type Page, themeOf, type Visit, visit } from './support/browser.ts';
+import {
+  axe,
+  type Browser,
+  go,
+  openBrowser,
+  openPalette,
+  type Page,
+  themeOf,
+  type Visit,
+  visit,
+} from './support/browser.ts';
 import { caller, type FullHouse, startFullHouse } from './support/full-house.ts';
 import { narrow, picture, standsOut } from './support/looks.ts';
 
@@ -112,9 +122,9 @@ async function small390(name: string, address: string) {
 async function unnamed(page: Page): Promise<string[]> {
   if (!(await page.getByRole('dialog').isVisible())) await page.evaluate(() => document.querySelector('h1')?.click());
   const wanted = await page.evaluate(buttonNames);
-  await page.keyboard.press('Control+k');
-  const find = page.getByPlaceholder('Find bots, runs, messages and commands');
-  await find.waitFor();
+  // Tab may have ended in a terminal, which has keys of its own.
+  await page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur());
+  const find = await openPalette(page);
   const known = (await page.locator('[cmdk-item]').allTextContents()).map((one) => one.toLowerCase());
   await page.keyboard.press('Escape');
   await find.waitFor({ state: 'detached' });

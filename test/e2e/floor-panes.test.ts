@@ -68,7 +68,7 @@ test('an image pasted into a pane becomes a file, and the program gets its path'
   });
   const typed = async () =>
     /(\/\S*\/images\/[0-9a-f]{16}\.png)/.exec((await paneText(page, 'tester')).replaceAll('\n', ''))?.[1];
-  await expect.poll(typed, { timeout: 15_000 }).toBeDefined();
+  await expect.poll(typed).toBeDefined();
   expect(
     readFileSync((await typed()) ?? '')
       .subarray(1, 4)

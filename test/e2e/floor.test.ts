@@ -93,13 +93,10 @@ test('a message is verified and the page names its witness', async () => {
   await page.keyboard.type('npm test');
   // Until the shell has reported that the command before this one ended, it would be queued.
   await expect
-    .poll(
-      async () => {
-        await page.getByRole('button', { name: 'Preview' }).click();
-        return page.getByText(/^Would be/).textContent();
-      },
-      { timeout: 15_000 },
-    )
+    .poll(async () => {
+      await page.getByRole('button', { name: 'Preview' }).click();
+      return page.getByText(/^Would be/).textContent();
+    })
     .toMatch(/Would be typed into its pane now \(builder@demo\)/);
   await page.getByRole('textbox', { name: 'Message to builder@demo' }).press('Control+Enter');
   const row = page.getByRole('list', { name: 'Last deliveries' }).locator('[data-state="verified"]').last();

@@ -497,8 +497,10 @@ test('what cannot be read keeps what was known, says why and counts to its next 
   await page.unroute('**/api/v1/phone/numbers');
   await button(page, /^Try again/).click();
   await page.getByText('The disk is full.').waitFor({ state: 'detached' });
-  // What a form or a call is refused for is an answer, too. Nobody is asked for the registration of a number that has none.
-  expect(first.errors.filter((error) => !/status of (400|403|409|500)/.test(error))).toEqual([]);
+  // What a form or a call is refused for is an answer, too. Nobody is asked for the registration of a number that has none; the conversations of
+  // one that was just deleted may have been asked for before this page knew.
+  const expected = /status of (400|403|409|500)|status of 404 .*\/conversations/;
+  expect(first.errors.filter((error) => !expected.test(error))).toEqual([]);
 });
 
 test('without a carrier it says how the demo is started, and what a real one needs', async () => {

@@ -30,7 +30,7 @@ const approvalsOf = async (call: Installation['web']) =>
     waits?: string;
   };
 async function shown(call: Installation['web'], count = 1): Promise<Approval[]> {
-  await expect.poll(async () => (await approvalsOf(call)).approvals.length, { timeout: 15_000 }).toBe(count);
+  await expect.poll(async () => (await approvalsOf(call)).approvals.length).toBe(count);
   return (await approvalsOf(call)).approvals;
 }
 
@@ -169,11 +169,11 @@ test('events at the desk are those of home, with approvals between those of its 
     for await (const part of response.body!.pipeThrough(new TextDecoderStream())) text += part;
   })().catch(() => {});
   const asked = ask('git push origin events');
-  await expect.poll(() => text, { timeout: 15_000 }).toContain('approval.requested');
+  await expect.poll(() => text).toContain('approval.requested');
   const [one] = await shown(installation.web);
   await installation.web('POST', `/api/factory/approvals/${one?.id}/resolve`, { body: { decision: 'reject' } });
   await asked;
-  await expect.poll(() => text, { timeout: 15_000 }).toContain('approval.resolved');
+  await expect.poll(() => text).toContain('approval.resolved');
   controller.abort();
   await reading;
 });
@@ -261,7 +261,7 @@ test('from one paired computer the person reaches another one through home, read
   expect(url.startsWith(`${people.origin}/webhooks/triggers/${there}`)).toBe(true);
   expect((await fetch(url, { method: 'POST', body: '{}' })).status).toBe(202);
   const tickets = async () => (await other.engine('GET', '/api/factory/tickets')).text;
-  await expect.poll(tickets, { timeout: 15_000 }).toContain('Deploy failed');
+  await expect.poll(tickets).toContain('Deploy failed');
   await other.gantry.close({ stopBots: true });
   await expect
     .poll(async () => (await installation.web('GET', `/api/factory/teams?computer=${there}`)).status)
@@ -274,10 +274,10 @@ test('while home is away what waits here is shown, nothing is answered, and it a
   await expect.poll(async () => (await installation.pairing()).link?.linked, { timeout: 20_000 }).toBe(false);
   const { since } = (await installation.pairing()).link!;
   await expect
-    .poll(async () => (await approvalsOf(installation.web)).waits, { timeout: 15_000 })
+    .poll(async () => (await approvalsOf(installation.web)).waits)
     .toBe('No approvals wait on this computer. Those in the home cloud are not shown.');
   const asked = ask('git push origin away');
-  await expect.poll(async () => (await approvalsOf(installation.web)).approvals, { timeout: 15_000 }).toHaveLength(1);
+  await expect.poll(async () => (await approvalsOf(installation.web)).approvals).toHaveLength(1);
   const { approvals, waits } = await approvalsOf(installation.web);
   expect(waits).toContain('wait on this computer');
   const path = `/api/factory/approvals/${approvals[0]?.id}/resolve`;

@@ -62,7 +62,7 @@ test.each([
       const pending = async () =>
         ((await ada.call('GET', '/api/factory/approvals?state=pending')).json as never as { approvals: Approval[] })
           .approvals;
-      await expect.poll(async () => (await pending()).length, { timeout: 15_000 }).toBe(1);
+      await expect.poll(async () => (await pending()).length).toBe(1);
       const [question] = await pending();
       expect(Date.parse(question?.expiresAt ?? '')).toBeGreaterThan(systemClock.now());
       await ada.call('POST', `/api/factory/approvals/${question?.id}/resolve`, { body: { decision: 'approve' } });

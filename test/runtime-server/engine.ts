@@ -468,9 +468,9 @@ export function sharedEngine(options: EngineOptions = {}): { readonly current: E
   };
 }
 
-/** Asks again until the answer fits; fails with the last one after 15 s. */
+/** Asks again until the answer fits; fails with the last one after 45 s, which only a test that fails takes. */
 export async function waitFor<T>(ask: () => Promise<T> | T, fits: (value: T) => boolean): Promise<T> {
-  const end = Date.now() + 15_000;
+  const end = Date.now() + 45_000;
   for (;;) {
     const value = await ask();
     if (fits(value)) return value;

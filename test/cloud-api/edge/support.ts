@@ -23,7 +23,7 @@ import type { Receiver } from './receiver.ts';
 export const migrations = [...laneMigrations, ...eventMigrations, ...edgeEventMigrations];
 export const app: EdgeApp = { userId: 'user_1', clientId: 'app_1' };
 /** Less than a test may take, so that what did not come is said, not that time ran out. */
-const settleMs = 25_000;
+const settleMs = 60_000;
 
 export interface Rpc {
   readonly result: SubscribeResult & Record<string, unknown> & { readonly events: readonly Record<string, unknown>[] };

@@ -192,7 +192,7 @@ describe.skipIf(missing !== null)('the helper that makes computers', () => {
         // Gone with the others.
       }
     }
-    await expect.poll(() => helper.ended.map(({ computer }) => computer), { timeout: 15_000 }).toEqual([one]);
+    await expect.poll(() => helper.ended.map(({ computer }) => computer)).toEqual([one]);
     expect(await helper.ask('inspect', one)).toMatchObject({ state: 'stopped', why: expect.stringContaining('ended') });
     await helper.ask('delete', one);
     await helper.ask('delete', two);

@@ -70,6 +70,7 @@ test.each([
       const until = performance.now() + busyMs;
       while (performance.now() < until);
     }, 500);
+    // The program has exited, and what was planned for then is over: nobody may have read what the paused terminal holds.
     await sleep(1000);
     expect(taken).toBe(0);
     pty.resume();

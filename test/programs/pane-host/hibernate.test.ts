@@ -57,6 +57,7 @@ test('panes that nobody needs fall asleep by themselves; one that is watched doe
   );
   const all = await readAll(connection, idle);
   await connection.request({ op: 'settings', sleepAfterMs: 100 });
+  // A pane tells nobody that it fell asleep, and asking would wake it: several times as long as it stays awake.
   await sleep(600);
   expect(await readAll(connection, idle)).toEqual(all);
   const { tail } = await connection.request({ op: 'capture', pane: idle, lines: 400 });
@@ -64,6 +65,7 @@ test('panes that nobody needs fall asleep by themselves; one that is watched doe
     ...Array.from({ length: 300 }, (_, index) => `${index + 1}`),
     'at the end',
   ]);
+  // Asleep again, for the same reason.
   await sleep(400);
   await connection.request({ op: 'write', pane: idle }, Buffer.from('up\n'));
   await until('it goes on', () =>

@@ -88,6 +88,7 @@ test('a host that nobody uses ends by itself; one with a live pane stays', async
   expect(again.get(p)).toMatchObject({ alive: true });
   await again.write(p, '\n');
   await until('it ended', () => again.get(p)?.alive === false);
+  // It stays while it is used, with no pane that lives: again three times as long.
   await sleep(900);
   expect(again.engine().running).toBe(true);
   await again.close();

@@ -20,13 +20,13 @@ export function sleep(ms: number): Promise<void> {
   });
 }
 
-/** Waits until `check` answers something true; fails with `what` after 15 s. */
+/** Waits until `check` answers something true; fails with `what` after 45 s, which only a test that fails takes. */
 export async function until<T>(what: string, check: () => T | Promise<T>): Promise<NonNullable<T>> {
-  const deadline = performance.now() + 15_000;
+  const deadline = performance.now() + 45_000;
   for (;;) {
     const found = await check();
     if (found) return found;
-    if (performance.now() > deadline) throw new Error(`still not so after 15 s: ${what}`);
+    if (performance.now() > deadline) throw new Error(`still not so after 45 s: ${what}`);
     await sleep(10);
   }
 }

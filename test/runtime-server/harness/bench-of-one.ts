@@ -221,7 +221,7 @@ export function outgoing(text: string, extra: Partial<Outgoing> = {}): Outgoing 
 }
 
 /** Waits for a condition on a bot's state; fails with what the bot was last. */
-export async function reaches(bot: HarnessBot, state: string, ms = 10_000): Promise<void> {
+export async function reaches(bot: HarnessBot, state: string, ms = 45_000): Promise<void> {
   await eventually(
     () => bot.state().state === state,
     ms,
@@ -229,7 +229,7 @@ export async function reaches(bot: HarnessBot, state: string, ms = 10_000): Prom
   );
 }
 
-export async function eventually(condition: () => boolean, ms = 10_000, words = () => 'the condition'): Promise<void> {
+export async function eventually(condition: () => boolean, ms = 45_000, words = () => 'the condition'): Promise<void> {
   const end = Date.now() + ms;
   while (!condition()) {
     if (Date.now() > end) throw new Error(`Waited ${ms} ms for ${words()}.`);
@@ -240,6 +240,6 @@ export async function eventually(condition: () => boolean, ms = 10_000, words = 
 export const gateOpen = (bot: HarnessBot) =>
   eventually(
     () => bot.gate().open,
-    10_000,
+    45_000,
     () => `an open gate: ${JSON.stringify(bot.gate())}`,
   );

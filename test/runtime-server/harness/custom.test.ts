@@ -88,7 +88,7 @@ test.each([
   const bot = await scratch.up({ harness: 'custom', command: "printf '\\e[?2004h'; cat screen; cat > got.txt" });
   await reaches(bot, 'needs_you');
   expect(bot.state().reason).toBe(reason);
-  // However long it stays quiet.
+  // Longer than the second of silence after which a program counts as quiet.
   await new Promise((resolve) => setTimeout(resolve, 1500));
   expect(bot.state().state).toBe('needs_you');
   expect(await bot.deliver(outgoing('yes'))).toMatchObject({ state: 'held' });

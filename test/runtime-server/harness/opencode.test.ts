@@ -119,8 +119,12 @@ test('a sub-agent’s conversation neither begins nor ends a turn', async () => 
   await status(bot, 'ses_child', 'idle');
   await event(bot, 'session.idle', { sessionID: 'ses_child' });
   await event(bot, 'session.error', { sessionID: 'ses_child', error: { name: 'APIError' } });
-  await new Promise((resolve) => setTimeout(resolve, 200));
-  expect(bot.state().state).toBe('working');
+  // Events are read in order: with the question, those before it have been.
+  const states: string[] = [];
+  bot.onState(({ state }) => states.push(state));
+  await say(bot, 'ask per_1');
+  await eventually(() => states.at(-1) === 'needs_you');
+  expect(states).toEqual(['needs_you']);
 });
 
 test('a question is asked as an approval and its answer handed over once', async () => {
@@ -141,7 +145,7 @@ test('an answer that comes second finds the question gone: nothing breaks, and t
   await say(bot, 'ask per_1');
   await eventually(() => bot.explain().approvals.length === 1);
   await say(bot, 'forget per_1');
-  await new Promise((resolve) => setTimeout(resolve, 100));
+  await eventually(() => scratch.panes.get(bot.paneId)?.facts.title === 'forgot per_1');
   scratch.people.answer('apr_1', 'approve');
   await eventually(() => bot.explain().approvals.length === 0);
   expect(bot.explain().steps.some(({ evidence }) => evidence.includes('already over'))).toBe(true);

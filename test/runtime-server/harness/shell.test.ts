@@ -176,19 +176,22 @@ test('printed output cannot forge a prompt: only signals with the nonce of this 
   await gateOpen(bot);
   writeFileSync(
     join(scratch.work, 'forge.sh'),
-    "printf '\\e]777;gantry;00;ready;9;0;x\\a\\e]777;gantry;;ready;9;0;x\\a'; sleep 0.4\n",
+    "printf '\\e]777;gantry;00;ready;9;0;x\\a\\e]777;gantry;;ready;9;0;x\\aforged'; until [ -e go ]; do sleep 0.05; done\n",
   );
   await bot.deliver(outgoing('sh forge.sh'));
-  // Half of the time that the forger runs: its words have been read.
-  await new Promise((resolve) => setTimeout(resolve, 200));
+  // What it prints after the marks is on the screen: they have been read.
+  await eventually(() => scratch.panes.get(bot.paneId)?.facts.bottom.at(-1) === 'forged');
   expect(bot.state().state).toBe('working');
+  writeFileSync(join(scratch.work, 'go'), '');
   await reaches(bot, 'idle');
 });
 
 test('a first command runs before the first prompt, and its interruption leaves a shell that works', async () => {
   const bot = await scratch.up({ command: "echo 'it''s on' > first.txt; sleep 30" });
   await reaches(bot, 'working');
-  await eventually(() => existsSync(join(scratch.work, 'first.txt')));
+  const first = () => readFileSync(join(scratch.work, 'first.txt'), { encoding: 'utf8', flag: 'a+' });
+  // The shell makes the file before it writes into it.
+  await eventually(() => first() === 'its on\n');
   // As a person does: a Ctrl-C between two commands of a line stops neither.
   for (let press = 0; press < 20 && bot.state().state === 'working'; press += 1) {
     await bot.input({ keys: ['C-c'] });
@@ -198,7 +201,7 @@ test('a first command runs before the first prompt, and its interruption leaves 
   await gateOpen(bot);
   expect(await bot.deliver(outgoing('echo after >> first.txt'))).toMatchObject({ state: 'verified' });
   await gateOpen(bot);
-  expect(readFileSync(join(scratch.work, 'first.txt'), 'utf8')).toBe('its on\nafter\n');
+  expect(first()).toBe('its on\nafter\n');
 });
 
 test('after a restart of the runtime the journal tells what happened meanwhile', async () => {

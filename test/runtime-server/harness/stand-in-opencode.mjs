@@ -89,6 +89,8 @@ createInterface({ input: process.stdin }).on('line', (line) => {
   else if (line === 'quit') process.exit(0);
   else if (line.startsWith('ask ')) globalThis.ask(line.slice(4));
   // Answered somewhere where nobody heard of it.
-  else if (line.startsWith('forget ')) permissions.delete(line.slice(7));
-  else say(line);
+  else if (line.startsWith('forget ')) {
+    permissions.delete(line.slice(7));
+    process.stdout.write(`\x1b]0;forgot ${line.slice(7)}\x07`);
+  } else say(line);
 });

@@ -122,7 +122,7 @@ describe.each(engines)('consents on $name', ({ place }) => {
       await callsIn(floor, id, from);
       await floor.store.write((tx) => tx.run('UPDATE phone_call SET attestation = NULL WHERE peer = ?', from));
       floor.clock.move(staysMs);
-      floor.handset(from, 'hangup');
+      await floor.handset(from, 'hangup');
       await eventually(() => floor.last(id)).toMatchObject({ with: from, status: 'ended' });
     };
     await unvouched(bob, 0);

@@ -20,7 +20,7 @@ describe.each(engines)('calls that go on, on $name', ({ place }) => {
       basis: null,
       missed: false,
     });
-    floor.handset(alice, 'hangup');
+    await floor.handset(alice, 'hangup');
     await eventually(() => floor.last(id)).toMatchObject({ status: 'ended', missed: false });
     expect(floor.emitted).toMatchObject([{ type: 'call.ended', data: { missed: false } }]);
   });
@@ -31,7 +31,7 @@ describe.each(engines)('calls that go on, on $name', ({ place }) => {
     await floor.stop();
     floor.sim.call(alice, ours);
     await floor.settled();
-    floor.handset(alice, 'hangup');
+    await floor.handset(alice, 'hangup');
     await floor.settled();
     await floor.start();
     await eventually(() => floor.last(id)).toMatchObject({ status: 'ended', missed: true, answeredAt: null });
@@ -40,7 +40,7 @@ describe.each(engines)('calls that go on, on $name', ({ place }) => {
     // Of one the end is told first: nothing is known of it, and its beginning finds nobody there.
     floor.away.is = true;
     floor.sim.call(bob, ours);
-    floor.handset(bob, 'hangup');
+    await floor.handset(bob, 'hangup');
     await floor.settled();
     floor.away.is = false;
     const leg = floor.legs(bob)[0]!;
@@ -120,19 +120,19 @@ describe.each(engines)('calls that go on, on $name', ({ place }) => {
     floor.sim.call(carol, ours);
     await eventually(() => floor.legs(carol)[0]?.state).toBe('ended');
     expect(await floor.last(id)).toMatchObject({ with: carol, status: 'ended', missed: true });
-    floor.handset(bob, 'hangup');
+    await floor.handset(bob, 'hangup');
     await eventually(async () => (await floor.list(id)).filter(({ status }) => status === 'active').length).toBe(1);
     // The reference was not used up by the refusal.
     expect((await floor.dial(consentRef)).status).toBe(201);
     await floor.settled();
-    floor.handset(carol, 'busy');
+    await floor.handset(carol, 'busy');
     await eventually(() => floor.last(second.id)).toMatchObject({ status: 'ended' });
 
     await floor.texted(id, carol);
     const dial = async () => floor.dial(said(await floor.ask(id, carol)).consentRef);
     expect((await dial()).status).toBe(201);
     await floor.settled();
-    floor.handset(carol, 'reject');
+    await floor.handset(carol, 'reject');
     await eventually(() => floor.last(id)).toMatchObject({ with: carol, direction: 'out', status: 'ended' });
     const daily = await dial();
     expect([daily.status, daily.json.error]).toEqual([429, 'daily_limit']);

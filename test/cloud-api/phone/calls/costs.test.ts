@@ -31,7 +31,7 @@ describe.each(engines)('what a call costs, on $name', ({ place }) => {
       expect((await floor.control(callId, { action: 'transfer', to: bob, mode })).status).toBe(202);
       await eventually(() => floor.legs(bob).length).toBe(at + 1);
       await floor.settled();
-      floor.handset(bob, 'busy');
+      await floor.handset(bob, 'busy');
       await eventually(() => floor.last(id)).toMatchObject({ status: 'active', transfer: { mode, state: 'busy' } });
     }
     for (const mode of ['cold', 'warm']) {
@@ -54,7 +54,7 @@ describe.each(engines)('what a call costs, on $name', ({ place }) => {
     await floor.control(callId, { action: 'transfer', to: bob, mode: 'cold' });
     await eventually(() => floor.legs(bob).length).toBe(1);
     await floor.settled();
-    floor.handset(bob, 'answer');
+    await floor.handset(bob, 'answer');
     await eventually(async () => (await floor.last(id)).legs[1]?.state).toBe('talking');
     expect(await floor.last(id)).toMatchObject({ status: 'transferring' });
     await floor.stop();
@@ -78,19 +78,19 @@ describe.each(engines)('what a call costs, on $name', ({ place }) => {
       payload: { call_control_id: leg, call_session_id: sessionId },
     });
     expect(await floor.last(id)).toMatchObject({ status: 'transferring', transfer: { state: 'asking' } });
-    floor.handset(bob, 'answer');
+    await floor.handset(bob, 'answer');
     await eventually(() => floor.legs(bob)[0]!.heard[0]).toMatch(/Press 1/);
   });
 
   test('who pressed 1 and then said STOP is not joined to her', async () => {
     const floor = await openFloor(await place());
     const { id } = await floor.asking();
-    floor.handset(bob, 'answer');
+    await floor.handset(bob, 'answer');
     await eventually(() => floor.legs(bob)[0]!.heard.length).toBe(1);
     await floor.settled();
     // Both are heard before the carrier is told anything, and it is slow to hang up.
     await floor.stop();
-    floor.handset(bob, 'press', '1');
+    await floor.handset(bob, 'press', '1');
     await floor.settled();
     await floor.say(id, bob, 'stop');
     floor.sim.fault({ name: 'refuse', on: 'calls.hangup', times: 5, status: 429, code: '10011', title: 'Too many' });
@@ -130,7 +130,7 @@ describe.each(engines)('what a call costs, on $name', ({ place }) => {
     floor.sim.call(alice, ours);
     await eventually(() => floor.legs(alice)[0]?.heard.length).toBe(1);
     expect(await floor.last(id)).toMatchObject({ status: 'active' });
-    floor.handset(alice, 'hangup');
+    await floor.handset(alice, 'hangup');
     await eventually(() => floor.last(id)).toMatchObject({ status: 'ended', missed: false });
     expect(floor.emitted).toMatchObject([{ data: { missed: false } }]);
   });
@@ -173,7 +173,7 @@ describe.each(engines)('what calls cost, on $name', ({ place }) => {
     const { id } = await floor.addNumber();
     await floor.talking(id);
     floor.clock.move(61_000);
-    floor.handset(alice, 'hangup');
+    await floor.handset(alice, 'hangup');
     await floor.settled();
     await eventually(() => floor.counted.counted()).toEqual(['phone_call 0.01']);
     const [cost] = floor.events.filter(({ type }) => type === 'call.cost');
@@ -184,7 +184,7 @@ describe.each(engines)('what calls cost, on $name', ({ place }) => {
     ]);
     floor.sim.call(alice, ours);
     await eventually(() => floor.legs(alice).at(-1)?.heard.length).toBe(1);
-    floor.handset(alice, 'hangup');
+    await floor.handset(alice, 'hangup');
     await eventually(() => floor.counted.counted()).toEqual(['phone_call 0.01', 'phone_call 0.0035']);
   });
 });

@@ -47,7 +47,7 @@ describe.each(engines)('calls out on $name', ({ place }) => {
     expect(words).toMatch(/Ada, an automated assistant of Blue Bottle.*your order of rye bread.*text/);
     expect(await floor.last(id)).toMatchObject({ status: 'active', answeredAt: expect.any(String) });
     floor.clock.move(61_000);
-    floor.handset(alice, 'hangup');
+    await floor.handset(alice, 'hangup');
     await eventually(() => floor.last(id)).toMatchObject({ status: 'ended', endedBecause: 'normal_clearing' });
     expect(floor.emitted).toMatchObject([
       {
@@ -79,7 +79,7 @@ describe.each(engines)('calls out on $name', ({ place }) => {
     await floor.texted(id, alice);
     await floor.dial(said(await floor.ask(id, alice)).consentRef);
     await floor.settled();
-    floor.handset(alice, action);
+    await floor.handset(alice, action);
     await eventually(() => floor.last(id)).toMatchObject({ status: 'ended', endedBecause: because });
     await eventually(() => floor.legs(alice)[0]!.state).toBe('ended');
     expect(floor.legs(alice)[0]!.heard).toEqual([]);

@@ -15,11 +15,11 @@ describe.each(engines)('the code of an invite on a call, on $name', ({ place }) 
     floor.sim.call(alice, ours);
     await eventually(() => heard(floor)).toEqual([expect.stringContaining('enter the six digits')]);
     await floor.settled();
-    floor.handset(alice, 'press', code === '123456' ? '654321' : '123456');
+    await floor.handset(alice, 'press', code === '123456' ? '654321' : '123456');
     await eventually(() => heard(floor).at(-1)).toContain('not the code');
     await floor.settled();
     expect(await invited(floor, id)).toEqual([]);
-    floor.handset(alice, 'press', code);
+    await floor.handset(alice, 'press', code);
     await eventually(() => heard(floor).at(-1)).toContain('You agreed to be called from this number');
     expect(await invited(floor, id)).toMatchObject([
       { e164: alice, evidence: expect.stringContaining('keyed in on a call from that number') },
@@ -36,7 +36,7 @@ describe.each(engines)('the code of an invite on a call, on $name', ({ place }) 
     floor.sim.call(alice, ours);
     await eventually(() => heard(floor)).toEqual([expect.stringContaining('does not vouch for the number')]);
     await floor.settled();
-    floor.handset(alice, 'press', '123456');
+    await floor.handset(alice, 'press', '123456');
     await floor.settled();
     expect(await invited(floor, id)).toEqual([]);
   });

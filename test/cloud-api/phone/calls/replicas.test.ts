@@ -14,11 +14,11 @@ describe.each(engines.filter(({ name }) => name === 'postgres'))('replicas on $n
     const { id: callId } = await floor.last(id);
     expect((await floor.control(callId, { action: 'transfer', to: bob, mode: 'warm' })).status).toBe(202);
     await eventually(() => floor.legs(bob).length).toBe(1);
-    floor.handset(bob, 'answer');
+    await floor.handset(bob, 'answer');
     await eventually(() => floor.legs(bob)[0]!.heard.length).toBe(1);
-    floor.handset(bob, 'press', '1');
+    await floor.handset(bob, 'press', '1');
     await eventually(() => floor.last(id)).toMatchObject({ transfer: { state: 'accepted' } });
-    floor.handset(alice, 'hangup');
+    await floor.handset(alice, 'hangup');
     await eventually(() => floor.last(id)).toMatchObject({ status: 'ended' });
     await floor.settled();
     await other.heardAll();

@@ -33,7 +33,7 @@ import { countedFees } from '../../../support/phone/fees.ts';
 import { boughtNumber, startSimulator } from '../../../support/phone/simulator.ts';
 
 /** {@link expect.poll} with the patience that a busy machine needs. */
-export const eventually = <T>(read: () => T) => expect.poll(read, { timeout: 15_000, interval: 20 });
+export const eventually = <T>(read: () => T) => expect.poll(read, { interval: 20 });
 
 export const person = localUserId;
 export const ours = '+14165550150';
@@ -67,7 +67,7 @@ export async function openFloor(place: Place, options: FloorOptions = {}) {
   const optOuts = createOptOuts({ ids });
   const events: CarrierEvent[] = [];
   /** Away: what the carrier posts is lost, as while a cloud is down. */
-  const away = { is: false, carrier: 'there' as 'there' | 'unreachable' | 'silent', vouches: true };
+  const away = { is: false, carrier: 'there' as 'there' | 'unreachable' | 'silent', asked: 0, vouches: true };
   const simulated = await startSimulator({
     clock,
     webhookUrl: `${cloud}/calls`,
@@ -88,6 +88,7 @@ export async function openFloor(place: Place, options: FloorOptions = {}) {
     name: 'simulator',
     fetch(url, init) {
       if (away.carrier === 'there') return fetch(url, init);
+      away.asked += 1;
       if (away.carrier === 'silent') return new Promise((_, gone) => init?.signal?.addEventListener('abort', gone));
       const cause = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
       return Promise.reject(new TypeError('fetch failed', { cause }));
@@ -280,8 +281,13 @@ export async function openFloor(place: Place, options: FloorOptions = {}) {
     /** Legs at the carrier to or from somebody, the oldest first. */
     legs: (e164: string) =>
       Object.values(sim.state.legs).filter((leg) => (leg.direction === 'outgoing' ? leg.to : leg.from) === e164),
-    /** What somebody's handset does with the call that it has. */
-    handset(e164: string, action: 'answer' | 'reject' | 'busy' | 'voicemail' | 'hangup' | 'press', digits?: string) {
+    /** What somebody's handset does with the call that it has, or that is on its way to it. */
+    async handset(
+      e164: string,
+      action: 'answer' | 'reject' | 'busy' | 'voicemail' | 'hangup' | 'press',
+      digits?: string,
+    ): Promise<void> {
+      await eventually(() => this.legs(e164).length).toBeGreaterThan(0);
       sim.handset(e164, this.legs(e164).at(-1)!.id, action, digits);
     },
     /** Somebody was called, has answered, and talks. */
@@ -298,9 +304,11 @@ export async function openFloor(place: Place, options: FloorOptions = {}) {
     async talking(numberId: string, to = alice): Promise<string> {
       await this.texted(numberId, to);
       const { consentRef } = said(await this.ask(numberId, to));
+      const before = this.legs(to).length;
       const callId = String(said(await this.dial(consentRef)).callId);
+      await eventually(() => this.legs(to).length).toBe(before + 1);
       await this.settled();
-      this.handset(to, 'answer');
+      await this.handset(to, 'answer');
       await eventually(() => this.legs(to).at(-1)!.heard.length).toBe(1);
       return callId;
     },

@@ -42,10 +42,10 @@ describe.each(engines)('transfers on $name', ({ place }) => {
     });
     expect((await floor.control(callId, { action: 'hold' })).status).toBe(409);
 
-    floor.handset(bob, 'answer');
+    await floor.handset(bob, 'answer');
     await eventually(() => floor.legs(bob)[0]!.heard).toHaveLength(1);
     expect(floor.legs(bob)[0]!.heard[0]).toMatch(/automated assistant.*1 2 0 2 5 5 5 0 1 9 9.*rye bread.*Press 1/);
-    floor.handset(bob, 'press', '1');
+    await floor.handset(bob, 'press', '1');
     await eventually(() => floor.last(id)).toMatchObject({ status: 'active', transfer: { state: 'accepted' } });
     expect(floor.legs(alice)[0]!.bridgedWith).toBe(floor.legs(bob)[0]!.id);
     expect((await floor.last(id)).legs.map(({ role, state }) => [role, state])).toEqual([
@@ -54,7 +54,7 @@ describe.each(engines)('transfers on $name', ({ place }) => {
     ]);
     const late = await floor.control(callId, { action: 'mute' });
     expect([late.status, late.json.error]).toEqual([409, 'wrong_state']);
-    floor.handset(bob, 'hangup');
+    await floor.handset(bob, 'hangup');
     await eventually(() => floor.last(id)).toMatchObject({ status: 'ended' });
     await eventually(() => floor.legs(alice)[0]!.state).toBe('ended');
     expect(floor.emitted.length).toBe(1);
@@ -73,8 +73,8 @@ describe.each(engines)('transfers on $name', ({ place }) => {
     const { id } = await asked(floor);
     for (const step of does) {
       if (step === 'wait') floor.sim.advance(40_000);
-      else if (step === 'press 2') floor.handset(bob, 'press', '2');
-      else floor.handset(bob, step);
+      else if (step === 'press 2') await floor.handset(bob, 'press', '2');
+      else await floor.handset(bob, step);
       const leg = floor.legs(bob)[0]!;
       if (step === 'answer') await eventually(() => leg.heard.length).toBe(1);
     }
@@ -86,27 +86,27 @@ describe.each(engines)('transfers on $name', ({ place }) => {
   test('warm: another key asks once more', async () => {
     const floor = await openFloor(await place());
     const { id } = await asked(floor);
-    floor.handset(bob, 'answer');
+    await floor.handset(bob, 'answer');
     await eventually(() => floor.legs(bob)[0]!.heard.length).toBe(1);
-    floor.handset(bob, 'press', '7');
+    await floor.handset(bob, 'press', '7');
     await eventually(() => floor.legs(bob)[0]!.heard.length).toBe(2);
-    floor.handset(bob, 'press', '1');
+    await floor.handset(bob, 'press', '1');
     await eventually(() => floor.last(id)).toMatchObject({ transfer: { state: 'accepted' } });
   });
 
   test('she hangs up while it rings: he is dropped; both at once end the call once', async () => {
     const floor = await openFloor(await place());
     const { id } = await asked(floor);
-    floor.handset(alice, 'hangup');
+    await floor.handset(alice, 'hangup');
     await eventually(() => floor.last(id)).toMatchObject({ status: 'ended', transfer: { state: 'failed' } });
     await eventually(() => floor.legs(bob)[0]!.state).toBe('ended');
     expect(floor.legs(bob)[0]!.heard).toEqual([]);
 
     await floor.control(await floor.talking(id), { action: 'transfer', to: bob, mode: 'warm' });
     await eventually(() => floor.legs(bob).length).toBe(2);
-    floor.handset(bob, 'answer');
-    floor.handset(bob, 'hangup');
-    floor.handset(alice, 'hangup');
+    await floor.handset(bob, 'answer');
+    await floor.handset(bob, 'hangup');
+    await floor.handset(alice, 'hangup');
     await eventually(() => floor.last(id)).toMatchObject({ status: 'ended' });
     await eventually(() => floor.emitted.length).toBe(2);
     expect((await floor.last(id)).transfer?.state).not.toBe('accepted');
@@ -141,17 +141,17 @@ describe.each(engines)('transfers on $name', ({ place }) => {
     const floor = await openFloor(await place());
     const { id, callId, reply } = await asked(floor, 'cold');
     expect(said(reply).consentRef).toBeUndefined();
-    floor.handset(bob, 'reject');
+    await floor.handset(bob, 'reject');
     await isBack(floor, id, 'declined', /cannot take/);
     await floor.control(callId, { action: 'resume' });
     expect((await floor.control(callId, { action: 'transfer', to: bob, mode: 'cold' })).status).toBe(202);
     await eventually(() => floor.legs(bob).length).toBe(2);
-    floor.handset(bob, 'answer');
+    await floor.handset(bob, 'answer');
     await eventually(() => floor.last(id)).toMatchObject({
       status: 'active',
       transfer: { mode: 'cold', state: 'accepted' },
     });
-    floor.handset(alice, 'hangup');
+    await floor.handset(alice, 'hangup');
     await eventually(() => floor.last(id)).toMatchObject({ status: 'ended' });
     await eventually(() => floor.legs(bob)[1]!.state).toBe('ended');
     expect(floor.emitted.length).toBe(1);
@@ -161,7 +161,7 @@ describe.each(engines)('transfers on $name', ({ place }) => {
     const floor = await openFloor(await place());
     const { id } = await asked(floor, 'cold');
     await floor.settled();
-    floor.handset(alice, 'hangup');
+    await floor.handset(alice, 'hangup');
     await eventually(() => floor.last(id)).toMatchObject({ status: 'ended' });
     await eventually(() => floor.legs(bob)[0]!.state).toBe('ended');
   });
@@ -198,12 +198,12 @@ describe.each(engines)('transfers on $name', ({ place }) => {
     }
     expect((await to(bob, 'key')).status).toBe(202);
     await eventually(() => floor.legs(bob).length).toBe(1);
-    floor.handset(bob, 'busy');
+    await floor.handset(bob, 'busy');
     await eventually(() => floor.last(id)).toMatchObject({ status: 'active', transfer: { state: 'busy' } });
     expect((await to(carol)).status).toBe(202);
     // A target was approved: that is a consent, so that a warm one needs no other.
     await eventually(() => floor.legs(carol).length).toBe(1);
-    floor.handset(carol, 'busy');
+    await floor.handset(carol, 'busy');
     await eventually(() => floor.last(id)).toMatchObject({ transfer: { to: carol, state: 'busy' } });
     const warm = await floor.control(callId, { action: 'transfer', to: bob, mode: 'warm' }, 'key');
     expect(warm.status).toBe(202);

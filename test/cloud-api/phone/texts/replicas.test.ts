@@ -16,7 +16,7 @@ describe.each(engines.filter(({ name }) => name === 'postgres'))('several replic
     await Promise.all(came.flatMap((event) => [floor.take(event), other.take(event), floor.take(event)]));
     expect((await floor.list(id)).messages.filter(({ direction }) => direction === 'in')).toHaveLength(2);
     await eventually(() => [floor.reached(alice).length, floor.reached(bob).length]).toEqual([1, 1]);
-    // What each of them saw of the queue.
+    // Each of them looks once a second at what the others left in the queue.
     await new Promise((resolve) => setTimeout(resolve, 1500));
     expect([floor.reached(alice).length, floor.reached(bob).length]).toEqual([1, 1]);
   });
@@ -31,6 +31,7 @@ describe.each(engines.filter(({ name }) => name === 'postgres'))('several replic
     await eventually(() => floor.reached(alice).length).toBe(1);
     await floor.request('approval_1', 'Order flour');
     await eventually(() => floor.reached(alice).length).toBe(2);
+    // Each of them looks once a second at what the others left in the queue.
     await new Promise((resolve) => setTimeout(resolve, 1500));
     expect(floor.reached(alice)).toHaveLength(2);
   });

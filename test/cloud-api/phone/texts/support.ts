@@ -30,8 +30,7 @@ import type { Place } from '../../../support/engines.ts';
 import { countedFees } from '../../../support/phone/fees.ts';
 import { boughtNumber, startSimulator } from '../../../support/phone/simulator.ts';
 
-/** {@link expect.poll} with the patience that a busy machine needs. */
-export const eventually = <T>(read: () => T) => expect.poll(read, { timeout: 15_000 });
+export const eventually = <T>(read: () => T) => expect.poll(read);
 
 export const person = localUserId;
 export const computerId = 'computer_1';

@@ -22,6 +22,7 @@ describe.each(engines)('texts in trouble, on $name', ({ place }) => {
       floor.simulated.sim.fault({ on: 'texts.records', ...fault } as never);
       expect((await floor.send(id, alice, 'Once')).json).toMatchObject({ ok: true });
       await eventually(() => floor.simulated.sim.state.faults).toEqual([]);
+      // Longer than its 200 ms of patience: what it made of that would be there by now.
       await new Promise((resolve) => void setTimeout(resolve, 300));
       expect(await sentOf(floor, id)).toEqual([expect.stringMatching(/^(sending|sent)$/)]);
       floor.pass(3_000);
@@ -41,7 +42,7 @@ describe.each(engines)('texts in trouble, on $name', ({ place }) => {
     await floor.send(id, alice, 'Unknown');
     await floor.send(id, alice, 'Next');
     floor.pass(60_000);
-    expect(await sentOf(floor, id)).toEqual(['queued', 'sending']);
+    await eventually(() => sentOf(floor, id)).toEqual(['queued', 'sending']);
     floor.pass(10 * 60_000);
     await eventually(() => floor.reached(alice)).toEqual(['Unknown', 'Next']);
     expect((await sentOf(floor, id)).at(-1)).toBe('unconfirmed');
@@ -118,11 +119,12 @@ describe.each(engines)('texts in trouble, on $name', ({ place }) => {
     await floor.say(bob, 'Hi');
     floor.simulated.sim.fault({ name: 'too_many', on: 'texts.send', retryAfter: 3600 } as never);
     await floor.send(id, alice, 'first');
-    expect(await sentOf(floor, id)).toEqual(['queued']);
+    await eventually(() => sentOf(floor, id)).toEqual(['queued']);
     floor.clock.move(61_000);
     await floor.send(id, bob, 'second');
     await eventually(() => floor.reached(bob)).toEqual(['second']);
     floor.pass(1_000);
+    // Nothing tells that a lane looked and let it wait; a text that was due goes out in a few milliseconds.
     await new Promise((resolve) => void setTimeout(resolve, 300));
     expect(floor.reached(alice)).toEqual([]);
     floor.pass(61_000);

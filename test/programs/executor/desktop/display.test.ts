@@ -205,6 +205,7 @@ describe.skipIf(missing !== null || withoutFfmpeg)('the live view of a display',
     const settled = async () => {
       for (let before = -1; before !== viewer.frames.length; ) {
         before = viewer.frames.length;
+        // The display is looked at 20 times a second: after so long without a picture, nothing changes any more.
         await new Promise((resolve) => setTimeout(resolve, 300));
       }
       return viewer.frames.length;
@@ -229,6 +230,7 @@ describe.skipIf(missing !== null || withoutFfmpeg)('the live view of a display',
     expect(viewer.events.find(({ event }) => event === 'gone')).toMatchObject({
       fault: { code: 'display_unavailable', message: expect.stringContaining('ffmpeg') },
     });
+    // A second try after a second would say it again.
     await new Promise((resolve) => setTimeout(resolve, 1500));
     expect(kinds(viewer).filter((kind) => kind === 'gone')).toHaveLength(1);
     expect(viewer.frames).toEqual([]);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { chromium } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { connectDisplay } from '../../../../src/programs/executor/desktop/display.ts';
 import { createHand, createLab, createProbe, type Hand, type Lab, missing } from './lab.ts';
 
 const browserMissing = spawnSync('sh', ['-c', 'test -x /usr/bin/chromium']).status !== 0;
@@ -103,13 +104,24 @@ describe.skipIf(missing !== null || browserMissing)('typing into a browser', () 
 
   test('what was in the clipboard is there again after a paste', async () => {
     await page.evaluate(`${area}.value = 'copied: päron'; ${area}.select()`);
+    const display = await connectDisplay({ DISPLAY: lab.display }, 'linux');
+    const clipboard = await display.must<number>((reply) => display.client.InternAtom(false, 'CLIPBOARD', reply));
+    const owner = () => display.must<number>((reply) => display.client.GetSelectionOwner(clipboard, reply));
+    const before = await owner();
+    await page.evaluate(
+      `void (window.copied = new Promise((resolve) => document.addEventListener('copy', () => resolve(), { once: true })))`,
+    );
     await hand.do('key', { text: 'ctrl+c' });
+    await page.evaluate('window.copied');
+    // The page has copied; the browser takes the clipboard over a moment later.
+    await expect.poll(owner).not.toBeOneOf([0, before]);
     await clear();
     await hand.do('type', { text: 'något annat' });
     await expect.poll(value).toBe('något annat');
     await clear();
     await hand.do('key', { text: 'ctrl+v' });
     await expect.poll(value).toBe('copied: päron');
+    display.close();
   });
 });
 
