@@ -1,5 +1,5 @@
 /**
- * Writes docs/openapi.json: one document for all servers, made from the route tables; and docs/api.md, the same for people. `--check` only compares (exit 1 when
+ * Writes docs/openapi.json: one document for all servers, made from the route tables; and docs/api.md with docs/api, the same for people. `--check` only compares (exit 1 when
  * stale). Must hold nothing that is not in the tables.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -16,6 +16,7 @@ import {
 } from '../src/contracts/common/errors.ts';
 import type { ErrorShape, Route } from '../src/contracts/common/route.ts';
 import { serverTables } from '../src/contracts/servers.ts';
+import { clientCallOf, curlOf, type Place, refusalOf } from './api-examples.ts';
 
 type Json = Record<string, unknown>;
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
@@ -89,7 +90,7 @@ export function buildOpenApi(): Json {
       title: 'Gantry',
       version: (JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }).version,
       description:
-        'Every route of every server. `x-servers` says where a route is served, `x-auth` who may call it, `x-scope` the scope that a credential needs.',
+        'Every route of every server. `x-servers` says where a route is served, `x-auth` who may call it, `x-scope` the scope that a credential needs. `x-codeSamples` has an example for curl and for the client of `src/client`; `x-needs` what it needs that a new Gantry lacks, and the status it answers until then.',
     },
     servers: serverTables.map(({ name, url, description }) => ({ url, description, 'x-name': name })),
     paths: Object.fromEntries(Object.entries(paths).sort(([a], [b]) => (a < b ? -1 : 1))),
@@ -111,6 +112,7 @@ export function buildOpenApi(): Json {
 
 function operation(route: Route, servers: readonly string[], components: Json): Json {
   const isPublic = route.auth.includes('public');
+  const refusal = refusalOf(route);
   const responses: Json = {};
   for (const [status, schema] of Object.entries(route.answers)) {
     responses[status] = { description: statusWords[Number(status)], ...answerContent(route, schema, components) };
@@ -143,6 +145,11 @@ function operation(route: Route, servers: readonly string[], components: Json): 
           },
         }),
     responses,
+    'x-codeSamples': [
+      { lang: 'Shell', label: 'curl', source: curlOf(route, servers[0] as Place) },
+      { lang: 'TypeScript', label: 'client', source: clientCallOf(route, servers[0] as Place) },
+    ],
+    ...(refusal === null ? {} : { 'x-needs': refusal }),
   };
 }
 

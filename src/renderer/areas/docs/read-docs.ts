@@ -1,10 +1,10 @@
 /** The text of the docs, built into the app: each page is loaded when it is opened, all of them for the first search. */
 import { contents } from './contents.ts';
 
-const files = import.meta.glob<string>(['../../../../docs/*.md', '../../../../docs/how-to/*.md'], {
-  query: '?raw',
-  import: 'default',
-});
+const files = import.meta.glob<string>(
+  ['../../../../docs/*.md', '../../../../docs/how-to/*.md', '../../../../docs/api/*.md'],
+  { query: '?raw', import: 'default' },
+);
 
 const keyOf = (page: string) => `../../../../docs/${page}.md`;
 

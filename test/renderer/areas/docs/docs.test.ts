@@ -5,11 +5,14 @@ import { anchorOf, docLink, findIn, shownText } from '../../../../src/renderer/a
 import { sectionsIn } from '../../../../src/renderer/areas/settings/sections.ts';
 import { places } from '../../../../src/renderer/base/rail-places.ts';
 
-const texts = import.meta.glob<string>(['../../../../docs/*.md', '../../../../docs/how-to/*.md'], {
-  query: '?raw',
-  import: 'default',
-  eager: true,
-});
+const texts = import.meta.glob<string>(
+  ['../../../../docs/*.md', '../../../../docs/how-to/*.md', '../../../../docs/api/*.md'],
+  {
+    query: '?raw',
+    import: 'default',
+    eager: true,
+  },
+);
 const pageOf = (file: string) => file.replace('../../../../docs/', '').replace(/\.md$/, '');
 const files = Object.keys(texts).map(pageOf);
 const listed = contents.flatMap(({ pages }) => pages.map(([page]) => page));
