@@ -1,5 +1,5 @@
 /** The inbox on the real product: a bot and a gate ask, a person answers by keys, two windows answer one question. */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -349,15 +349,37 @@ test('of 518 notifications the true number stands there, all can be reached, few
     await route.fulfill({ json: { notifications: many.slice(from, end), ...counts, nextCursor } });
   });
   await page.route('**/api/v1/notifications/read', async (route) => {
-    const { ids } = route.request().postDataJSON() as { ids: string[] };
-    marked.push(ids);
-    for (const one of many) if (ids.includes(one.id)) one.readAt = one.at;
-    await route.fulfill({ json: { read: ids.length, unread: 0, at: new Date().toISOString() } });
+    const { ids = [], undo } = route.request().postDataJSON() as { ids?: string[]; undo?: string };
+    const at = new Date().toISOString();
+    if (undo === undefined) marked.push(ids);
+    for (const one of many) {
+      if (ids.includes(one.id)) one.readAt = at;
+      if (one.readAt === undo) one.readAt = null;
+    }
+    await route.fulfill({ json: { read: ids.length, unread: 0, at } });
   });
   await go(page, '/inbox');
   const news = page.getByRole('region', { name: 'Notifications' });
   await news.getByRole('heading', { name: 'Notifications 518, 518 unread' }).waitFor();
   await picture(page, 'inbox-many-dark');
+  await news.getByRole('button', { name: /Text 2 / }).focus();
+  await page.keyboard.press('x');
+  await news.getByRole('checkbox', { name: 'Select Text 5', exact: true }).check();
+  const bar = news.getByRole('toolbar', { name: 'Selected notifications' });
+  await bar.getByText('2 selected').waitFor();
+  await bar.getByRole('button', { name: 'Mark as read' }).click();
+  await news.getByRole('heading', { name: 'Notifications 518, 516 unread' }).waitFor();
+  expect(marked.splice(0)).toEqual([['n2', 'n5']]);
+  await page.keyboard.press('Control+z');
+  await news.getByRole('heading', { name: 'Notifications 518, 518 unread' }).waitFor();
+  const search = page.getByRole('searchbox', { name: 'Search the inbox' });
+  await search.fill('text 417');
+  await news.getByRole('button', { name: /Text 417/ }).waitFor();
+  await expect.poll(() => news.getByRole('listitem').count()).toBe(1);
+  await search.fill('');
+  await page.getByRole('combobox', { name: 'Group questions' }).selectOption('kind');
+  await news.getByRole('heading', { name: 'A message arrived' }).waitFor();
+  await page.getByRole('combobox', { name: 'Group questions' }).selectOption('none');
   await news.getByRole('button', { name: 'Mark shown as read' }).click();
   await news.getByRole('heading', { name: 'Notifications 518, 510 unread' }).waitFor();
   expect(marked.flat()).toEqual(many.slice(0, 8).map(({ id }) => id));
@@ -381,6 +403,97 @@ test('of 518 notifications the true number stands there, all can be reached, few
   await news.getByRole('heading', { name: 'Notifications 518', exact: true }).waitFor();
   expect(marked.every((ids) => ids.length <= 200)).toBe(true);
   await own.close();
+});
+
+test('of 200 questions few are drawn; keys go through all of them, a search finds each, and an answer moves nothing', async () => {
+  const own = await visit(browser, `${gantry.origin}/floor`, { like: first.context });
+  const { page } = own;
+  const questions = Array.from({ length: 200 }, (_, index) => ({
+    ...{ id: `apr_many${String(index).padStart(6, '0')}`, kind: 'gate', state: 'pending', decision: null },
+    ...{ title: `Question ${index}`, summary: `npm run task-${index}`, risk: 'medium', source: 'gate', agentId: null },
+    requestedAt: new Date(Date.now() - (300 - index) * 60_000).toISOString(),
+    expiresAt: new Date(Date.now() + 3_600_000).toISOString(),
+    ...{ resolvedAt: null as string | null, resolvedBy: null as object | null, appliedAt: null, note: null },
+  }));
+  const asked: { body: unknown; id: string }[] = [];
+  await page.route('**/api/factory/approvals?*', (route) => route.fulfill({ json: { approvals: questions } }));
+  await page.route('**/api/factory/approvals/*/resolve', async (route) => {
+    const id = route.request().url().split('/').at(-2)!;
+    asked.push({ id, body: route.request().postDataJSON() });
+    const one = questions.find((each) => each.id === id)!;
+    Object.assign(one, { state: 'resolved', decision: 'approve', resolvedAt: new Date().toISOString() });
+    one.resolvedBy = { user: 'other', surface: 'browser' };
+    await route.fulfill({ json: one });
+  });
+  await go(page, '/inbox');
+  await waiting(page).getByRole('heading', { name: 'Waiting for you 200' }).waitFor();
+  await card(page, 'Question 0').waitFor();
+  const nodes = () => page.evaluate(() => document.querySelectorAll('*').length);
+  expect(await nodes()).toBeLessThan(1500);
+  await picture(page, 'inbox-200-dark');
+  for (let press = 0; press < 40; press += 1) await page.keyboard.press('j');
+  await expect.poll(() => focusedName(page)).toContain('Question 40');
+  expect(await nodes()).toBeLessThan(1500);
+  const box = page.locator('[data-scroll-box]');
+  const placeOf = async (title: string) => Math.round((await card(page, title).boundingBox())!.y);
+  await expect.poll(async () => (await placeOf('Question 40')) > 0 && (await placeOf('Question 40')) < 900).toBe(true);
+  // Scrolled away, the card that keys act on still is drawn, and no key answers it unseen.
+  await box.evaluate((element) => element.scrollTo(0, 0));
+  await card(page, 'Question 0').waitFor();
+  await page.keyboard.press('a');
+  await card(page, 'Question 40').getByText('read it first').waitFor();
+  expect(asked).toEqual([]);
+  const before = await placeOf('Question 39');
+  await waiting(page).locator('[aria-current][data-keys="answer"]').waitFor();
+  await page.keyboard.press('a');
+  await waiting(page)
+    .getByText(/Approved by other/)
+    .waitFor();
+  expect(asked).toEqual([{ id: questions[40]!.id, body: { decision: 'approve' } }]);
+  expect(Math.abs((await placeOf('Question 39')) - before)).toBeLessThan(2);
+  await page.keyboard.press('/');
+  await page.keyboard.type('task-177');
+  await card(page, 'Question 177').waitFor();
+  await expect.poll(() => waiting(page).locator('[data-row][data-approval]').count()).toBe(1);
+  await page.getByRole('searchbox', { name: 'Search the inbox' }).fill('');
+  await page.getByRole('heading', { name: 'Waiting for you 199' }).waitFor();
+  expect(await axe(page)).toEqual([]);
+  await page.setViewportSize(narrow);
+  await picture(page, 'inbox-200-390');
+  await own.close();
+});
+
+test('questions that one rule would cover are offered together, with the rule, and each is answered for itself', async () => {
+  const { page } = first;
+  await go(page, '/inbox');
+  const bots = ['scribe@demo', 'tester@demo'];
+  for (const bot of bots) await ask(bot, 'npm run together');
+  const offer = page.getByRole('list', { name: 'Questions that a rule would cover' }).getByRole('listitem');
+  await offer.getByText('command: "npm run together"').waitFor();
+  await looked(page, 'inbox-offer');
+  await offer.getByRole('button', { name: 'Review 2 questions' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Approve 2 questions' });
+  const rule = await dialog.getByRole('region', { name: 'The rule', exact: true }).textContent();
+  expect(rule).toMatch(/bot: "\{(scribe|tester)@demo,(scribe|tester)@demo\}"/);
+  await dialog.getByRole('checkbox', { name: /Also add this rule/ }).check();
+  await looked(page, 'inbox-rule');
+  // Somebody else answers one of them while the dialog is open.
+  const other = await dialog.locator('[data-answers]').first().getAttribute('data-answers');
+  expect((await gantry.cli('workspace', 'reject', other ?? '', '--json')).code).toBe(0);
+  await dialog.getByText('Scroll to the end').waitFor({ state: 'detached' });
+  await dialog.getByRole('button', { name: 'Add the rule and approve 2', exact: true }).click();
+  const results = page.getByRole('dialog', { name: 'Approved 1 of 2' });
+  await results.getByText(/Rejected by you on the command line/).waitFor();
+  await results.getByRole('button', { name: 'Close', exact: true }).last().click();
+  await offer.waitFor({ state: 'detached' });
+  const file = readFileSync(join(gantry.workspace, '.gantry', 'policy.yaml'), 'utf8');
+  const plain = (text: string) => text.replace(/\s+/g, ' ');
+  expect(plain(file)).toContain(plain(rule ?? 'none'));
+  // From now on neither of them is asked about.
+  for (const bot of bots) {
+    await ask(bot, 'npm run together');
+    await expect.poll(() => screen(bot), { timeout: 20_000 }).toMatch(/^allowed-0/m);
+  }
 });
 
 test('several questions are found, grouped, read together and answered together, each for itself', async () => {

@@ -249,6 +249,18 @@ describe('on Home', () => {
     await claude.getByText('+1 −0 in 1 file').waitFor();
     await row(page, 'Runs under way', 'Count the bricks · Gemini CLI').waitFor();
     await looked(page, 'home-runs', { light: true });
+    await claude.getByRole('button').first().focus();
+    await page.keyboard.press('x');
+    await page.getByRole('checkbox', { name: 'Select Count the bricks · Gemini CLI' }).check();
+    const bar = page.getByRole('toolbar', { name: 'Selected runs under way' });
+    await bar.getByText('2 selected').waitFor();
+    await bar.getByRole('button', { name: 'Discard…' }).click();
+    const together = page.getByRole('dialog', { name: 'Discard 2 runs' });
+    await together.getByText('Count the bricks · Gemini CLI').waitFor();
+    await looked(page, 'home-many', { light: true });
+    await page.keyboard.press('Escape');
+    await together.waitFor({ state: 'detached' });
+    await bar.getByRole('button', { name: 'Clear' }).click();
     await claude.getByRole('button', { name: /^Keep this one/ }).click();
     const dialog = page.getByRole('dialog', { name: /^Keep/ });
     await dialog.getByRole('checkbox', { name: /Discard the other one: Gemini CLI/ }).waitFor();

@@ -129,6 +129,33 @@ test('a running task is asked to stop or ended at once; what was given up goes b
   await seen(row(page, id), 'Cancelled');
 });
 
+test('several tasks are ticked by key and by mouse, stopped together, put back together, and that is taken back', async () => {
+  const { page } = first;
+  const ids = [await queue.add('sleep 1001'), await queue.add('sleep 1002'), await queue.add('sleep 1003')] as const;
+  await page.keyboard.press('Escape');
+  for (const id of ids) await seen(row(page, id), 'Queued');
+  await row(page, ids[0]).getByRole('button').focus();
+  await page.keyboard.press('x');
+  for (const id of ids.slice(1)) await row(page, id).getByRole('checkbox').check();
+  const bar = page.getByRole('toolbar', { name: 'Selected tasks' });
+  await bar.getByText('3 selected').waitFor();
+  await bar.getByRole('button', { name: 'Stop 3' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Stop 3 tasks now?' });
+  await dialog.getByText('sleep 1002').waitFor();
+  expect(await axe(page)).toEqual([]);
+  await looked(page, 'queue-many');
+  await dialog.getByRole('button', { name: 'Stop 3', exact: true }).click();
+  await dialog.waitFor({ state: 'detached' });
+  for (const id of ids) await seen(row(page, id), 'Cancelled');
+  await expect.poll(() => bar.count()).toBe(0);
+  for (const id of ids.slice(0, 2)) await row(page, id).getByRole('checkbox').check();
+  await bar.getByRole('button', { name: 'Retry 2' }).click();
+  for (const id of ids.slice(0, 2)) await seen(row(page, id), 'Queued');
+  await page.getByText('Put back 2 tasks').waitFor();
+  await page.keyboard.press('Control+z');
+  for (const id of ids) await seen(row(page, id), 'Cancelled');
+});
+
 test('what cannot be done any more is refused in words, where it was asked', async () => {
   const { page } = first;
   const id = await queue.add('true');

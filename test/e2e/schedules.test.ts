@@ -110,6 +110,47 @@ test('what was missed is shown and made up for once; paused it says so', async (
   await row.getByText('Paused').waitFor();
 });
 
+test('schedules are found, grouped and ticked; several are turned on, paused and removed together, and that is taken back', async () => {
+  const { page } = first;
+  const all = page.locator('[data-schedule]');
+  const search = page.getByRole('searchbox', { name: 'Search schedules' });
+  await search.fill('hourly');
+  await expect.poll(() => all.count()).toBe(1);
+  await search.fill('');
+  await page.getByRole('combobox', { name: 'Group schedules' }).selectOption('state');
+  await page.getByRole('region', { name: 'Paused' }).getByText('Ship it').waitFor();
+  await page.getByRole('combobox', { name: 'Group schedules' }).selectOption('none');
+  const paused = async () => {
+    const { schedules } = await listed<{ schedules: { paused: boolean }[] }>('workflows', 'schedules');
+    return schedules.map((one) => one.paused);
+  };
+  const tickBoth = async () => {
+    await page.getByRole('checkbox', { name: 'Select Ship it' }).check();
+    await page.locator('[data-schedule]', { hasText: 'Hourly look' }).getByRole('button').first().focus();
+    await page.keyboard.press('x');
+  };
+  await tickBoth();
+  const bar = page.getByRole('toolbar', { name: 'Selected schedules' });
+  await bar.getByText('2 selected').waitFor();
+  await looked(page, 'schedules-many');
+  // One of them is paused already: taking it back leaves that one as it was.
+  await bar.getByRole('button', { name: 'Pause' }).click();
+  await expect.poll(paused).toEqual([true, true]);
+  await page.getByText('Paused 1 schedule').waitFor();
+  await page.keyboard.press('Control+z');
+  await expect.poll(async () => (await paused()).filter(Boolean).length).toBe(1);
+  await tickBoth();
+  await bar.getByRole('button', { name: 'Remove…' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Remove 2 schedules' });
+  await dialog.getByText('Hourly look').waitFor();
+  await dialog.getByRole('button', { name: 'Remove', exact: true }).click();
+  await dialog.waitFor({ state: 'detached' });
+  await expect.poll(paused).toEqual([]);
+  await page.keyboard.press('Control+z');
+  await expect.poll(async () => (await paused()).length).toBe(2);
+  await expect.poll(() => all.count()).toBe(2);
+});
+
 test('spending is shown by bot, a limit that is reached says so, and the bot goes on once', async () => {
   const { agents } = await listed<{ agents: { id: string; address: string }[] }>('agents', 'ls');
   await write((db) => {

@@ -87,7 +87,7 @@ export function TickAll({ selection, ids, label }: { selection: Selection; ids: 
   );
 }
 
-/** What can be done with the ticked rows; while none is ticked, nothing. */
+/** What can be done with the ticked rows; while none is ticked, nothing. Stands below the rows, so that none moves as the first is ticked. */
 export function SelectionBar({
   selection,
   label,
@@ -103,7 +103,7 @@ export function SelectionBar({
     <div
       role="toolbar"
       aria-label={label}
-      className="sticky top-0 z-10 flex flex-wrap items-center gap-2 rounded-panel border border-line bg-raised px-3 py-1.5"
+      className="sticky bottom-0 z-20 flex flex-wrap items-center gap-2 rounded-panel border border-line bg-raised px-3 py-1.5 shadow-float"
     >
       <span className="mr-auto tabular-nums">{selection.chosen.length} selected</span>
       <Button kind="quiet" onClick={selection.clear}>

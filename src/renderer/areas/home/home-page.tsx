@@ -7,6 +7,7 @@ import { useHere, useOnlyComputer } from '../../base/computers.tsx';
 import type { Place, PlacedBot } from '../../base/data/places.ts';
 import { useBots, useFloors } from '../../base/floors.tsx';
 import { isLive, isStartable } from '../../base/is-live.ts';
+import { useTickKey } from '../../base/selection.tsx';
 import { OnComputer, useServices } from '../../base/services.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
@@ -42,6 +43,7 @@ export function HomePage() {
   const bots = useBots().filter((bot) => (only === null || bot.place.id === only) && !bot.place.away);
   const { setAsk, setDemo, dialogs } = useTeamDialogs(() => void navigate({ to: '/floor' }));
   const none = teams.data !== undefined && teams.data.teams.length === 0 && teams.data.invalid.length === 0;
+  useTickKey('This page', 'Select or deselect the run');
   const demoTeam = useDemoTeam();
   const live = bots.filter(isLive);
 

@@ -31,6 +31,9 @@ export const endedRows = (runs: readonly QuickRun[], since: string | null): read
       isClosed(bot) && (bot.outcome === null || (since !== null && bot.outcomeAt !== null && bot.outcomeAt > since)),
   );
 
+/** Where several work on one prompt, with who it is. */
+export const titleOf = ({ run, who }: QuickRow): string => (run.bots.length > 1 ? `${run.title} · ${who}` : run.title);
+
 /** Those beside it that have no outcome yet. */
 export const siblingsOf = ({ run, bot }: Pick<QuickRow, 'run' | 'bot'>): readonly QuickBot[] =>
   run.bots.filter((one) => one.name !== bot.name && one.outcome === null);

@@ -2,13 +2,14 @@
 import { lazy, Suspense, useState } from 'react';
 import type { QuickOutcome } from '../../../contracts/factory/quick-run-routes.ts';
 import { useBots } from '../../base/floors.tsx';
+import { type Selection, Tick } from '../../base/selection.tsx';
 import { useServices } from '../../base/services.tsx';
 import { Button } from '../../ui/button.tsx';
 import { later } from '../../ui/later.ts';
 import { Ago, Elapsed } from '../../ui/now.tsx';
 import { agentStatus, nodeStatus, Status } from '../../ui/status.tsx';
 import { useOpenBot } from '../floor/use-open-bot.ts';
-import { diffWords, type QuickRow, siblingsOf } from './quick-rows.ts';
+import { diffWords, type QuickRow, siblingsOf, titleOf } from './quick-rows.ts';
 
 const EndRunDialog = lazy(
   later(() => import('./end-run-dialog.tsx').then((module) => ({ default: module.EndRunDialog }))),
@@ -23,14 +24,14 @@ const SaveTeamDialog = lazy(
 const resting: ReadonlySet<string> = new Set(['idle', 'done', 'failed', 'blocked', 'offline']);
 const outcomeWords = { merged: 'Merged', kept: 'Kept', discarded: 'Discarded' } as const;
 
-/** `ended`: it waits for its outcome, or has one. */
-export function QuickRunRow({ row, ended }: { row: QuickRow; ended: boolean }) {
+/** `ended`: it waits for its outcome, or has one. `selection`: null where no other can be ended with it. */
+export function QuickRunRow({ row, ended, selection }: { row: QuickRow; ended: boolean; selection: Selection | null }) {
   const { run, bot, who } = row;
   const { computer } = useServices();
   const live = useBots().find(({ id, place }) => id === bot.agentId && (place.scope ?? null) === computer);
   const openBot = useOpenBot('home');
   const [asked, setAsked] = useState<QuickOutcome | 'save' | 'diff' | null>(null);
-  const title = run.bots.length > 1 ? `${run.title} · ${who}` : run.title;
+  const title = titleOf(row);
   const close = () => setAsked(null);
   const state = live?.state ?? bot.state;
   const diff = diffWords(bot.diff);
@@ -42,8 +43,15 @@ export function QuickRunRow({ row, ended }: { row: QuickRow; ended: boolean }) {
   return (
     <li
       data-quick-run={bot.name}
+      data-ticks={row.key}
       className="flex flex-wrap items-center gap-x-3 gap-y-1 border-b border-line px-3 py-1.5 last:border-b-0"
     >
+      {selection !== null &&
+        (open ? (
+          <Tick selection={selection} id={row.key} label={title} />
+        ) : (
+          <span aria-hidden="true" className="size-4 shrink-0 pointer-coarse:size-6" />
+        ))}
       <button
         type="button"
         data-row="true"

@@ -4,11 +4,10 @@ import { useEffect, useState } from 'react';
 import { z } from 'zod';
 import { useServices } from '../../base/services.tsx';
 import { Card } from '../../ui/card.tsx';
-import { FirstRows } from '../../ui/first-rows.tsx';
 import { Ago } from '../../ui/now.tsx';
 import { ProvenRow } from './proven-row.tsx';
 import { endedRows } from './quick-rows.ts';
-import { QuickRunRow } from './quick-run-row.tsx';
+import { QuickRunList } from './quick-run-list.tsx';
 import { useQuickRuns } from './quick-runs.ts';
 
 const lookedKey = 'gantry.home-looked';
@@ -63,15 +62,7 @@ export function SinceCard() {
         </span>
       }
     >
-      <FirstRows rows={ended} first={max} what="ended runs">
-        {(shown) => (
-          <ul aria-label="Ended runs">
-            {shown.map((row) => (
-              <QuickRunRow key={row.key} row={row} ended />
-            ))}
-          </ul>
-        )}
-      </FirstRows>
+      <QuickRunList rows={ended} ended label="Ended runs" first={max} what="ended runs" />
       <ul>
         {proven.slice(0, max).map((one) => (
           <ProvenRow key={one.id} proven={one} />

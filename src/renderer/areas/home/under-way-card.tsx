@@ -13,7 +13,7 @@ import { ProvenBar } from '../../ui/proven-bar.tsx';
 import { agentStatus, Status } from '../../ui/status.tsx';
 import { useOpenBot } from '../floor/use-open-bot.ts';
 import { underWayRows } from './quick-rows.ts';
-import { QuickRunRow } from './quick-run-row.tsx';
+import { QuickRunList } from './quick-run-list.tsx';
 import { useQuickRuns } from './quick-runs.ts';
 
 /** On something now: a bot that is idle runs, and is not at work. */
@@ -53,17 +53,11 @@ export function UnderWayCard({ bots }: { bots: readonly PlacedBot[] }) {
       >
         {() => (
           <>
-            <FirstRows rows={started} first={10} what="runs under way">
-              {(shown) =>
-                shown.length > 0 && (
-                  <ul aria-label="Runs under way" className={busy.length > 0 ? 'border-b border-line' : undefined}>
-                    {shown.map((row) => (
-                      <QuickRunRow key={row.key} row={row} ended={false} />
-                    ))}
-                  </ul>
-                )
-              }
-            </FirstRows>
+            {started.length > 0 && (
+              <div className={busy.length > 0 ? 'border-b border-line' : undefined}>
+                <QuickRunList rows={started} label="Runs under way" first={10} what="runs under way" />
+              </div>
+            )}
             <FirstRows rows={busy} first={10} what="bots at work">
               {(shown) =>
                 shown.length > 0 && (

@@ -205,10 +205,6 @@ export function InboxPage() {
                   Waiting for you
                   <span className="font-normal text-muted tabular-nums">{pending.length}</span>
                 </h2>
-                <SelectionBar selection={selection} label="Selected questions">
-                  <Button onClick={() => setMany({ decision: 'reject', approvals: chosenMany })}>Reject…</Button>
-                  <Button onClick={() => setMany({ decision: 'approve', approvals: chosenMany })}>Approve…</Button>
-                </SelectionBar>
                 <RuleOffers
                   pending={pending}
                   onOffer={({ rule, approvals: covered }) => setMany({ decision: 'approve', approvals: covered, rule })}
@@ -230,6 +226,10 @@ export function InboxPage() {
                 >
                   {rowOf}
                 </WindowRows>
+                <SelectionBar selection={selection} label="Selected questions">
+                  <Button onClick={() => setMany({ decision: 'reject', approvals: chosenMany })}>Reject…</Button>
+                  <Button onClick={() => setMany({ decision: 'approve', approvals: chosenMany })}>Approve…</Button>
+                </SelectionBar>
               </section>
             </div>
           )}

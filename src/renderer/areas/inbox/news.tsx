@@ -134,16 +134,6 @@ export function News({
         )}
       </div>
       {failure !== null && <Problem error={failure} />}
-      <SelectionBar selection={selection} label="Selected notifications">
-        <Button
-          onClick={() => {
-            void readAll(shown.filter(({ id }) => selection.chosen.includes(id)));
-            selection.clear();
-          }}
-        >
-          Mark as read
-        </Button>
-      </SelectionBar>
       <ListStates
         source={notifications}
         skeleton={<SkeletonRows count={3} height={defaultHeight} />}
@@ -176,6 +166,16 @@ export function News({
           )
         }
       </ListStates>
+      <SelectionBar selection={selection} label="Selected notifications">
+        <Button
+          onClick={() => {
+            void readAll(shown.filter(({ id }) => selection.chosen.includes(id)));
+            selection.clear();
+          }}
+        >
+          Mark as read
+        </Button>
+      </SelectionBar>
     </section>
   );
 }

@@ -4,6 +4,7 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import { type ReactNode, type RefObject, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import type { Task } from '../../../contracts/work-queue/task.ts';
 import type { Action } from '../../base/actions.ts';
+import { useSelection, useTickKey } from '../../base/selection.tsx';
 import { useAddActions } from '../../base/services.tsx';
 import { useTight } from '../../base/use-narrow.ts';
 import { backAction, filterAction, focusIn, stepOut } from '../../base/way-back.ts';
@@ -11,6 +12,7 @@ import { Button } from '../../ui/button.tsx';
 import { ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Sheet } from '../../ui/sheet.tsx';
 import { HandInDialog } from './hand-in-dialog.tsx';
+import { ManyTasks } from './many-tasks.tsx';
 import type { LinkKind, TaskFilter } from './queries.ts';
 import type { TasksSearch } from './search.ts';
 import { TaskDetails } from './task-details.tsx';
@@ -65,6 +67,10 @@ export function TaskBrowser({ of, header, empty, onBack }: TaskBrowserProps) {
 
   useTaskActions({ page, open, close, handIn, onBack });
 
+  const tasks = rows.data?.tasks ?? [];
+  const selection = useSelection(tasks.map(({ id }) => id));
+  useTickKey('Work', 'Select or deselect the task');
+
   const known = rows.data?.tasks.find((task) => task.id === open);
   const details = open !== null && <TaskDetails key={open} id={open} known={known} onClose={close} />;
   return (
@@ -96,6 +102,7 @@ export function TaskBrowser({ of, header, empty, onBack }: TaskBrowserProps) {
                 passing={rows.isPlaceholderData}
                 selected={open}
                 of={of?.kind ?? null}
+                selection={selection}
                 onOpen={(task: Task) => go({ task: task.id }, open !== null)}
               />
               <Pages
@@ -107,6 +114,7 @@ export function TaskBrowser({ of, header, empty, onBack }: TaskBrowserProps) {
                   if (cursor !== undefined) page.current?.querySelector('table')?.scrollIntoView({ block: 'nearest' });
                 }}
               />
+              <ManyTasks selection={selection} tasks={tasks.filter(({ id }) => selection.chosen.includes(id))} />
             </div>
           )}
         </ListStates>

@@ -5,6 +5,7 @@
 import { useQueries, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Task } from '../../../contracts/work-queue/task.ts';
+import { type Selection, Tick, TickAll } from '../../base/selection.tsx';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button } from '../../ui/button.tsx';
 import type { LinkKind } from './queries.ts';
@@ -26,9 +27,10 @@ interface TaskTableProps {
   /** The owner of all rows: a column would repeat the same value. */
   readonly of: LinkKind | null;
   readonly onOpen: (task: Task) => void;
+  readonly selection: Selection;
 }
 
-export function TaskTable({ tasks, passing, selected, of, onOpen }: TaskTableProps) {
+export function TaskTable({ tasks, passing, selected, of, onOpen, selection }: TaskTableProps) {
   const [holding, setHolding] = useState(false);
   const { rows, gone, fresh, release } = useHeldRows(tasks, holding && !passing, selected);
   const sessions = useNames('sessions', of === 'sessions' ? [] : rows.map((task) => task.session_id));
@@ -52,10 +54,13 @@ export function TaskTable({ tasks, passing, selected, of, onOpen }: TaskTablePro
         <caption className="sr-only">Tasks, newest first</caption>
         <thead>
           <tr>
+            <th scope="col" className={`${head} w-9 pointer-coarse:h-10`}>
+              <TickAll selection={selection} ids={rows.map(({ id }) => id)} label="this page" />
+            </th>
             <th scope="col" className={`${head} w-28 ${wideOnly}`}>
               Status
             </th>
-            <th scope="col" className={`${head} @max-[719px]:pl-3`}>
+            <th scope="col" className={head}>
               Task
             </th>
             <th scope="col" className={`${head} w-32 ${wideOnly}`}>
@@ -84,12 +89,21 @@ export function TaskTable({ tasks, passing, selected, of, onOpen }: TaskTablePro
             <tr
               key={task.id}
               data-status={task.status}
+              data-ticks={task.id}
               className={`relative hover:bg-raised ${task.id === selected ? 'bg-selected hover:bg-selected' : ''} ${gone.has(task.id) ? 'opacity-60' : ''}`}
             >
+              <td className={cell}>
+                <Tick
+                  selection={selection}
+                  id={task.id}
+                  label={taskName(task)}
+                  className="relative z-10 align-middle"
+                />
+              </td>
               <td className={`${cell} ${wideOnly}`}>
                 <TaskStatus task={task} />
               </td>
-              <td className={`${cell} @max-[719px]:py-1.5 @max-[719px]:pl-3`}>
+              <td className={`${cell} @max-[719px]:py-1.5`}>
                 <div className="flex min-w-0 items-baseline gap-3">
                   <button
                     type="button"

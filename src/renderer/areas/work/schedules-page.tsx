@@ -2,15 +2,19 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { CalendarClock, ChevronDown, ChevronRight } from 'lucide-react';
-import { useMemo, useState } from 'react';
+import { useMemo, useRef, useState } from 'react';
 import type { Occurrence, Schedule } from '../../../contracts/factory/schedules-routes.ts';
 import type { Action } from '../../base/actions.ts';
-
+import { forEach } from '../../base/for-each.ts';
+import { groupRows, saysAll } from '../../base/found-rows.ts';
 import { BackLink } from '../../base/place-frame.tsx';
+import { FindAndGroup, type Selection, SelectionBar, Tick, useSelection, useTickKey } from '../../base/selection.tsx';
 import { useAddActions, useServices } from '../../base/services.tsx';
 import { useOfferUndo } from '../../base/undo.ts';
+import { filterAction } from '../../base/way-back.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
+import { countWords } from '../../ui/count-words.ts';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { occurrenceStatus, Status } from '../../ui/status.tsx';
@@ -22,17 +26,35 @@ import { cronWords, momentIn, sameSchedule } from './schedule-form.ts';
 /** Times come without an event; ms. */
 const lookEvery = 30_000;
 
+const groupings = { none: 'No groups', template: 'By template', state: 'By state' } as const;
+type Grouping = keyof typeof groupings;
+const groupOf = {
+  none: null,
+  template: (one: Schedule) => one.run.template,
+  state: (one: Schedule) => (one.paused ? 'Paused' : 'On'),
+} as const;
+
 export function SchedulesPage() {
   const { queries } = useServices();
   const schedules = useQuery({ ...queries.schedules, staleTime: 0, refetchInterval: lookEvery });
+  const page = useRef<HTMLElement>(null);
   const [making, setMaking] = useState(false);
+  const [text, setText] = useState('');
+  const [grouping, setGrouping] = useState<Grouping>('none');
+  const all = schedules.data?.schedules ?? [];
+  const found = all.filter((one) => saysAll([one.title, one.run.template, one.timezone], text));
+  const selection = useSelection(found.map(({ id }) => id));
+  useTickKey('Work', 'Select or deselect the schedule');
   const actions = useMemo<readonly Action[]>(
-    () => [{ id: 'new-schedule', title: 'New schedule', group: 'Work', keys: 'n', run: () => setMaking(true) }],
+    () => [
+      { id: 'new-schedule', title: 'New schedule', group: 'Work', keys: 'n', run: () => setMaking(true) },
+      filterAction(page, 'Search schedules'),
+    ],
     [],
   );
   useAddActions(actions);
   return (
-    <main className="flex min-h-0 min-w-0 flex-1 flex-col">
+    <main ref={page} className="flex min-h-0 min-w-0 flex-1 flex-col">
       <header className="flex h-10 shrink-0 items-center gap-2 border-b border-line bg-panel px-3 pointer-coarse:h-12">
         <BackLink to="/work" label="Back to work" />
         <h1 className="min-w-0 flex-1 truncate text-title font-semibold">Schedules</h1>
@@ -40,6 +62,20 @@ export function SchedulesPage() {
           New schedule
         </Button>
       </header>
+      {all.length > 1 && (
+        <div className="flex shrink-0 flex-wrap items-center gap-2 border-b border-line px-3 py-1.5">
+          <FindAndGroup
+            label="Search schedules"
+            hint="Search ( / )"
+            text={text}
+            onText={setText}
+            groupLabel="Group schedules"
+            grouping={grouping}
+            groupings={groupings}
+            onGrouping={setGrouping}
+          />
+        </div>
+      )}
       <div className="min-h-0 flex-1 overflow-y-auto">
         <ListStates
           source={schedules}
@@ -58,21 +94,106 @@ export function SchedulesPage() {
             </Empty>
           }
         >
-          {(data) => (
-            <ul>
-              {data.schedules.map((one) => (
-                <Row key={one.id} schedule={one} />
-              ))}
-            </ul>
-          )}
+          {() =>
+            found.length === 0 ? (
+              <p className="p-3 text-muted">No schedule matches.</p>
+            ) : (
+              groupRows(found, groupOf[grouping]).map(({ name, rows }) => (
+                <section key={name} aria-label={name === '' ? 'Schedules' : name}>
+                  {name !== '' && <h2 className="px-3 pt-3 pb-1 text-meta font-semibold text-muted">{name}</h2>}
+                  <ul>
+                    {rows.map((one) => (
+                      <Row key={one.id} schedule={one} selection={all.length > 1 ? selection : null} />
+                    ))}
+                  </ul>
+                </section>
+              ))
+            )
+          }
         </ListStates>
+        <ManySchedules selection={selection} schedules={all.filter(({ id }) => selection.chosen.includes(id))} />
       </div>
       {making && <ScheduleDialog onClose={() => setMaking(false)} />}
     </main>
   );
 }
 
-function Row({ schedule }: { schedule: Schedule }) {
+/** Pausing, turning on and removing the ticked ones; each can be taken back. */
+function ManySchedules({ selection, schedules }: { selection: Selection; schedules: readonly Schedule[] }) {
+  const { api, keys } = useServices();
+  const client = useQueryClient();
+  const offerUndo = useOfferUndo();
+  const [removing, setRemoving] = useState(false);
+  const again = () => client.invalidateQueries({ queryKey: keys.schedules });
+  const nameOf = ({ title }: Schedule) => title;
+  const pause = (paused: boolean) => (one: Schedule) =>
+    api.factory.changeSchedule({ params: { id: one.id }, body: { paused } });
+  const pausing = useAct(async (paused: boolean) => {
+    const wanted = schedules.filter((one) => one.paused !== paused);
+    const done = await forEach(wanted, nameOf, pause(paused));
+    await again();
+    selection.clear();
+    if (done.length === 0) return;
+    offerUndo(`${paused ? 'Paused' : 'Turned on'} ${countWords(done.length, 'schedule')}`, async () => {
+      await forEach(done, nameOf, pause(!paused));
+      await again();
+    });
+  });
+  const remove = async () => {
+    const done = await forEach(schedules, nameOf, ({ id }) =>
+      api.factory.removeSchedule({ params: { id }, query: {} }),
+    );
+    await again();
+    selection.clear();
+    if (done.length === 0) return;
+    const idempotencyKeys = new Map(done.map((one) => [one, crypto.randomUUID()]));
+    offerUndo(`Removed ${countWords(done.length, 'schedule')}`, async () => {
+      await forEach(done, nameOf, (one) =>
+        api.factory.createSchedule({ body: sameSchedule(one) }, { idempotencyKey: idempotencyKeys.get(one) ?? '' }),
+      );
+      await again();
+    });
+  };
+  return (
+    <>
+      <SelectionBar selection={selection} label="Selected schedules">
+        <Button disabled={pausing.busy || schedules.every(({ paused }) => paused)} onClick={() => pausing.run(true)}>
+          Pause
+        </Button>
+        <Button disabled={pausing.busy || !schedules.some(({ paused }) => paused)} onClick={() => pausing.run(false)}>
+          Turn on
+        </Button>
+        <Button onClick={() => setRemoving(true)}>Remove…</Button>
+      </SelectionBar>
+      {removing && (
+        <ConfirmDialog
+          title={`Remove ${countWords(schedules.length, 'schedule')}`}
+          description="They no longer run. Their past runs stay."
+          label="Remove"
+          act={remove}
+          onClose={() => setRemoving(false)}
+        >
+          <ul className="list-disc pl-5">
+            {schedules.map(({ id, title }) => (
+              <li key={id} className="break-words">
+                {title}
+              </li>
+            ))}
+          </ul>
+        </ConfirmDialog>
+      )}
+    </>
+  );
+}
+
+function Row({
+  schedule,
+  selection,
+}: {
+  schedule: Schedule;
+  /** Null: there is only this one. */
+  selection: Selection | null;
+}) {
   const { api, keys } = useServices();
   const client = useQueryClient();
   const offerUndo = useOfferUndo();
@@ -91,8 +212,9 @@ function Row({ schedule }: { schedule: Schedule }) {
   });
   const failure = pausing.failure ?? running.failure;
   return (
-    <li data-schedule={id} className="border-b border-line">
+    <li data-schedule={id} data-ticks={id} className="border-b border-line">
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1.5 px-3 py-2">
+        {selection !== null && <Tick selection={selection} id={id} label={title} />}
         <IconButton label={`Times of ${title}`} aria-expanded={open} onClick={() => setOpen(!open)}>
           {open ? <ChevronDown aria-hidden="true" /> : <ChevronRight aria-hidden="true" />}
         </IconButton>
