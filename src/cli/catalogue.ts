@@ -4,6 +4,7 @@ import { backup, restore } from './backup/catalogue.ts';
 import type { Option, Part, Verb } from './command.ts';
 import { computerHost } from './computer-host/catalogue.ts';
 import { install } from './install/catalogue.ts';
+import { plain } from './plain.ts';
 import { tools } from './tools/catalogue.ts';
 import { agents, orchestration, teams } from './verbs/catalogue.ts';
 import { ledgerExport, ledgerQuery, ledgerVerify, vault } from './work-engine/catalogue.ts';
@@ -185,14 +186,13 @@ export const commands: readonly Verb[] = [
     mutation: true,
     load: () => import('./pairing/pair.ts').then((m) => m.pair),
   },
-  {
+  plain('explainWhy', {
     name: 'why',
     args: '<what>',
     about: 'Explain in one sentence the state of a bot, step, delivery or run',
     more: '<what> is the name of a bot, or the id of a node, delivery or run; with --run also the id of a step.',
-    options: [{ flags: '--run <run>', about: 'the run that the step belongs to' }],
     load: () => import('./verbs/why.ts').then((m) => m.why),
-  },
+  }),
   {
     name: 'trust',
     about: 'Show what the workspace wants to run, and agree to it or refuse',

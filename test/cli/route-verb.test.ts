@@ -1,5 +1,7 @@
 /** Verbs whose input is that of a route: what is typed is checked by the route's own fields, before anybody is asked. */
+
 import { expect, test } from 'vitest';
+import { commands, parts } from '../../src/cli/catalogue.ts';
 import { run, scratchHome, startEngine } from './support.ts';
 
 test.each([
@@ -27,4 +29,15 @@ test('what is typed becomes the fields of the route, under the names that the ro
     'Would release src.\n',
   );
   expect(seen.at(-1)).toMatchObject({ params: { id: 'lease_1' }, query: { dryRun: true } });
+});
+
+test('every option of the command line says what it is, also those that come from a route', () => {
+  const verbs = [...commands, ...parts.flatMap((part) => part.verbs)];
+  expect(verbs.find(({ name }) => name === 'adopt')?.options?.map(({ flags }) => flags)).toEqual([
+    '--as <bot>',
+    '--team <team>',
+    '--take-over',
+  ]);
+  for (const { name, options = [] } of verbs)
+    for (const { flags, about } of options) expect(about, `${name} ${flags}`).toMatch(/\w+ \w+|why/);
 });

@@ -1,12 +1,8 @@
 /** The parts about bots, teams and messages as data. */
 import type { Option, Part } from '../command.ts';
+import { plain } from '../plain.ts';
 import { mail, peers, runs, steer } from '../work-engine/catalogue.ts';
 
-const agentOption: Option = { flags: '--agent <bot>', about: 'only this bot (id, address or name)' };
-const commitOption: Option = {
-  flags: '--commit <message>',
-  about: 'commit uncommitted changes with this message first',
-};
 const paging: readonly Option[] = [
   { flags: '--limit <n>', about: 'at most this many, 1 to 200 (default 50)' },
   { flags: '--cursor <cursor>', about: 'continue where the last page ended' },
@@ -16,20 +12,18 @@ export const agents: Part = {
   name: 'agents',
   about: 'List, inspect and control bots',
   verbs: [
-    {
+    plain('listAgents', {
       name: 'ls',
       about: 'List bots with their state, reason and queue',
-      options: [{ flags: '--team <team>', about: 'only the bots of this team' }],
       load: () => import('./agents.ts').then((m) => m.list),
-    },
+    }),
     { name: 'show', args: '<bot>', about: 'Show one bot', load: () => import('./agents.ts').then((m) => m.show) },
-    {
+    plain('captureAgent', {
       name: 'capture',
       args: '<bot>',
       about: 'Print the last lines of a bot’s terminal as text',
-      options: [{ flags: '--lines <n>', about: 'how many lines, 1 to 2000 (default 80)' }],
       load: () => import('./agents.ts').then((m) => m.capture),
-    },
+    }),
     {
       name: 'transcript',
       args: '<bot>',
@@ -66,29 +60,26 @@ export const agents: Part = {
       options: [{ flags: '--stat', about: 'only the files, without the diff itself' }],
       load: () => import('./worktrees.ts').then((m) => m.diff),
     },
-    {
+    plain('mergeWorktree', {
       name: 'merge',
       args: '<bot>',
       about: 'Merge a bot’s branch into the checkout it came from',
-      options: [commitOption],
-      mutation: true,
+      values: { commit: 'message' },
       load: () => import('./worktrees.ts').then((m) => m.merge),
-    },
-    {
+    }),
+    plain('keepWorktree', {
       name: 'keep',
       args: '<bot>',
       about: 'Keep a bot’s branch for yourself and give the bot a fresh one',
-      options: [{ flags: '--as <branch>', about: 'name of the branch (default: its current name)' }, commitOption],
-      mutation: true,
+      values: { as: 'branch', commit: 'message' },
       load: () => import('./worktrees.ts').then((m) => m.keep),
-    },
-    {
+    }),
+    plain('discardWorktree', {
       name: 'discard',
       args: '<bot>',
       about: 'Give a bot a fresh branch; unmerged work is set aside, never deleted',
-      mutation: true,
       load: () => import('./worktrees.ts').then((m) => m.discard),
-    },
+    }),
     {
       name: 'explain',
       args: '<bot>',
@@ -131,28 +122,21 @@ export const agents: Part = {
       about: 'Check which agent programs are installed and signed in',
       load: () => import('./doctor.ts').then((m) => m.agentsDoctor),
     },
-    {
+    plain('listKeptSessions', {
       name: 'sessions',
       about: 'List the conversations that agent programs keep, newest first',
-      options: [
-        { flags: '--harness <harness>', about: 'only of this agent program, such as claude' },
-        { flags: '--cwd <folder>', about: 'only those of this folder' },
-      ],
+      values: { cwd: 'folder' },
       load: () => import('./adopt.ts').then((m) => m.sessions),
-    },
-    {
+    }),
+    plain('adoptKeptSession', {
       name: 'adopt',
       args: '<harness> <session>',
       about: 'Adopt such a conversation as a bot',
       more: 'Writes the bot into a team file and starts it with the program’s own resume. A conversation that is open in another\nprocess is refused: end that process, or let --take-over end it. Check with --dry-run first.',
-      options: [
-        { flags: '--as <bot>', about: 'name of the bot (default: the harness)' },
-        { flags: '--team <team>', about: 'team of the bot (default: adopted)' },
-        { flags: '--take-over', about: 'end the process that has the conversation open' },
-      ],
-      mutation: true,
+      filled: ['id'],
+      values: { as: 'bot' },
       load: () => import('./adopt.ts').then((m) => m.adopt),
-    },
+    }),
     runs,
   ],
 };
@@ -166,17 +150,13 @@ export const teams: Part = {
       about: 'List teams and the problems in team files',
       load: () => import('./teams.ts').then((m) => m.list),
     },
-    {
+    plain('teamUp', {
       name: 'up',
       args: '<team>',
       about: 'Start the bots of a team; running bots are left alone',
-      options: [
-        { flags: '--preset <preset>', about: 'a preset of the team file' },
-        { flags: '--on <computer>', about: 'another paired computer, by its name or id' },
-      ],
-      mutation: true,
+      values: { on: 'computer' },
       load: () => import('./teams.ts').then((m) => m.up),
-    },
+    }),
     {
       name: 'down',
       args: '[team]',
@@ -191,12 +171,11 @@ export const teams: Part = {
       about: 'Check a team file, or all, and print every problem with path and line',
       load: () => import('./teams.ts').then((m) => m.check),
     },
-    {
+    plain('addDemo', {
       name: 'demo',
       about: 'Add the demo team and its sample repository to the workspace',
-      mutation: true,
       load: () => import('./teams.ts').then((m) => m.demo),
-    },
+    }),
   ],
 };
 
@@ -229,17 +208,12 @@ export const orchestration: Part = {
       mutation: true,
       load: () => import('./orchestration.ts').then((m) => m.reply),
     },
-    {
+    plain('listDeliveries', {
       name: 'deliveries',
       about: 'List deliveries, newest first',
-      options: [
-        agentOption,
-        { flags: '--thread <thread>', about: 'only of this thread' },
-        { flags: '--node <node>', about: 'only of this step' },
-        ...paging,
-      ],
+      values: { agent: 'bot' },
       load: () => import('./orchestration.ts').then((m) => m.deliveries),
-    },
+    }),
     {
       name: 'events',
       about: 'Print events as they happen; --after first replays what came after that event',

@@ -1,5 +1,6 @@
 /** The verbs of the work engine, with the words of their help; `../catalogue.ts` and its parts include them. */
 import type { Option, Part, Verb } from '../command.ts';
+import { plain } from '../plain.ts';
 
 const paging: readonly Option[] = [
   { flags: '--limit <n>', about: 'at most this many, 1 to 200 (default 50)' },
@@ -26,32 +27,24 @@ export const mail: Verb = {
   load: () => import('./mail.ts').then((m) => m.mail),
 };
 
-export const ledgerQuery: Verb = {
+export const ledgerQuery = plain('queryLedger', {
   name: 'query',
   about: 'List rows of the ledger, newest first; a bot sees its own',
-  options: [
-    { flags: '--type <types>', about: 'only these types, comma-separated' },
-    { flags: '--subject <subject>', about: 'only what is about this, such as run:<id>' },
-    { flags: '--actor <who>', about: 'only what this bot or user did, or owner or engine' },
-    { flags: '--after <id>', about: 'what came after this row, in order' },
-    { flags: '--before <id>', about: 'what came before this row' },
-    ...paging,
-  ],
+  values: { type: 'types', actor: 'who', after: 'id', before: 'id' },
   load: () => import('./ledger.ts').then((m) => m.query),
-};
+});
 export const ledgerVerify: Verb = {
   name: 'verify',
   about: 'Check the hash chain and the exported heads; name a row that was altered',
   more: 'Exit code: 0 intact, 5 a row was changed, removed, inserted or rewritten.',
   load: () => import('./ledger.ts').then((m) => m.verify),
 };
-export const ledgerExport: Verb = {
+export const ledgerExport = plain('exportLedger', {
   name: 'export',
   about: 'Write the ledger into .gantry/ledger/ of the workspace, and note its head for later checks',
-  options: [{ flags: '--after <id>', about: 'only what came after this row' }],
-  mutation: true,
+  values: { after: 'id' },
   load: () => import('./ledger.ts').then((m) => m.exportRows),
-};
+});
 
 export const steer: Verb = {
   name: 'steer',

@@ -1,5 +1,6 @@
 /** The parts `workflows` and `workspace` of the command line, with the words of their help. */
 import type { Option, Part, Verb } from '../command.ts';
+import { plain } from '../plain.ts';
 import { leases, plans, tickets, triggers } from '../work-engine/catalogue.ts';
 
 const node = '<run> <node>';
@@ -107,13 +108,12 @@ export const workflows: Part = {
       mutation: true,
       load: () => import('./schedules.ts').then((m) => m.schedules),
     },
-    {
+    plain('removeSchedule', {
       name: 'unschedule',
       args: '<schedule>',
       about: 'Remove a schedule; its runs stay',
-      mutation: true,
       load: () => import('./schedules.ts').then((m) => m.unschedule),
-    },
+    }),
     {
       name: 'watch',
       args: '<run>',
@@ -133,22 +133,20 @@ export const workflows: Part = {
       ],
       load: () => import('./report.ts').then((m) => m.report),
     },
-    {
+    plain('cancelRun', {
       name: 'cancel',
       args: '<run>',
       about: 'Cancel a run; steps at work are ended within 15 seconds',
-      mutation: true,
       load: () => import('./runs.ts').then((m) => m.cancel),
-    },
-    {
+    }),
+    plain('gateNode', {
       name: 'gate',
       args: node,
       about: 'Open the gate that a step waits at',
       more: nodeHelp,
-      options: [{ flags: '--note <text>', about: 'why' }],
-      mutation: true,
+      values: { note: 'text' },
       load: () => import('./nodes.ts').then((m) => m.gate),
-    },
+    }),
   ],
 };
 
@@ -188,59 +186,50 @@ export const workspace: Part = {
       more: nodeHelp,
       load: () => import('./nodes.ts').then((m) => m.show),
     },
-    {
+    plain('claimNode', {
       name: 'claim',
       args: node,
       about: 'Claim a step; a person takes it over from its bot',
       more: nodeHelp,
-      mutation: true,
       load: () => import('./nodes.ts').then((m) => m.claim),
-    },
-    {
+    }),
+    plain('progressNode', {
       name: 'progress',
       args: `${node} <text...>`,
       about: 'Note progress on a step',
       more: nodeHelp,
-      mutation: true,
       load: () => import('./nodes.ts').then((m) => m.progress),
-    },
-    {
+    }),
+    plain('doneNode', {
       name: 'done',
       args: node,
       about: 'Mark a step as done; a checker or a person accepts it',
       more: nodeHelp,
-      options: [
-        { flags: '--output <text>', about: 'output for later steps' },
-        { flags: '--note <text>', about: 'why it is accepted' },
-      ],
-      mutation: true,
+      values: { output: 'text', note: 'text' },
       load: () => import('./nodes.ts').then((m) => m.done),
-    },
-    {
+    }),
+    plain('failNode', {
       name: 'fail',
       args: `${node} <reason...>`,
       about: 'Mark a step as failed, or reject its result',
       more: nodeHelp,
-      mutation: true,
       load: () => import('./nodes.ts').then((m) => m.fail),
-    },
-    {
+    }),
+    plain('retryNode', {
       name: 'retry',
       args: node,
       about: 'Retry a step that failed or waits for a person',
       more: nodeHelp,
-      mutation: true,
       load: () => import('./nodes.ts').then((m) => m.retry),
-    },
-    {
+    }),
+    plain('skipNode', {
       name: 'skip',
       args: node,
       about: 'Skip a step and continue without it',
       more: nodeHelp,
-      options: [{ flags: '--reason <text>', about: 'why' }],
-      mutation: true,
+      values: { reason: 'text' },
       load: () => import('./nodes.ts').then((m) => m.skip),
-    },
+    }),
     {
       name: 'proof',
       args: `${node} <file>`,

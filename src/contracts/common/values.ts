@@ -10,8 +10,14 @@ export const Id = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._:~@-]{0,199}$/, 'an 
 /** `?limit=` (1–200, default 50) and `?cursor=` (opaque, from `nextCursor`). */
 export const maxPageSize = 200;
 export const Paging = {
-  limit: z.coerce.number().int().min(1).max(maxPageSize).optional(),
-  cursor: z.string().max(500).optional(),
+  limit: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(maxPageSize)
+    .optional()
+    .meta({ description: 'At most this many, 1 to 200 (default 50).' }),
+  cursor: z.string().max(500).optional().meta({ description: 'Continue where the last page ended.' }),
 };
 
 /** A query flag: `?dryRun=1` or `true`. */

@@ -47,7 +47,10 @@ export const listKeptSessions = defineRoute({
   auth: own,
   scope: 'agents:read',
   owner: { none: 'files of the person, for the owner alone' },
-  query: z.strictObject({ harness: Adoptable.optional(), cwd: z.string().min(1).max(4096).optional() }),
+  query: z.strictObject({
+    harness: Adoptable.optional().meta({ description: 'Only of this agent program.' }),
+    cwd: z.string().min(1).max(4096).optional().meta({ description: 'Only those of this folder.' }),
+  }),
   answers: {
     200: z.strictObject({
       sessions: z.array(KeptSession).max(200).meta({ description: 'At most 200; narrow it by folder.' }),
@@ -69,9 +72,11 @@ export const adoptKeptSession = defineRoute({
   body: z.strictObject({
     harness: Adoptable,
     id: SessionId,
-    as: BotSlug.optional().meta({ description: 'Default: the harness, with a number if that name is taken.' }),
-    team: TeamName.optional().meta({ description: 'Default `adopted`; created if missing.' }),
-    takeOver: z.boolean().optional().meta({ description: 'Ends the process that has it open.' }),
+    as: BotSlug.optional().meta({
+      description: 'Name of the bot (default: the harness, with a number if that name is taken).',
+    }),
+    team: TeamName.optional().meta({ description: 'Team of the bot (default: adopted); created if missing.' }),
+    takeOver: z.boolean().optional().meta({ description: 'End the process that has the conversation open.' }),
     dryRun: z.boolean().optional(),
   }),
   answers: {

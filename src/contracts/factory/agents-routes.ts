@@ -49,7 +49,7 @@ export const listAgents = defineRoute({
   auth: readers,
   scope: 'agents:read',
   owner: 'collection',
-  query: z.strictObject({ team: z.string().max(64).optional() }),
+  query: z.strictObject({ team: z.string().max(64).optional().meta({ description: 'Only the bots of this team.' }) }),
   answers: { 200: z.strictObject({ agents: z.array(Agent), engine: Engine }) },
 });
 
@@ -76,7 +76,15 @@ export const captureAgent = defineRoute({
   auth: readers,
   scope: 'agents:read',
   ...agentParam,
-  query: z.strictObject({ lines: z.coerce.number().int().min(1).max(2000).optional() }),
+  query: z.strictObject({
+    lines: z.coerce
+      .number()
+      .int()
+      .min(1)
+      .max(2000)
+      .optional()
+      .meta({ description: 'How many lines, 1 to 2000 (default 80).' }),
+  }),
   answers: { 200: z.strictObject({ text: z.string(), at: Time }) },
 });
 

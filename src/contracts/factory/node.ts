@@ -170,9 +170,13 @@ const note = z.string().min(1).max(20_000);
 export const nodeVerbs = {
   claim: z.strictObject({ dryRun }),
   progress: z.strictObject({ text: note, dryRun }),
-  done: z.strictObject({ output: z.string().max(16_384).optional(), note: note.optional(), dryRun }),
+  done: z.strictObject({
+    output: z.string().max(16_384).optional().meta({ description: 'Output for later steps.' }),
+    note: note.optional().meta({ description: 'Why it is accepted.' }),
+    dryRun,
+  }),
   fail: z.strictObject({ reason: note, dryRun }),
   retry: z.strictObject({ dryRun }),
-  skip: z.strictObject({ reason: note.optional(), dryRun }),
-  gate: z.strictObject({ note: note.optional(), dryRun }),
+  skip: z.strictObject({ reason: note.optional().meta({ description: 'Why.' }), dryRun }),
+  gate: z.strictObject({ note: note.optional().meta({ description: 'Why.' }), dryRun }),
 } as const;

@@ -31,9 +31,9 @@ export const listDeliveries = defineRoute({
   scope: 'agents:read',
   owner: 'collection',
   query: z.strictObject({
-    agent: z.string().optional(),
-    thread: z.string().optional(),
-    node: z.string().optional(),
+    agent: z.string().optional().meta({ description: 'Only this bot (id, address or name).' }),
+    thread: z.string().optional().meta({ description: 'Only of this thread.' }),
+    node: z.string().optional().meta({ description: 'Only of this step.' }),
     ...Paging,
   }),
   answers: { 200: z.strictObject({ deliveries: z.array(Delivery), nextCursor: z.string().nullable() }) },

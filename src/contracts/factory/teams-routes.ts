@@ -43,7 +43,11 @@ export const teamUp = defineRoute({
   auth: people,
   scope: 'bots:act',
   ...teamParam,
-  body: z.strictObject({ preset: z.string().optional(), on: z.string().optional(), dryRun: z.boolean().optional() }),
+  body: z.strictObject({
+    preset: z.string().optional().meta({ description: 'A preset of the team file.' }),
+    on: z.string().optional().meta({ description: 'Another paired computer, by its name or id.' }),
+    dryRun: z.boolean().optional(),
+  }),
   answers: { 200: z.strictObject({ plan: z.array(TeamPlanStep), applied: z.boolean() }) },
 });
 

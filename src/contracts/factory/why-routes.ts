@@ -41,7 +41,7 @@ export const explainWhy = defineRoute({
     id: Id.meta({ description: 'Address or id of a bot, or the id of a node, a delivery or a run.' }),
   }),
   query: z.strictObject({
-    run: Id.optional().meta({ description: 'With it, `id` may be the id of a step of this run.' }),
+    run: Id.optional().meta({ description: 'The run that the step belongs to.' }),
   }),
   answers: { 200: Why },
 });

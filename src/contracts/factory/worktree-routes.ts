@@ -83,7 +83,7 @@ const commit = z
   .min(1)
   .max(5000)
   .optional()
-  .meta({ description: 'Commits uncommitted work with this message first; without it, uncommitted work is refused.' });
+  .meta({ description: 'Commit uncommitted changes with this message first; without it, they are refused.' });
 const dryRun = z.boolean().optional();
 const act = { method: 'POST', auth: people, scope: 'bots:act', area, errors, ...agentParam, answers } as const;
 
@@ -105,7 +105,7 @@ export const keepWorktree = defineRoute({
       .string()
       .regex(/^[A-Za-z0-9][A-Za-z0-9._/-]{0,199}$/, 'a branch name of letters, digits and . _ - /')
       .optional()
-      .meta({ description: 'Name of the branch (default: the one it has).' }),
+      .meta({ description: 'Name of the branch (default: its current name).' }),
     commit,
     dryRun,
   }),

@@ -34,11 +34,16 @@ export const queryLedger = defineRoute({
   path: `${base}/ledger`,
   owner: 'collection',
   query: z.strictObject({
-    type: z.string().min(1).max(500).optional().meta({ description: 'One type, or several separated by commas.' }),
-    subject: z.string().min(1).max(300).optional(),
-    actor: z.string().min(1).max(200).optional(),
-    after: eventId.optional(),
-    before: eventId.optional(),
+    type: z.string().min(1).max(500).optional().meta({ description: 'Only these types, comma-separated.' }),
+    subject: z.string().min(1).max(300).optional().meta({ description: 'Only what is about this, such as run:<id>.' }),
+    actor: z
+      .string()
+      .min(1)
+      .max(200)
+      .optional()
+      .meta({ description: 'Only what this bot or user did, or owner or engine.' }),
+    after: eventId.optional().meta({ description: 'What came after this row, in order.' }),
+    before: eventId.optional().meta({ description: 'What came before this row.' }),
     ...Paging,
   }),
   answers: {
@@ -127,6 +132,6 @@ export const exportLedger = defineRoute({
   scope: 'bots:act',
   path: `${base}/ledger/export`,
   owner: { none: 'one ledger an engine' },
-  body: z.strictObject({ after: eventId.optional(), dryRun }),
+  body: z.strictObject({ after: eventId.optional().meta({ description: 'Only what came after this row.' }), dryRun }),
   answers: { 200: LedgerExport },
 });
