@@ -1,3 +1,4 @@
+// Runs always: it opens every page, whatever else there is no time for.
 /**
  * Every page of the router with something on it, at 1440 and 390 px, dark and light: axe finds nothing, nothing is larger than the window,
  * the keyboard reaches everything and is held nowhere, and the palette names every button.
@@ -122,9 +123,17 @@ async function small390(name: string, address: string) {
 async function unnamed(page: Page): Promise<string[]> {
   if (!(await page.getByRole('dialog').isVisible())) await page.evaluate(() => document.querySelector('h1')?.click());
   const wanted = await page.evaluate(buttonNames);
-  // Tab may have ended in a terminal, which has keys of its own.
-  await page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur());
   const find = await openPalette(page);
+  // Rows below those in sight are drawn as the list is scrolled.
+  const list = page.locator('[cmdk-list]');
+  for (let before = -1, drawn = 0; before !== drawn; ) {
+    before = drawn;
+    drawn = await list.evaluate(async (one) => {
+      one.scrollTop = one.scrollHeight;
+      for (let frames = 0; frames < 3; frames += 1) await new Promise(requestAnimationFrame);
+      return one.querySelectorAll('[cmdk-item]').length;
+    });
+  }
   const known = (await page.locator('[cmdk-item]').allTextContents()).map((one) => one.toLowerCase());
   await page.keyboard.press('Escape');
   await find.waitFor({ state: 'detached' });
@@ -187,6 +196,8 @@ async function tabThrough(page: Page): Promise<{ missed: string[]; trap: string 
     const dialog = document.querySelector<HTMLElement>('[role="dialog"]');
     (document.activeElement as HTMLElement | null)?.blur();
     dialog?.focus();
+    // A terminal takes Tab for its program; other keys leave it (Ctrl Shift K, Ctrl Shift L).
+    for (const one of document.querySelectorAll<HTMLElement>('.xterm textarea')) one.tabIndex = -1;
     let count = 0;
     for (const one of (dialog ?? document).querySelectorAll<HTMLElement>(
       'a[href], button, input, select, textarea, summary',

@@ -80,7 +80,7 @@ export async function handsetOf(around: Pick<Around, 'product'>, e164: string): 
   return found;
 }
 
-export async function numbersOf({ product }: Pick<Around, 'product'>): Promise<readonly PhoneNumber[]> {
+async function numbersOf({ product }: Pick<Around, 'product'>): Promise<readonly PhoneNumber[]> {
   return (await product.web.call<{ numbers: PhoneNumber[] }>('GET', '/api/v1/phone/numbers')).numbers;
 }
 
@@ -116,7 +116,7 @@ async function fill(within: Locator, fields: Readonly<Record<string, string>>): 
     await within.getByRole('textbox', { name: new RegExp(`^${name}( required)?$`) }).fill(value);
 }
 
-/** From the page of the number up to the filing, the form of a business or of who has a mobile phone for the code; answers the plan. */
+/** From the page of the number up to the filing, the form of a business; answers the plan. */
 export async function register(
   page: Page,
   fields: Readonly<Record<string, string>>,
@@ -124,7 +124,6 @@ export async function register(
 ): Promise<string> {
   await button(page, 'Register it').click();
   const form = page.getByRole('form', { name: 'Registration' });
-  if ('Mobile phone' in fields) await form.getByRole('radio', { name: /A sole proprietor/ }).check();
   await fill(form, fields);
   await picture('form');
   await button(form, 'Check the form').click();

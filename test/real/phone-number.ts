@@ -4,7 +4,7 @@ import { go } from '../e2e/support/browser.ts';
 import { type Around, commit, mainNumber, pick, register, setSpeed, status, words } from './phone-around.ts';
 import { seconds } from './scenes.ts';
 
-export const business = {
+const business = {
   'Legal name': 'Corner Bikes LLC',
   EIN: '12-3456789',
   Street: '12 Market Street',

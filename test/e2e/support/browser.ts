@@ -128,12 +128,15 @@ export async function keepBusy(page: Page, bot: string): Promise<void> {
 /** The palette with the focus in its field: it is loaded when it is first asked for, and what is typed before is typed into the page. */
 export async function openPalette(page: Page): Promise<Locator> {
   const find = page.getByPlaceholder('Find bots, runs, messages and commands');
-  // A page that has just been shown takes its keys a moment later; pressed again, the key opens nothing else.
+  // A page that has just been shown takes its keys a moment later, and the palette is loaded when it is first asked for.
   const opened = async () => {
     await page.keyboard.press('Control+k');
-    return find.isVisible();
+    return find.waitFor({ timeout: 3000 }).then(
+      () => true,
+      () => false,
+    );
   };
-  await expect.poll(opened, { interval: 250 }).toBe(true);
+  await expect.poll(opened).toBe(true);
   await inFocus(find);
   return find;
 }
