@@ -518,7 +518,7 @@ const needs: readonly (readonly [status: number, what: string, ops: readonly str
     ],
   ],
   [401, 'the token of a bot', ['agentHook']],
-  [403, 'a signed-in page; no token is enough', ['addPolicyRule']],
+  [403, 'a signed-in page; no token is enough', ['addPolicyRule', 'proposePolicyRules']],
   [404, 'the button of a push', ['pushAction']],
   [404, 'a conversation that the program keeps on this computer', ['adoptKeptSession']],
   [409, 'a step that is ready, or waits for a person', ['claimNode', 'doneNode', 'failNode', 'retryNode']],

@@ -41,7 +41,7 @@ const started = join(folder, 'started.json');
 /** The model on this computer that pages name. */
 let models: ModelServer | undefined;
 
-/** What the coder of the tutorial answers, and "ok" to everybody else. */
+/** What the three bots of the tutorial answer; every other bot says "ok". */
 const mended = readFileSync(join(root, 'sample', 'wordcount', 'src', 'top.js'), 'utf8')
   .replace('limit = 10)', 'limit = 10, shortest = 0)')
   .replace('[...counts]', '[...counts]\n    .filter(([word]) => word.length >= shortest)');
@@ -50,8 +50,17 @@ const work = inOrder(
   tools({ name: 'node_done', input: { output: 'topWords takes the shortest length.' } }),
   text('Done.'),
 );
-const mendOrAnswer: Script = (request) =>
-  JSON.stringify(request.body).includes('Let topWords leave out short words') ? work(request) : text('ok');
+const report = (words: string): Script =>
+  inOrder(tools({ name: 'node_done', input: { output: words } }), text('Done.'));
+const tutorial: readonly (readonly [asked: string, script: Script])[] = [
+  ['Let topWords leave out short words', work],
+  ['What could this change break?', report('Nothing: the new argument is optional.')],
+  ['in one line of release notes', report('topWords can leave out short words.')],
+];
+const mendOrAnswer: Script = (request) => {
+  const body = JSON.stringify(request.body);
+  return tutorial.find(([asked]) => body.includes(asked))?.[1](request) ?? text('ok');
+};
 
 /**
  * `gantry` and `npx gantry` as after a clone; npx fetches nothing. `start` goes into the background, on ports that are free, and returns
