@@ -49,5 +49,5 @@ export function buildIsFresh() {
     if (status.mtimeMs > built) return true;
     return status.isDirectory() && readdirSync(path).some((name) => newer(join(path, name)));
   };
-  return !['src', 'docs', 'vite.config.ts', 'package.json'].some((name) => newer(join(root, name)));
+  return !['src', 'tools', 'docs', 'vite.config.ts', 'package.json'].some((name) => newer(join(root, name)));
 }
