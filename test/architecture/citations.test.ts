@@ -35,6 +35,7 @@ const small = trackedFiles([
   { path: 'docs/phone.md', text: '# Phone\n\n## A real carrier\n\n## Texts\n\n## Texts\n\n<a id="own"></a>\n' },
   { path: 'docs/adr/0001-one.md', text: '' },
   { path: 'src/kit/http/README.md', text: '' },
+  { path: 'src/kit/http/server.ts', text: '' },
 ]);
 
 const wrong: [path: string, text: string, problem: string][] = [
@@ -51,6 +52,8 @@ const wrong: [path: string, text: string, problem: string][] = [
   ['src/kit/a.ts', '/** First user: approvals; second: those of part 2. */', 'cites "part 2" of a text'],
   ['src/kit/a.ts', '/** Bad input (issue 5). */', 'cites "issue 5" of a text'],
   ['src/kit/a.ts', '// As in\n// section 4.2 of it.', 'cites "section 4"'],
+  ['src/kit/a.ts', '// As page.tsx has it.', 'cites page.tsx, and no file of the repository is called so'],
+  ['src/kit/a.ts', '/** Two adapters (link/server.ts). */', 'cites link/server.ts'],
   ['src/renderer/a.css', '/* Colours: plan.md */', 'cites plan.md'],
   ['src/renderer/a.html', '<p><!-- Icons:\nplan.md --></p>', 'src/renderer/a.html:1: cites plan.md'],
   ['build/a.yml', 'a: b # plan.md', 'cites plan.md'],
@@ -90,6 +93,11 @@ test.each(wrong.map(([path, text, problem]) => [path, problem, text] as const))(
 
 const right: [what: string, path: string, text: string][] = [
   ['an anchor', 'src/kit/a.ts', '/** Limits: docs/phone.md#texts-1, README.md#how-to-start. */'],
+  [
+    'a source by the end of its path',
+    'src/main/a.ts',
+    '// http/server.ts, ../kit/http/server.ts, electron.d.ts, *.test.ts',
+  ],
   ['a page beside it', 'src/kit/http/a.ts', '// README.md says what it is not.'],
   ['a standard', 'src/kit/a.ts', '/** Equations (ECMA-376 part 1, 22.1), names (RFC 9110, section 5.4). */'],
   ['an issue of a named project', 'src/kit/a.ts', '// Node 20 ends with it (WiseLibs/better-sqlite3 issue 1514).'],

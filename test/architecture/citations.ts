@@ -9,13 +9,17 @@ import type { SourceFile } from './rules.ts';
 export interface Tracked {
   has(path: string): boolean;
   anchors(path: string): ReadonlySet<string>;
+  /** Whether a file has this path, or one that ends so. */
+  named(end: string): boolean;
 }
 
 export function trackedFiles(files: readonly SourceFile[]): Tracked {
   const texts = new Map(files.map(({ path, text }) => [path, text]));
   const folders = new Set(files.flatMap(({ path }) => foldersAbove(path)));
+  const ends = new Set(files.flatMap(({ path }) => endsOf(path)));
   const known = new Map<string, ReadonlySet<string>>();
   return {
+    named: (end) => ends.has(end.replace(/^(?:\.{1,2}\/)+/, '')),
     has: (path) => texts.has(path) || folders.has(path),
     anchors(path) {
       const anchors = known.get(path) ?? anchorsOf(texts.get(path) ?? '');
@@ -24,6 +28,11 @@ export function trackedFiles(files: readonly SourceFile[]): Tracked {
     },
   };
 }
+
+const endsOf = (path: string): string[] => {
+  const parts = path.split('/');
+  return parts.map((_, index) => parts.slice(index).join('/'));
+};
 
 function foldersAbove(path: string): string[] {
   const parts = path.split('/').slice(0, -1);
@@ -40,6 +49,9 @@ const workspaceFiles = new Set(
 /** A path of a page, with its anchor. Patterns and placeholders (`*.md`, `<id>.md`) name no page. */
 const pagePath = /(?<![\w./<>{}$*~-])([\w./-]*[\w-]\.md)\b(?!\.\w|\/)(#[\w-]+)?(?=( \d)?)/g;
 
+/** A source by its name or by the end of its path; declarations (`.d.ts`) are those of packages. */
+const sourceName = /(?<![\w./<>{}$*~@-])([\w./-]*[\w-](?<!\.d)\.tsx?)\b(?![\w*])/g;
+
 /** A place by its number alone: nobody can tell in which text. */
 const numberedPlace = /\b(?:parts?|issues?|sections?|chapters?|phases?|milestones?) #?\d+/gi;
 /** Before a numbered place: a standard, or an issue's repository, says which text is meant. */
@@ -49,7 +61,9 @@ const publicSource = /\b(?:ECMA|IEC|IETF|ISO|ITU|NIST|RFC)\b[^.;:]*$|\b[\w-]+\/[
 export function problemsOfCode(file: SourceFile, tracked: Tracked): string[] {
   const said = [...commentsOf(file), ...(file.path.startsWith('test/') ? testNamesOf(file.text) : [])];
   return said.flatMap(({ line, text }) =>
-    problemsOfText(text, file.path, tracked).map((problem) => `${file.path}:${line}: ${problem}`),
+    [...problemsOfText(text, file.path, tracked), ...missingSources(text, tracked)].map(
+      (problem) => `${file.path}:${line}: ${problem}`,
+    ),
   );
 }
 
@@ -86,6 +100,13 @@ function problemsOfText(text: string, from: string, tracked: Tracked): string[] 
       problems.push(`cites "${match[0]}" of a text that it does not name`);
   }
   return problems;
+}
+
+function missingSources(text: string, tracked: Tracked): string[] {
+  return [...text.matchAll(sourceName)]
+    .map(([, path = '']) => path)
+    .filter((path) => !tracked.named(path))
+    .map((path) => `cites ${path}, and no file of the repository is called so`);
 }
 
 /** Beside the file, or from the root. */

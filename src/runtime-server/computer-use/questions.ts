@@ -1,5 +1,5 @@
 /**
- * How the gate asks a person and learns the answer: one port, two adapters. On a person's computer the question is an approval (desk-questions.ts),
+ * How the gate asks a person and learns the answer: one port, two adapters. On a person's computer the question is an approval (approval-questions.ts),
  * in a hosted computer its API user answers (own-questions.ts). Must not know what a call does.
  */
 import type { ApprovalRisk } from '../../contracts/approvals/approval.ts';
