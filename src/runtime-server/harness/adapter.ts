@@ -153,8 +153,8 @@ export interface Driver {
  *       ],
  *       events: [],
  *     },
- *     async prepare(bot, doors) {
- *       const launchEnv = botEnvironment(env, bot, doors);
+ *     async prepare(bot, paths) {
+ *       const launchEnv = botEnvironment(env, bot, paths);
  *       return { launch: { command: ['line'], cwd: bot.cwd, env: launchEnv, cols: 120, rows: 40 }, facts: {} };
  *     },
  *     drive: (context) => ({

@@ -31,15 +31,21 @@ const maxShows = 20;
 
 export const opencode = { ...opencodeProgram, adapter: createOpencodeAdapter } satisfies Harness;
 
+/** The file with the address and password of the program's server. Facts that an earlier Gantry stored call it `doorFile`. */
+function serverFileOf({ serverFile, doorFile }: Readonly<Record<string, unknown>>): string | null {
+  const file = serverFile ?? doorFile;
+  return typeof file === 'string' ? file : null;
+}
+
 function createOpencodeAdapter(around: Surroundings): Adapter {
   return {
     ruleset: opencodeRules,
     async prepare(bot, paths, memory) {
       const known = sessionToResume(bot, memory);
-      const { launch, doorFile } = await launchOpencode(around, bot, paths, known);
+      const { launch, serverFile } = await launchOpencode(around, bot, paths, known);
       return {
         launch,
-        facts: { sessionId: known, doorFile, workspace: paths.workspace, database: databaseFile(around, bot) },
+        facts: { sessionId: known, serverFile, workspace: paths.workspace, database: databaseFile(around, bot) },
       };
     },
     drive: driveOpencode,
@@ -119,8 +125,8 @@ function driveOpencode(context: DriverContext): Driver {
 
   async function follow(): Promise<void> {
     for (let pause = firstRetryMs; !ended.signal.aborted; pause = Math.min(2 * pause, maxRetryMs)) {
-      const file = context.recall().doorFile;
-      const serverAccess = typeof file === 'string' ? await readServerAccess(file) : null;
+      const file = serverFileOf(context.recall());
+      const serverAccess = file === null ? null : await readServerAccess(file);
       server = serverAccess && createOpencodeServer(serverAccess);
       const silent = new AbortController();
       hangUp = () => silent.abort();
@@ -266,8 +272,8 @@ function driveOpencode(context: DriverContext): Driver {
       server = null;
       cancelStarting();
       questions.ended();
-      const file = context.recall().doorFile;
-      if (typeof file === 'string') rm(file, { force: true }).catch(() => undefined);
+      const file = serverFileOf(context.recall());
+      if (file !== null) rm(file, { force: true }).catch(() => undefined);
     },
     close() {
       ended.abort();

@@ -77,13 +77,13 @@ export async function launchOpencode(
   bot: BotSpec,
   paths: BotPaths,
   sessionToResume: string | null,
-): Promise<{ launch: Launch; doorFile: string }> {
+): Promise<{ launch: Launch; serverFile: string }> {
   const file = await installedProgram(around, 'opencode', opencodeProgram);
   const serverAccess: ServerAccess = { port: await freePort(), password: randomBytes(32).toString('base64url') };
-  const doorFile = join(paths.folder, 'opencode-server.json');
-  await writeFile(doorFile, `${JSON.stringify(serverAccess)}\n`, { mode: 0o600 });
+  const serverFile = join(paths.folder, 'opencode-server.json');
+  await writeFile(serverFile, `${JSON.stringify(serverAccess)}\n`, { mode: 0o600 });
   // `mode` holds only for a new file.
-  await chmod(doorFile, 0o600);
+  await chmod(serverFile, 0o600);
   const own = await environmentOf(bot, paths, asking);
   const command: Launch['command'] = [
     file,
@@ -97,7 +97,7 @@ export async function launchOpencode(
     ...model(bot),
   ];
   const launch = paneLaunch(around, bot, paths, command, own);
-  return { doorFile, launch: { ...launch, env: { ...launch.env, OPENCODE_SERVER_PASSWORD: serverAccess.password } } };
+  return { serverFile, launch: { ...launch, env: { ...launch.env, OPENCODE_SERVER_PASSWORD: serverAccess.password } } };
 }
 
 /** argv and environment of exec mode; the text comes on stdin, so no text can be an option. */
