@@ -37,7 +37,7 @@ class Queue:
 
 
 def keep(queue, path, lease, over):
-    """Renews the lease, three times in its length, until the task is over. Whoever loses the lease hears of it at the end."""
+    """Renews the lease, three times in its length, until the task is over. A worker that lost its lease learns it at the end."""
     while not over.wait(lease["ttl_seconds"] / 3):
         try:
             queue.call("POST", path + "/heartbeat", {"lease_id": lease["id"]})

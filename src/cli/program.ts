@@ -142,7 +142,7 @@ const groupOf = (name: string) => helpGroups.find(([, names]) => names.includes(
 /** What `gantry` does without a command. */
 const alone: Verb = {
   name: 'home',
-  about: 'Show what needs you and how to go on',
+  about: 'Show what needs you and what to do next',
   load: () => import('./verbs/home.ts').then((m) => m.home),
 };
 

@@ -244,7 +244,7 @@ export function createPorts(world: World): Ports {
       world.forget(isAbout);
       next({ id });
     } else
-      throw refused(409, '10015', 'Bad Request', `Nothing follows by itself while the order is in ${found.state}.`);
+      throw refused(409, '10015', 'Bad Request', `Nothing happens automatically while the order is in ${found.state}.`);
   }
 
   function cancel(call: Call): Reply {

@@ -43,7 +43,7 @@ ExecStart=${startable(command)
 ${Object.entries(variables)
   .map(([key, value]) => `Environment=${quotedForSystemd(`${key}=${value}`, '')}\n`)
   .join('')}WorkingDirectory=%h
-# Bots and their terminals go on when the service is stopped or started again.
+# Bots and their terminals keep running when the service stops or restarts.
 KillMode=process
 OOMPolicy=continue
 TimeoutStopSec=20

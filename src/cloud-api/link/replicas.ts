@@ -128,7 +128,7 @@ export function createReplicas(deps: {
       beating = sayHere()
         .then(look)
         .then(() => store.write((tx) => removeSilent(tx, clock.now() - silentMs), { isolation: 'rows' }))
-        .catch((fault) => deps.onFault('The other replicas could not be told of this one.', fault))
+        .catch((fault) => deps.onFault('The other replicas did not learn of this one.', fault))
         .finally(beatLater);
     });
   }

@@ -10,7 +10,7 @@ import { Control, ToolsetCall, ToolsetResult, toolsetCodes, viewEvents } from '.
 
 const shared = { area: 'computer-use', errors: 'computers', scope: 'compute' } as const;
 const callers = ['owner', 'user', 'link', 'key'] as const;
-const owner = { none: 'the cloud passes on to computers of the caller alone, and a computer has one person' } as const;
+const owner = { none: 'the cloud passes calls only to the caller’s computers, and a computer has one person' } as const;
 const base = '/api/v1/computers/:id';
 const params = z.strictObject({ id: Id });
 

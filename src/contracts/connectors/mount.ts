@@ -21,5 +21,5 @@ export const connectorRoute = {
   scope: null,
 } as const;
 export const connectorOwner = {
-  none: 'connectors belong to the computer, whose owner alone reaches these routes; an unknown one is 404',
+  none: 'connectors belong to the computer, and only its owner reaches these routes; an unknown one is 404',
 } as const;

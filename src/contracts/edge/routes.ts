@@ -77,7 +77,7 @@ export const edgeAgents = defineRoute({
     'The agents server: reads bots, runs and boards, and offers events; event calls work while the computer sleeps',
   path: `${edgeBase}/mcp`,
   scope: 'agents:read',
-  owner: { none: 'it names tools and events, of which the caller sees their own alone' },
+  owner: { none: 'it names tools and events, and callers see only their own' },
 });
 
 export const edgeBot = defineRoute({

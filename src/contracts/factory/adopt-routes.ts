@@ -46,7 +46,7 @@ export const listKeptSessions = defineRoute({
   path: `${base}/sessions`,
   auth: own,
   scope: 'agents:read',
-  owner: { none: 'files of the person, for the owner alone' },
+  owner: { none: 'files of the person, only for the owner' },
   query: z.strictObject({
     harness: Adoptable.optional().meta({ description: 'Only of this agent program.' }),
     cwd: z.string().min(1).max(4096).optional().meta({ description: 'Only those of this folder.' }),
@@ -67,7 +67,7 @@ export const adoptKeptSession = defineRoute({
   path: `${base}/sessions/adopt`,
   auth: own,
   scope: 'bots:act',
-  owner: { none: 'files of the person, for the owner alone' },
+  owner: { none: 'files of the person, only for the owner' },
   idempotent: true,
   body: z.strictObject({
     harness: Adoptable,

@@ -156,7 +156,7 @@ export const letBotGoOn = defineRoute({
   area,
   errors,
   summary:
-    'Lets a held bot go on: with one more message over its budget, or with a retry before its usage limit resets or its model is checked again',
+    'Lets a held bot continue: with one more message over its budget, or with a retry before its usage limit resets or its model is checked again',
   method: 'POST',
   path: `${base}/agents/:id/go-on`,
   auth: people,

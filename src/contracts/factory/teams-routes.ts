@@ -25,10 +25,7 @@ export const listTeams = defineRoute({
     200: z.strictObject({
       teams: z.array(Team),
       invalid: z.array(InvalidTeam),
-      note: z
-        .string()
-        .optional()
-        .meta({ description: 'Says that there are more teams than Gantry reads. Absent: these are all.' }),
+      note: z.string().optional().meta({ description: 'Present if the workspace has more teams than Gantry reads.' }),
     }),
   },
 });

@@ -10,7 +10,7 @@ const demo = {
   errors: 'plain',
   auth: ['owner'],
   scope: null,
-  owner: { none: 'the simulated carrier is of this computer alone' },
+  owner: { none: 'the simulated carrier belongs to this computer' },
 } as const;
 
 export const demoSpeeds = ['instant', 'realistic', 'paused'] as const;
@@ -30,7 +30,7 @@ export const HandsetCall = z.strictObject({
   with: z.string(),
   direction: z.enum(['in', 'out']),
   state: z.enum(['ringing', 'talking', 'held', 'ended']),
-  heard: z.array(z.string()).meta({ description: 'What it was told.' }),
+  heard: z.array(z.string()).meta({ description: 'What the caller said.' }),
   endedBecause: z.string().nullable(),
   at: Time,
 });

@@ -146,7 +146,7 @@ export const listOptOuts = defineRoute({
 export const addOptOut = defineRoute({
   ...ofNumber,
   op: 'addPhoneOptOut',
-  summary: 'Records that somebody asked in another way not to be texted or called; only their own START ends it',
+  summary: 'Records that somebody asked in another way not to be texted or called; it holds until they send START',
   method: 'POST',
   path: `${numbers}/opt-outs`,
   body: z.strictObject({ e164: E164, evidence: z.string().min(1).max(2000) }),

@@ -43,7 +43,7 @@ const rpc = {
   errors: 'rpc',
   method: 'POST',
   kind: 'raw',
-  owner: { none: 'it names tools, prompts and resources, of which the caller sees its own computer’s alone' },
+  owner: { none: 'it names tools, prompts and resources, and callers see only those of their computer' },
   query: z.strictObject({
     names: NameStyle.optional(),
     computer: z

@@ -100,7 +100,7 @@ const shared = {
 } as const;
 const one = {
   ...shared,
-  owner: { none: 'servers belong to the computer, whose owner alone reaches these routes' },
+  owner: { none: 'servers belong to the computer, and only its owner reaches these routes' },
   params: z.strictObject({ id: z.string().min(1).max(200) }),
 } as const;
 

@@ -186,6 +186,6 @@ function ownFolder(path: string): void {
   mkdirSync(path, { recursive: true, mode: 0o700 });
   const found = lstatSync(path);
   if (!found.isDirectory() || found.uid !== process.getuid?.() || (found.mode & 0o077) !== 0) {
-    throw new Error(`${path} is not a folder that belongs to this user alone`);
+    throw new Error(`${path} is not a private folder of this user`);
   }
 }

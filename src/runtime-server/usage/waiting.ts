@@ -101,7 +101,8 @@ export function createWaiting(deps: MeteringDeps): Waiting {
     cancel = timers.after(Math.min(Math.max(0, next - clock.now()), lookEveryMs), () => {
       for (const { agentId, retryAt } of [...holds.values()]) {
         // A bot that does not run is tried when it does.
-        if (retryAt !== null && retryAt <= clock.now()) behind('Going on after a usage limit', release(agentId, true));
+        if (retryAt !== null && retryAt <= clock.now())
+          behind('Continuing after a usage limit', release(agentId, true));
       }
       arm();
     });
@@ -133,7 +134,7 @@ export function createWaiting(deps: MeteringDeps): Waiting {
       if (bot?.state === 'working') {
         working.add(agentId);
         // Somebody made it work: whatever was reported about a limit, it works.
-        if (holds.has(agentId)) behind('Letting a bot go on', release(agentId, false));
+        if (holds.has(agentId)) behind('Letting a bot continue', release(agentId, false));
         return;
       }
       const cut = working.delete(agentId);

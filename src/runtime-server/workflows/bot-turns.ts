@@ -307,7 +307,7 @@ export function createBotTurns(
       const text = goOnFor(work.run, node);
       work.after(() => {
         deps.dispatch(node.assignee, text, { dagId, nodeId, idempotencyKey: key }).catch((error: unknown) => {
-          deps.log.warn(`${node.assignee} could not be told to continue ${nodeId}.`, { error: String(error) });
+          deps.log.warn(`${node.assignee} did not get the message to continue ${nodeId}.`, { error: String(error) });
         });
       });
       return true;

@@ -213,7 +213,7 @@ export function createCommands(
       const because = fault instanceof Withheld ? fault.message : 'The carrier says that the call is over.';
       return { to: 'done', commit: (tx) => isOver(tx, leg, because) };
     }
-    log.warn('The carrier refused what it was told about a call.', { call: leg.callId, tell, code: fault.code });
+    log.warn('The carrier refused a command for a call.', { call: leg.callId, tell, code: fault.code });
     return { to: 'done', commit: (tx) => isRefused(tx, leg, command, fault.message) };
   }
 

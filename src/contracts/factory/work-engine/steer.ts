@@ -47,7 +47,7 @@ export const SteerAnswer = z.union([
     }),
     keys: z
       .array(z.string())
-      .meta({ description: 'Keys that were pressed for it; empty if its program was told in another way.' }),
+      .meta({ description: 'Keys that were pressed for it; empty if its program has another way to stop.' }),
     delivery: Delivery.nullable(),
   }),
   z.strictObject({

@@ -15,7 +15,7 @@ export const postTrigger = defineRoute({
   auth: ['public'],
   scope: null,
   params: z.strictObject({ key: Id }),
-  owner: { none: 'the key is the credential; the computer alone knows which are good' },
+  owner: { none: 'the key is the credential; only the computer knows which are good' },
   kind: 'raw',
   answers: {
     200: z.strictObject({ challenge: z.string() }).meta({ description: 'Slack’s check that this address exists.' }),

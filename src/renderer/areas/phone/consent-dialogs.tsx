@@ -133,7 +133,7 @@ export function OptOutDialog({
   return (
     <ActDialog
       title="Record a STOP"
-      description="Somebody asked in another way not to be texted or called. Only their own START lifts it."
+      description="Somebody asked in another way not to be texted or called. It holds until they send START."
       label="Record"
       busyLabel="Recording"
       act={note.act}
