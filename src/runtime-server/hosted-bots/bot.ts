@@ -3,15 +3,15 @@
  * time; must not know the loop, tools or wires, and has no pane.
  */
 import { AppError } from '../../contracts/common/errors.ts';
-import type { AgentState } from '../../contracts/factory/agent.ts';
-import type { AloneBot, ModelHold, PlacedBot } from '../agents/placement.ts';
-import type { BotState, DeliverResult, ExplainStep, Gate, Interrupted, Outgoing } from '../harness/harness.ts';
-import type { FaultKind } from '../models/model.ts';
+import type { AloneBot, PlacedBot } from '../agents/placement.ts';
+import type { BotState, DeliverResult, Gate, Interrupted, Outgoing } from '../harness/harness.ts';
 import { type AloneEnd, type AloneOrder, runAlone } from './alone.ts';
 import type { HostedDeps, Order } from './deps.ts';
+import { createModelHold } from './model-hold.ts';
+import { createShownState } from './shown-state.ts';
 import { type HostedSpec, stricter } from './spec.ts';
 import { type TurnRecord, turnOfDelivery } from './store.ts';
-import { type NotTaken, pausesMs, type RunningTurn, startTurn, type TurnEvents, type TurnOutcome } from './turn.ts';
+import { type NotTaken, type RunningTurn, startTurn, type TurnEvents, type TurnOutcome } from './turn.ts';
 
 /** Its place in the registry adds the rest of a {@link PlacedBot}. */
 export interface HostedBot extends Omit<PlacedBot, 'placement' | 'ref' | 'away' | 'cancelWork' | 'stop'> {
@@ -24,15 +24,9 @@ export interface HostedBot extends Omit<PlacedBot, 'placement' | 'ref' | 'away' 
   abandon(): Promise<void>;
 }
 
-/** States of the last turns that `explain` shows. */
-const maxSteps = 30;
 const onRun = 'on a run of a rule';
 /** A stopped tool ends within a moment. */
 const endsWithinMs = 8000;
-/** Held until something else changes: its team file, a key or a server that is added. */
-const forever = Number.POSITIVE_INFINITY;
-/** How often a held bot looks whether its model can be found, or is found in another way, ms. */
-const lookAgainMs = 2000;
 
 export function createHostedBot(deps: HostedDeps, first: HostedSpec, last: TurnRecord | null): HostedBot {
   const { clock } = deps;
@@ -45,33 +39,28 @@ export function createHostedBot(deps: HostedDeps, first: HostedSpec, last: TurnR
   let taking = false;
   let closed = false;
   const closing = new AbortController();
-  /** No message is tried before; `tries`: how often the service has refused in a row. */
-  let hold: { readonly why: string; readonly since: number; readonly until: number } | null = null;
-  let tries = 0;
-  let cancelHold = () => {};
-  let cancelLook = () => {};
-  const steps: ExplainStep[] = [];
-  const stateListeners = new Set<(state: BotState) => void>();
   const gateListeners = new Set<() => void>();
-  let state: BotState = beginning(last, clock.now());
+  const shown = createShownState(beginning(last), clock);
+  const { show } = shown;
+  const hold = createModelHold(deps, {
+    agentId,
+    spec: () => spec,
+    isFree: () => turn === null && alone === null,
+    show,
+    openGate,
+  });
 
-  function show(next: AgentState, reason: string | null, rule: string): void {
-    if (state.state === next && state.reason === reason) return;
-    state = { state: next, reason, since: clock.now() };
-    steps.push({ at: state.since, source: 'process', rule, claim: next, evidence: reason ?? '', decided: true });
-    if (steps.length > maxSteps) steps.shift();
-    for (const listener of stateListeners) listener(state);
-  }
-  const openGate = () => {
+  function openGate(): void {
     if (gate().open) for (const listener of gateListeners) listener();
-  };
+  }
 
   function gate(): Gate {
     const shut = (why: string): Gate => ({ open: false, why, setup: false });
     if (closed) return shut('it is not running');
-    if (turn !== null || alone !== null || taking)
-      return shut(state.reason === null ? state.state : `${state.state}: ${state.reason}`);
-    if (hold !== null && clock.now() < hold.until) return shut(`${state.state}: ${hold.why}`);
+    const { state, reason } = shown.now();
+    if (turn !== null || alone !== null || taking) return shut(reason === null ? state : `${state}: ${reason}`);
+    const why = hold.why();
+    if (why !== null) return shut(`${state}: ${why}`);
     return { open: true };
   }
 
@@ -87,80 +76,10 @@ export function createHostedBot(deps: HostedDeps, first: HostedSpec, last: TurnR
     },
   };
 
-  function holdFor(next: 'blocked' | 'needs_you', why: string, until: number, rule: string): void {
-    cancelHold();
-    hold = { why, since: clock.now(), until };
-    show(next, why, rule);
-    lookForChange(JSON.stringify(deps.models.find(spec.model)));
-    if (until === forever) return;
-    cancelHold = deps.timers.after(Math.max(0, until - clock.now()) + 1, () => {
-      // Whether it works again is seen with the next message; a person is asked until then.
-      if (next === 'blocked' && turn === null && alone === null) goOn('hold.over');
-      else openGate();
-    });
-  }
-
-  /** A hold ends with its cause: the key or the server that was missing is there, or is another one. */
-  function lookForChange(before: string): void {
-    cancelLook();
-    cancelLook = deps.timers.after(lookAgainMs, () => {
-      const found = deps.models.find(spec.model);
-      if (JSON.stringify(found) === before) lookForChange(before);
-      else if ('problem' in found)
-        holdFor('needs_you', `${found.problem.fact} ${found.problem.action}`, forever, 'model.key');
-      else {
-        tries = 0;
-        goOn('model.changed');
-      }
-    });
-  }
-
-  /** Held no longer: the message that waits is tried. */
-  function goOn(rule: string): void {
-    cancelHold();
-    cancelLook();
-    hold = null;
-    if (turn === null && alone === null) show('idle', null, rule);
-    openGate();
-  }
-
-  function release(): void {
-    cancelHold();
-    cancelLook();
-    hold = null;
-    tries = 0;
-  }
-
-  /** What prevents it from asking its model at all, with the hold that follows; null: nothing. */
-  async function hindrance(): Promise<string | null> {
-    const found = deps.models.find(spec.model);
-    if ('problem' in found) {
-      const why = `${found.problem.fact} ${found.problem.action}`;
-      holdFor('needs_you', why, forever, 'model.key');
-      return why;
-    }
-    const limit = spec.limits.usd ?? deps.models.limits.usd;
-    const { dailyUsd } = deps.models;
-    if ((limit !== null || dailyUsd !== null) && !deps.models.priced(found.target.model)) {
-      const why = `It has a dollar limit, but the price of ${found.target.model} is unknown. Add the price under models.prices in settings.json, or remove the limit.`;
-      holdFor('needs_you', why, forever, 'model.price');
-      return why;
-    }
-    if (dailyUsd === null) return null;
-    const day = 24 * 3600 * 1000;
-    const today = Math.floor(clock.now() / day) * day;
-    const { microUsd } = await deps.store.read((tx) => deps.models.spent(tx, agentId, today));
-    if (microUsd < dailyUsd * 1e6) return null;
-    const until = today + day;
-    const why = `It has spent $${(microUsd / 1e6).toFixed(2)} of its $${dailyUsd} a day. It continues at ${new Date(until).toISOString()}, or after you raise models.limits.dailyUsd in settings.json.`;
-    holdFor('blocked', why, until, 'model.spend');
-    return why;
-  }
-
   async function begin(message: Outgoing): Promise<DeliverResult> {
     taking = true;
     try {
-      const why = await hindrance();
+      const why = await hold.hindrance();
       if (why !== null) return { state: 'held', why };
       const found = deps.models.find(spec.model);
       if ('problem' in found) return { state: 'held', why: found.problem.fact };
@@ -225,7 +144,7 @@ export function createHostedBot(deps: HostedDeps, first: HostedSpec, last: TurnR
     if (first === 'accepted' || (first !== null && first.how !== 'not_taken')) {
       return { state: 'verified', evidence: 'model' };
     }
-    if (first === null) return { state: 'failed', evidence: null, detail: state.reason ?? 'its turn failed' };
+    if (first === null) return { state: 'failed', evidence: null, detail: shown.now().reason ?? 'its turn failed' };
     return notTaken(first.fault);
   }
 
@@ -295,11 +214,11 @@ export function createHostedBot(deps: HostedDeps, first: HostedSpec, last: TurnR
       case 'not_taken':
         return outcome;
       case 'done':
-        release();
+        hold.release();
         show('idle', null, 'turn.done');
         break;
       case 'refused':
-        release();
+        hold.release();
         show('idle', 'Its model declined the last message.', 'turn.refused');
         break;
       case 'stopped':
@@ -323,20 +242,12 @@ export function createHostedBot(deps: HostedDeps, first: HostedSpec, last: TurnR
       show('idle', detail, 'turn.stopped');
       return closed ? { state: 'held', why: 'Gantry is stopping' } : { state: 'failed', evidence: null, detail };
     }
-    const pause = pausesMs[Math.min(tries, pausesMs.length - 1)] as number;
-    tries += 1;
-    const until = fault.retryAt ?? clock.now() + pause;
-    const why = `${detail} The next try is at ${new Date(until).toISOString()}.`;
-    holdFor(personMends.includes(fault.kind) ? 'needs_you' : 'blocked', why, until, `model.${fault.kind}`);
-    return { state: 'held', why };
+    return { state: 'held', why: hold.refused(fault) };
   }
 
   return {
-    state: () => state,
-    onState(listener) {
-      stateListeners.add(listener);
-      return () => stateListeners.delete(listener);
-    },
+    state: shown.now,
+    onState: shown.onState,
     gate,
     onGate(listener) {
       gateListeners.add(listener);
@@ -364,31 +275,24 @@ export function createHostedBot(deps: HostedDeps, first: HostedSpec, last: TurnR
     alone: {
       async hindrance() {
         const now = gate();
-        return now.open ? hindrance() : now.why;
+        return now.open ? hold.hindrance() : now.why;
       },
       run: byItself,
     },
     explain: () => ({
       harness: 'hosted',
       ruleset: spec.model,
-      steps: [...steps],
+      steps: shown.steps(),
       bottom: [],
       approvals: turn?.approvals() ?? [],
     }),
     update(next) {
       const changed = next.model !== spec.model || JSON.stringify(next.limits) !== JSON.stringify(spec.limits);
       spec = next;
-      if (!changed || hold === null) return;
-      tries = 0;
-      goOn('team.changed');
+      if (changed) hold.end('team.changed');
     },
-    held: (): ModelHold | null =>
-      hold === null ? null : { why: hold.why, since: hold.since, until: hold.until === forever ? null : hold.until },
-    unblock() {
-      if (hold === null) return;
-      tries = 0;
-      goOn('hold.let-go');
-    },
+    held: hold.held,
+    unblock: () => hold.end('hold.let-go'),
     interruptKeys: () => [],
     async interrupt(why, node) {
       const none: Interrupted = { ended: false, keys: [] };
@@ -405,8 +309,7 @@ export function createHostedBot(deps: HostedDeps, first: HostedSpec, last: TurnR
     async abandon() {
       closed = true;
       closing.abort();
-      cancelHold();
-      cancelLook();
+      hold.stop();
       const held = turn;
       held?.abandon();
       alone?.abort.abort();
@@ -416,27 +319,18 @@ export function createHostedBot(deps: HostedDeps, first: HostedSpec, last: TurnR
     close() {
       closed = true;
       closing.abort();
-      cancelHold();
-      cancelLook();
+      hold.stop();
       turn?.stop('It was stopped.');
       alone?.abort.abort();
-      stateListeners.clear();
+      shown.close();
       gateListeners.clear();
     },
   };
 }
 
-const personMends: readonly FaultKind[] = ['key', 'unknown_model'];
-
-function beginning(last: TurnRecord | null, now: number): BotState {
-  if (last?.status === 'interrupted') {
-    return {
-      state: 'idle',
-      reason: `interrupted: ${last.reason ?? 'Gantry stopped during a turn.'}`,
-      since: now,
-    };
-  }
-  return { state: 'idle', reason: null, since: now };
+function beginning(last: TurnRecord | null): Omit<BotState, 'since'> {
+  if (last?.status !== 'interrupted') return { state: 'idle', reason: null };
+  return { state: 'idle', reason: `interrupted: ${last.reason ?? 'Gantry stopped during a turn.'}` };
 }
 
 function present<T extends object>(given: T): { [K in keyof T]-?: NonNullable<T[K]> } {
