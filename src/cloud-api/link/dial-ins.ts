@@ -89,13 +89,15 @@ export function createDialIns(deps: {
   const listeners = new Set<(computerId: string, linked: boolean) => void>();
   /** Upgrades whose signature is being checked, by the id they claim. */
   const arriving = new Set<{ readonly claimed: string; ended: string | null }>();
-  const server = new WebSocketServer({
+  // Its types do not know `closeTimeout` yet, so the options are an object of their own.
+  const options = {
     noServer: true,
     clientTracking: false,
     perMessageDeflate: false,
     maxPayload: largestMessage,
-    ...{ closeTimeout: closeFrameMs },
-  });
+    closeTimeout: closeFrameMs,
+  };
+  const server = new WebSocketServer(options);
   let closing = false;
   const waitForEmpty: (() => void)[] = [];
 

@@ -146,14 +146,16 @@ export function createDialer(deps: DialerDeps): Dialer {
       [dialInHeaders.epoch]: String(epoch),
       [dialInHeaders.token]: deps.linkToken(),
     };
-    return new WebSocket(url, {
+    // Its types do not know `closeTimeout` yet, so the options are an object of their own.
+    const options = {
       headers,
       perMessageDeflate: false,
       maxPayload: largestMessage,
       followRedirects: false,
+      closeTimeout: closeFrameMs,
       ...(canBeRead(url) ? {} : { generateMask: noMask }),
-      ...{ closeTimeout: closeFrameMs },
-    });
+    };
+    return new WebSocket(url, options);
   }
 
   function carry(socket: WebSocket): void {
