@@ -1,6 +1,6 @@
 /**
- * Starts and stops teams: plans, prepares every bot before the first starts, starts, records. A team starts whole or not at all. Must not know how a
- * harness is started, nor HTTP.
+ * Starts and stops teams: what their files say now, what a start or stop would do, and what is recorded of it. Must not know how bots are started, nor
+ * HTTP.
  */
 
 import { join, relative, sep } from 'node:path';
@@ -9,7 +9,7 @@ import type { InvalidTeam, Team, TeamPlanStep, TeamProblem } from '../../contrac
 import { maxTeams } from '../../contracts/factory/team-file.ts';
 import { type Actor, engineActor } from '../base/actor.ts';
 import type { Base } from '../base/base.ts';
-import type { BotPaths, BotSpec, Harnesses, Launch } from '../harness/harness.ts';
+import type { Harnesses } from '../harness/harness.ts';
 import type { Models } from '../models/index.ts';
 import type { PaneEngine } from '../panes/pane-engine.ts';
 import { refuseUnreadable } from '../panes/readable.ts';
@@ -17,17 +17,14 @@ import { waitsForYes } from '../trust/trust.ts';
 import type { BotSecrets } from '../vault/vault.ts';
 import type { Abroad, OtherComputer } from './abroad.ts';
 import type { AgentViews } from './agent-views.ts';
-import type { BotTokens } from './bot-homes.ts';
-import { type BotHomes, pathsFor } from './bot-homes.ts';
-import { addressOf } from './model.ts';
-import { labelsFor } from './pane-labels.ts';
+import type { BotHomes, BotTokens } from './bot-homes.ts';
 import type { Member, Registry } from './registry.ts';
-import { withScratch } from './scratch-folder.ts';
 import { readTeams, saveTeamFile, saveTeamUp, type TeamRecord } from './store/teams.ts';
 import type { TeamFolder, TeamOnDisk } from './team-file/folder.ts';
 import { type ResolvedTeam, resolveTeam } from './team-file/resolve.ts';
-import { type Hindrance, planUp, type Start, specOf, TeamHindered } from './team-plan.ts';
+import { planUp, TeamHindered } from './team-plan.ts';
 import { recordTeamChange } from './team-records.ts';
+import { type Adopts, createTeamStarts } from './team-starts.ts';
 import type { Worktrees } from './worktrees/index.ts';
 
 interface UpRequest {
@@ -37,7 +34,7 @@ interface UpRequest {
   /** Only these bots; default all. */
   readonly only?: ReadonlySet<string> | undefined;
   /** Conversations that bots begin with, by slug. */
-  readonly adopts?: ReadonlyMap<string, NonNullable<BotSpec['adopts']>> | undefined;
+  readonly adopts?: Adopts | undefined;
 }
 
 interface TeamDown {
@@ -58,12 +55,6 @@ export interface TeamService {
   /** Applies the current files; resolves when every part knows them. */
   refresh(): Promise<void>;
   close(): void;
-}
-
-/** A bot with everything that its start needs. */
-interface Prepared {
-  readonly spec: BotSpec;
-  readonly launch: Launch;
 }
 
 export function createTeamService(
@@ -88,6 +79,7 @@ export function createTeamService(
   },
 ): TeamService {
   const { store, registry, folder } = deps;
+  const starts = createTeamStarts(deps);
   const around = { workspace: deps.workspace, userHome: deps.userHome };
   let rows = new Map<string, TeamRecord>();
   /** One change of a team at a time. */
@@ -193,84 +185,6 @@ export function createTeamService(
     );
   };
 
-  /** Launches of all bots, or every reason why one of them cannot start. */
-  const prepareAll = async (
-    team: ResolvedTeam,
-    starts: readonly Start[],
-    scratch: string | null,
-    adopted?: UpRequest['adopts'],
-  ) => {
-    const prepared: Prepared[] = [];
-    const hindrances: Hindrance[] = [];
-    let waits: AppError | null = null;
-    for (const start of starts) {
-      const address = addressOf(start.bot.slug, team.name);
-      const member = registry.find(address);
-      if (member === null) continue;
-      try {
-        const { cwd } = start.bot;
-        const inside = start.bot.worktree ? await deps.worktrees.check(cwd, team.name, start.bot.slug) : cwd;
-        const spec = specOf(member.id, team, start, scratch === null ? inside : cwd);
-        // A secret that is not there must be known before anything starts.
-        await deps.secrets.open(spec.env);
-        const paths = await openPaths(member.id, scratch);
-        const adopts = adopted?.get(spec.slug);
-        const first = adopts === undefined ? spec : { ...spec, resume: true, adopts };
-        prepared.push({ spec, launch: await deps.harnesses.prepare(first, paths) });
-      } catch (error) {
-        if (!(error instanceof AppError) || error.code === 'internal') throw error;
-        if (error.code === 'needs_person') waits ??= error;
-        else hindrances.push({ address, fact: error.fact, action: error.action });
-      }
-    }
-    if (waits !== null) throw waits;
-    // A hosted bot gets its worktree with its first turn; its start must still know if there can be none.
-    for (const bot of team.bots.filter((each) => each.binding.type === 'hosted' && each.worktree)) {
-      const address = addressOf(bot.slug, team.name);
-      if (registry.find(address)?.live === true) continue;
-      try {
-        await deps.worktrees.check(bot.cwd, team.name, bot.slug);
-      } catch (error) {
-        if (!(error instanceof AppError) || error.code === 'internal') throw error;
-        hindrances.push({ address, fact: error.fact, action: error.action });
-      }
-    }
-    if (hindrances.length > 0) throw new TeamHindered(team.name, hindrances);
-    return prepared;
-  };
-  const openPaths = (agentId: string, scratch: string | null): Promise<BotPaths> | BotPaths =>
-    scratch === null ? deps.homes.open(agentId) : pathsFor(deps.homes, scratch);
-
-  const startAll = async (team: ResolvedTeam, prepared: readonly Prepared[]): Promise<void> => {
-    const started: string[] = [];
-    try {
-      for (const { spec, launch } of prepared) {
-        const bot = team.bots.find((each) => each.slug === spec.slug);
-        if (bot?.worktree === true) {
-          await deps.worktrees.create(bot.cwd, team.name, spec.slug);
-          deps.setUp(addressOf(spec.slug, team.name));
-        }
-        await deps.homes.writeToken(spec.agentId, await deps.tokens.mint(spec.agentId));
-        const id = deps.ids.next('pane');
-        const pane = await deps.panes.create({
-          id,
-          command: launch.command,
-          cwd: launch.cwd,
-          env: { ...launch.env, ...(await deps.secrets.open(spec.env)), GANTRY_PANE: id },
-          cols: launch.cols,
-          rows: launch.rows,
-          labels: labelsFor(spec, deps.workspace),
-        });
-        started.push(spec.agentId);
-        await registry.started(spec.agentId, spec, pane);
-      }
-    } catch (error) {
-      // A team starts whole or not at all.
-      await Promise.allSettled(started.map((agentId) => registry.stop(agentId)));
-      throw error;
-    }
-  };
-
   const up: TeamService['up'] = (name, request, by) =>
     alone(name, async () => {
       const computer = request.on === undefined ? null : await deps.abroad.find(request.on);
@@ -301,14 +215,14 @@ export function createTeamService(
       const plan = planUp(team, facts);
       if (plan.hindrances.length > 0) throw new TeamHindered(name, plan.hindrances);
       if (!applied) {
-        await withScratch((scratch) => prepareAll(team, plan.starts, scratch));
+        await starts.tryOut(team, plan.starts);
         return { plan: [...plan.steps, ...(await upElsewhere(team, machines, request))], applied };
       }
       if (plan.starts.length > 0) refuseUnreadable(deps.panes);
-      const prepared = await prepareAll(team, plan.starts, null, request.adopts);
+      const prepared = await starts.prepare(team, plan.starts, request.adopts);
       // Other computers first, where a start may fail: everything here is prepared by now.
       const elsewhere = await upElsewhere(team, machines, request);
-      await startAll(team, prepared);
+      await starts.run(team, prepared);
       await markUp(team, by);
       return { plan: [...plan.steps, ...elsewhere], applied };
     });
