@@ -4,8 +4,7 @@
  */
 import type { CallLimits, NumberLimits } from '../cloud-api/phone/part.ts';
 import { AppError } from '../contracts/common/errors.ts';
-import { readCallLimits } from './call-limits.ts';
-import { readTextLimits } from './text-limits.ts';
+import { readCallLimits, readTextLimits } from './phone-limits.ts';
 
 export interface PhoneSettings {
   /** `simulator`: the demo phone, which speaks the same wire. */

@@ -44,7 +44,6 @@ import { harnessProcesses } from './harness-processes.ts';
 import { createHomeLink, type HomeLink } from './home-link.ts';
 import { createPeerHome } from './peer-home.ts';
 import { createPeerServer, type PeerServer } from './peer-server.ts';
-import { readable } from './readable-panes.ts';
 import {
   computerModelCheck,
   cutShortChecks,
@@ -60,7 +59,7 @@ import { createRuntimeConnectors } from './runtime-connectors.ts';
 import { createRuntimeHands } from './runtime-hands.ts';
 import { runtimeMigrations } from './runtime-migrations.ts';
 import { createRuntimeModels } from './runtime-models.ts';
-import { createRuntimePanes } from './runtime-panes.ts';
+import { createRuntimePanes, readable } from './runtime-panes.ts';
 import { createRuntimePhone } from './runtime-phone.ts';
 import { createRuntimeRuns } from './runtime-runs.ts';
 import { createRuntimeTools } from './runtime-tools.ts';
