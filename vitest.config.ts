@@ -1,23 +1,24 @@
 /**
  * How tests are found and run. Three projects: `unit` (unit, contract, integration: no browser), `e2e` (real Chromium), and `suites`, what
- * `npm test` has no time for: `npm run faults` and `npm test -- all` run it.
+ * a plain `npm test` has no time for, by measure: `npm run faults` and `npm test -- all` run it.
  * Workers are processes: natives, signals and children of one test file must not meet another's.
  */
-import { statSync } from 'node:fs';
+import { closeSync, globSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { filesApart, type Seconds, type TestFile } from './scripts/apart.ts';
 
 /** Hundreds of starts of the same programs: each reads what V8 compiled for an earlier one. Workers and what they start inherit it. */
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules', '.cache', 'node-compile');
 
 const shared = {
   pool: 'forks',
-  testTimeout: 30_000,
-  hookTimeout: 30_000,
+  // What is waited for comes late on a busy machine; how fast it comes is the bench's question. Only a test that fails takes so long.
+  testTimeout: 120_000,
+  hookTimeout: 120_000,
   setupFiles: ['test/support/setup.ts'],
-  // What is waited for comes late on a busy machine; how fast it comes is the bench's question.
-  expect: { poll: { timeout: 15_000 } },
+  expect: { poll: { timeout: 45_000 } },
 } as const;
 
 /** Most of these start whole programs. */
@@ -41,36 +42,27 @@ function guessed({ moduleId }: TestSpecification): number {
   return statSync(moduleId).size + (startsPrograms.test(moduleId) ? 60_000 : 0);
 }
 
-/** Whole areas walked in a browser, real browsers and computers driven, and loops that kill, cut, fill and throw dice. */
-const suites = [
-  'test/e2e/{computers,connectors,dev,every-page,looks,new-run,panes,phone,phone-calls,queue,reach,schedules,tools,window-events,work}.test.ts',
-  'test/programs/{executor,computer-host,worker}/**/*.test.ts',
-  'test/cli/{start,pairing,cloud-database,disk-full}.test.ts',
-  'test/main/whole.test.ts',
-  'test/programs/pane-host/hibernate-emulator.test.ts',
-  'test/scripts/bootstrap.test.ts',
-  'test/examples/computer-use.test.ts',
-  'test/tools/carrier-simulator/durability.test.ts',
-  'test/programs/converter/{fuzz,archive,formats/harmless}.test.ts',
-  'test/{support/kill-loop,kit/store/disk,contract/fuzz}.test.ts',
-  'test/{integration,host}/replicas.test.ts',
-  'test/host/{hosted-computers,remote-bots,backup/damaged}.test.ts',
-  'test/cloud-api/{events-replicas,others}.test.ts',
-  'test/cloud-api/work-queue/{database-away,plans-million,transitions}.test.ts',
-  'test/cloud-api/phone/calls/{restart,random}.test.ts',
-  'test/cloud-api/phone/numbers/{keep,lasting}.test.ts',
-  'test/cloud-api/phone/registration/{trouble,lasting,sharing}.test.ts',
-  'test/runtime-server/approvals/approvals-kill.test.ts',
-  'test/runtime-server/computer-use/{gate/engine,planner/intent,runs/real}.test.ts',
-  'test/runtime-server/agents/{unreadable,host-restart}.test.ts',
-  'test/runtime-server/peers/{clone,remote/remote}.test.ts',
-  'test/runtime-server/panes/{hand-over,re-attach}.test.ts',
-  'test/runtime-server/policy/command-line.test.ts',
-  'test/runtime-server/quick-runs/quick-runs.test.ts',
-  'test/runtime-server/workflows/schedules/kill.test.ts',
-  'test/runtime-server/tool-server/servers/chaos.test.ts',
-  'test/runtime-server/workflows/find-fix-prove.test.ts',
-];
+/**
+ * CPU seconds that the test files of a plain `npm test` may take together (test/seconds.json). The longest files beyond it run in `npm test -- all`
+ * only, as do those whose first line is `// Runs apart: why`. A file whose first line is `// Runs always: why` stays.
+ */
+const budget = 210;
+
+const suites = filesApart(testFiles(), JSON.parse(readFileSync('test/seconds.json', 'utf8')) as Seconds, budget);
+
+function testFiles(): TestFile[] {
+  return globSync('test/**/*.test.{ts,tsx}').map((path) => ({ path, firstLine: firstLineOf(path) }));
+}
+
+function firstLineOf(path: string): string {
+  const file = openSync(path, 'r');
+  try {
+    const bytes = Buffer.alloc(200);
+    return bytes.toString('utf8', 0, readSync(file, bytes)).split('\n', 1)[0] ?? '';
+  } finally {
+    closeSync(file);
+  }
+}
 
 export default defineConfig({
   test: {
@@ -95,8 +87,6 @@ export default defineConfig({
           isolate: false,
           include: ['test/e2e/**/*.test.ts'],
           exclude: suites,
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
         },
       },
       {
@@ -106,10 +96,6 @@ export default defineConfig({
           isolate: false,
           include: suites,
           globalSetup: ['test/support/postgres-run.ts'],
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
-          // Many of them start whole programs, next to others that do.
-          expect: { poll: { timeout: 45_000 } },
         },
       },
     ],

@@ -1,3 +1,4 @@
+// Runs apart: it fills a disk, as small as the test makes it.
 /** A disk that runs full under a Gantry at work: every surface says so, nothing acknowledged is lost, and it goes on by itself. */
 import { spawn, spawnSync } from 'node:child_process';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// Runs apart: most of its time is PostgreSQL's, with a million rows, and is not measured.
 /**
  * Beside very many rows of somebody else in every table: whatever a cloud asks its database while it answers the lists, counts and reads
  * of a person with a few goes along an index to what it returns, on both engines. The queue has a test of its own

@@ -1,3 +1,4 @@
+// Runs always: nothing else that a plain run has answers a question in a browser.
 /** What a bot asks is answered where it is seen: in the pane of the bot, with the card, the keys and the guard of the inbox. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// Runs always: it is the shortest way through a team, its panes, a message and a killed server.
 /** The story of the first part, on the real product: a team from a dialog, live panes, typing, messages, a killed server. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {

@@ -1,3 +1,4 @@
+// Runs apart: it kills servers and waits for their leases by real time.
 /** Three replicas of one cloud: whichever is asked, a computer is reached by the one that holds its link. */
 
 import { randomBytes } from 'node:crypto';

@@ -1,3 +1,4 @@
+// Runs apart: it kills servers and waits for their leases by real time.
 /**
  * Three replicas as their command starts them, one address in front, and each of them killed in turn while people watch: streams go on
  * at another one, with every event once and in order, and the computer comes back by itself.

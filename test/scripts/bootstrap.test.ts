@@ -1,3 +1,4 @@
+// Runs apart: it installs the dependencies once more.
 /** `scripts/bootstrap.mjs` and `scripts/gantry.mjs` in a clone of their own, with an npm and a vite that only note their calls. */
 import { spawn, spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';

@@ -1,6 +1,8 @@
 /** Runs before each test file, even where files share a worker. */
-import { afterEach } from 'vitest';
+import { afterAll, afterEach } from 'vitest';
 import { fileBegins, testIsOver } from './at-end.ts';
+import { measureFile } from './measure-file.ts';
 
+if (process.env.GANTRY_TEST_SECONDS !== undefined) afterAll(measureFile(process.env.GANTRY_TEST_SECONDS));
 fileBegins();
 afterEach(testIsOver);

@@ -1,3 +1,4 @@
+// Runs apart: it kills servers and waits for their leases by real time.
 /**
  * The database goes away under a queue at work: whoever asks is told so at once, a worker goes on with what it holds until its own
  * deadline, and all of it goes on by itself. Minutes are seconds here: leases are short.

@@ -1,3 +1,4 @@
+// Runs apart: it fills a disk, as small as the test makes it.
 /** A disk that is full, limited or broken: nothing acknowledged is lost, the reason is said, and writing goes on by itself. */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';

@@ -1,3 +1,4 @@
+// Runs apart: it makes namespaces, networks and processes of the whole computer.
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

@@ -1,3 +1,4 @@
+// Runs apart: it makes namespaces, networks and processes of the whole computer.
 import { expect, test } from 'vitest';
 import { createNetwork } from '../../../src/programs/computer-host/network.ts';
 import { namesFor } from '../../../src/programs/computer-host/settings.ts';

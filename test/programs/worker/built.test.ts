@@ -1,3 +1,4 @@
+// Runs apart: its leases of a few seconds run out by real time, which a busy machine does not keep.
 /** `gantry worker` as it is shipped: built, away from its source, at a terminal. What it keeps while it works, and what it leaves. */
 import {
   copyFileSync,

@@ -1,3 +1,4 @@
+// Runs apart: its leases of a few seconds run out by real time, which a busy machine does not keep.
 /** A worker against a real queue over HTTP, with its real thread: what it does with each end of a task, and what it leaves behind. */
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';

@@ -1,3 +1,4 @@
+// Runs apart: two hundred programs go from one host to another while they print.
 import { existsSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

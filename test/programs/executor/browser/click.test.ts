@@ -1,3 +1,4 @@
+// Runs apart: it drives a display or a browser by their real events, whose order another load changes.
 /** A click by the protocol is the library's own click, to the page and to what comes after it. */
 import { type BrowserContext, type CDPSession, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

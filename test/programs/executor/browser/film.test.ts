@@ -1,3 +1,4 @@
+// Runs apart: it drives a display or a browser by their real events, whose order another load changes.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

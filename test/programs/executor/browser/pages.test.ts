@@ -1,3 +1,4 @@
+// Runs apart: it drives a display or a browser by their real events, whose order another load changes.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Driver, type Site, startDriver, startSite } from '../driver.ts';
 import { hasChromium } from './has-chromium.ts';

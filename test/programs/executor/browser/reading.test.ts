@@ -1,3 +1,4 @@
+// Runs apart: it drives a display or a browser by their real events, whose order another load changes.
 /** What a page says to whoever reads it: fields whole, editors, shadow roots, and nothing that should stay hidden. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Driver, type Site, startDriver, startSite } from '../driver.ts';

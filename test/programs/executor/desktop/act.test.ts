@@ -1,3 +1,4 @@
+// Runs apart: it drives a display or a browser by their real events, whose order another load changes.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { computerMembers } from '../../../../src/contracts/computer-use/members.ts';
 import { createHand, createLab, createProbe, type Hand, type Lab, missing, type Probe } from './lab.ts';

@@ -1,3 +1,4 @@
+// Runs apart: it drives a display or a browser by their real events, whose order another load changes.
 import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
