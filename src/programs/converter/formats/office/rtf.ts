@@ -7,7 +7,6 @@ import { type ConvertContext, type Converted, ConvertFault, type Format, type Me
 import { commentLead, footnote } from '../../markdown/notes.ts';
 import { type BlockWriter, createBlockWriter, type Paragraph } from './rtf-blocks.ts';
 import { encodingOfPage, pageOfFont } from './rtf-charset.ts';
-import { fresh, type State } from './rtf-state.ts';
 import { type RtfToken, rtfTokens } from './rtf-tokens.ts';
 import { charactersByWord, infoFields, preservedDestinations, skippedDestinations } from './rtf-words.ts';
 
@@ -35,17 +34,99 @@ export function readRtf(bytes: Uint8Array, context: Pick<ConvertContext, 'mustHa
   return reader.end();
 }
 
+/** Where the text of a group goes. */
+type Destination = 'body' | 'skip' | 'fonts' | 'styles' | 'info' | 'instruction' | 'marker' | 'author';
+
+/** What a group inherits from the one around it. */
+interface State {
+  destination: Destination;
+  /** Field of `info` that is being read. */
+  field: string;
+  bold: boolean;
+  italic: boolean;
+  strike: boolean;
+  hidden: boolean;
+  raised: 'sup' | 'sub' | undefined;
+  address: string | undefined;
+  /** Characters that stand in for one `\u`. */
+  fallback: number;
+  font: number;
+  /** Which note this group is: its text goes there until it closes. */
+  note: 'footnote' | 'comment' | null;
+}
+
+/** Outside all groups. */
+function fresh(): State {
+  return {
+    destination: 'body',
+    field: '',
+    bold: false,
+    italic: false,
+    strike: false,
+    hidden: false,
+    raised: undefined,
+    address: undefined,
+    fallback: 1,
+    font: -1,
+    note: null,
+  };
+}
+
+/** Text in bytes, in the code page that the document or the font of the text names. */
+function createByteText(put: (text: string) => void) {
+  const pages = new Map<number, number>();
+  let page = 1252;
+  let pending: number[] = [];
+  let encoding = 'windows-1252';
+
+  function flush(): void {
+    if (pending.length === 0) return;
+    const text = new TextDecoder(encoding).decode(Uint8Array.from(pending));
+    pending = [];
+    put(text);
+  }
+
+  return {
+    flush,
+    setPage(value: number): void {
+      page = value;
+    },
+    setFont(font: number, own: number): void {
+      pages.set(font, own);
+    },
+    add(value: number, font: number): void {
+      const next = encodingOfPage(pages.get(font) ?? page);
+      if (next !== encoding) flush();
+      encoding = next;
+      pending.push(value);
+    },
+  };
+}
+
+/** Footnotes and comments, numbered apart. */
+function createNotes() {
+  const definitions: string[] = [];
+  const numbers = { footnote: 0, comment: 0 };
+  return {
+    definitions,
+    /** Returns what refers to it. `author`: of a comment. */
+    add(kind: 'footnote' | 'comment', text: string, author: string): string {
+      numbers[kind] += 1;
+      const label = kind === 'footnote' ? String(numbers.footnote) : `comment-${numbers.comment}`;
+      definitions.push(footnote(label, (kind === 'footnote' ? '' : commentLead(author)) + text));
+      return `[^${label}]`;
+    },
+  };
+}
+
 function createReader() {
-  const fonts = new Map<number, number>();
   const styles = new Map<number, string>();
   const info = new Map<string, string>();
-  const definitions: string[] = [];
+  const notes = createNotes();
+  const bytes = createByteText(put);
   const stack: State[] = [];
   const writers: BlockWriter[] = [createBlockWriter()];
   let state: State = fresh();
-  let page = 1252;
-  let pending: number[] = [];
-  let pendingEncoding = 'windows-1252';
   let toSkip = 0;
   let starred = false;
   let justOpened = false;
@@ -53,8 +134,6 @@ function createReader() {
   let buffer = '';
   let instruction = '';
   let author = '';
-  let footnotes = 0;
-  let comments = 0;
   let pictures = 0;
   let ended = false;
 
@@ -93,27 +172,17 @@ function createReader() {
     }
   }
 
-  function flush(): void {
-    if (pending.length === 0) return;
-    const text = new TextDecoder(pendingEncoding).decode(Uint8Array.from(pending));
-    pending = [];
-    put(text);
-  }
-
   function byte(value: number): void {
     if (toSkip > 0) {
       toSkip -= 1;
       return;
     }
     if (state.destination === 'skip' || state.destination === 'fonts') return;
-    const encoding = encodingOfPage(fonts.get(state.font) ?? page);
-    if (encoding !== pendingEncoding) flush();
-    pendingEncoding = encoding;
-    pending.push(value);
+    bytes.add(value, state.font);
   }
 
   function openGroup(): void {
-    flush();
+    bytes.flush();
     if (stack.length >= deepestGroup) {
       throw new ConvertFault(
         'damaged',
@@ -128,7 +197,7 @@ function createReader() {
   }
 
   function closeGroup(): void {
-    flush();
+    bytes.flush();
     toSkip = 0;
     const closed = state;
     const outer = stack.pop();
@@ -148,11 +217,9 @@ function createReader() {
 
   function closeNote(kind: 'footnote' | 'comment'): void {
     const made = writers.pop() as BlockWriter;
-    const text = made.end().trim();
-    const label = kind === 'footnote' ? String(++footnotes) : `comment-${++comments}`;
-    definitions.push(footnote(label, (kind === 'footnote' ? '' : commentLead(author)) + text));
+    const reference = notes.add(kind, made.end().trim(), author);
     if (kind === 'comment') author = '';
-    writer().addMarkdown(`[^${label}]`);
+    writer().addMarkdown(reference);
   }
 
   function startNote(kind: 'footnote' | 'comment'): void {
@@ -200,10 +267,10 @@ function createReader() {
     const on = parameter !== 0;
     switch (word) {
       case 'ansicpg':
-        page = parameter ?? 1252;
+        bytes.setPage(parameter ?? 1252);
         return;
       case 'mac':
-        page = 10000;
+        bytes.setPage(10000);
         return;
       case 'f':
       case 'deff':
@@ -212,7 +279,7 @@ function createReader() {
       case 'fcharset':
         if (state.destination === 'fonts') {
           const own = pageOfFont(parameter ?? 0);
-          if (own !== null) fonts.set(state.font, own);
+          if (own !== null) bytes.setFont(state.font, own);
         }
         return;
       case 'u': {
@@ -301,7 +368,7 @@ function createReader() {
 
   /** A control word or symbol; the first of a group may say where its text goes. */
   function command(token: Extract<RtfToken, { kind: 'word' | 'symbol' }>): void {
-    flush();
+    bytes.flush();
     if (token.kind === 'symbol') {
       if (token.symbol === '*' && justOpened) starred = true;
       else if (toSkip > 0) toSkip -= 1;
@@ -334,15 +401,15 @@ function createReader() {
       } else command(token);
     },
     end(): Converted {
-      flush();
+      bytes.flush();
       while (writers.length > 1) closeNote('footnote');
-      const notes: string[] = [];
-      if (!ended) notes.push('The document ends before it is closed: it may be cut.');
-      if (pictures > 0) notes.push(`Pictures left out: ${pictures}.`);
+      const remarks: string[] = [];
+      if (!ended) remarks.push('The document ends before it is closed: it may be cut.');
+      if (pictures > 0) remarks.push(`Pictures left out: ${pictures}.`);
       return {
-        markdown: [writer().end(), ...definitions].filter((part) => part !== '').join('\n\n'),
+        markdown: [writer().end(), ...notes.definitions].filter((part) => part !== '').join('\n\n'),
         metadata: metadataOf(info),
-        notes,
+        notes: remarks,
       };
     },
   };
