@@ -48,7 +48,7 @@ export function createNews(now: () => number): News {
 }
 
 /** What a person is asked, all of it. */
-export interface Question {
+interface Question {
   readonly id: string;
   readonly summary: string;
   readonly details?: readonly { readonly name: string; readonly text: string }[] | undefined;
@@ -65,7 +65,7 @@ interface Shown {
 }
 
 /** Characters of a body that systems show whole: nobody approves a command of which they saw a part. */
-export const maxAsked = 200;
+const maxAsked = 200;
 
 /** A few as they are; many as one that leads to the inbox. `open`: the approvals that wait. */
 export function shownAs(rows: readonly Notification[], open: readonly Question[]): readonly Shown[] {

@@ -13,7 +13,7 @@ import { diffWords, sizeOf } from './quick-rows.ts';
 
 const DiffSheet = lazy(later(() => import('./diff-sheet.tsx').then((module) => ({ default: module.DiffSheet }))));
 
-export interface Proven {
+interface Proven {
   readonly id: string;
   readonly at: string;
   readonly dagId: string;
