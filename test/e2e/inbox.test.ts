@@ -534,3 +534,90 @@ test('several questions are found, grouped, read together and answered together,
   await expect.poll(() => screen('tester@demo'), { timeout: 20_000 }).toMatch(/^allowed-0/m);
   await page.getByRole('combobox', { name: 'Group questions' }).selectOption('none');
 });
+
+describe('on Home', () => {
+  const needs = (page: Page) => page.locator('section, div', { has: page.getByRole('heading', { name: 'Needs you' }) });
+  const question = (page: Page, command: string) => page.getByRole('article').filter({ hasText: command });
+  const readyOn = (page: Page, command: string) =>
+    question(page, command).and(page.locator('[aria-current][data-keys="answer"]'));
+
+  test('a question is approved by mouse, the next one rejected with words by r, the third approved by a once it was read', async () => {
+    const { page } = first;
+    await go(page, '/');
+    await needs(page).first().waitFor();
+    await ask('scribe@demo', 'npm run home-mouse');
+    await readyOn(page, 'home-mouse').waitFor();
+    await looked(page, 'home-question');
+    await question(page, 'home-mouse').getByRole('button', { name: 'Approve' }).click();
+    await question(page, 'home-mouse')
+      .getByText(/Approved by you in the browser/)
+      .waitFor();
+    await expect.poll(() => screen('scribe@demo'), { timeout: 20_000 }).toMatch(/^allowed-0/m);
+
+    await ask('scribe@demo', 'npm run home-words');
+    await readyOn(page, 'home-words').waitFor();
+    await question(page, 'home-words').getByRole('textbox').fill('run the tests before');
+    // In the note a letter is a letter; from the card it is the answer.
+    await page.keyboard.press('r');
+    await question(page, 'home-words').focus();
+    await readyOn(page, 'home-words').waitFor();
+    await page.keyboard.press('r');
+    await expect.poll(() => screen('scribe@demo'), { timeout: 20_000 }).toContain('run the tests beforer');
+    expect(await screen('scribe@demo')).not.toMatch(/^allowed/m);
+
+    await page.evaluate(() => {
+      (document.activeElement as HTMLElement | null)?.blur();
+      // As whoever presses on does: the key comes with the question.
+      new MutationObserver((_changes, self) => {
+        if (document.querySelector('[data-decide="approve"]') === null) return;
+        self.disconnect();
+        document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'a', bubbles: true }));
+      }).observe(document.body, { childList: true, subtree: true });
+    });
+    await ask('scribe@demo', 'npm run home-key');
+    await question(page, 'home-key')
+      .getByText(/read it first/)
+      .waitFor();
+    expect(JSON.parse((await gantry.cli('workspace', 'approvals', '--json')).out).approvals).toHaveLength(1);
+    await readyOn(page, 'home-key').waitFor();
+    await page.keyboard.press('a');
+    await expect.poll(() => screen('scribe@demo'), { timeout: 20_000 }).toMatch(/^allowed-0/m);
+  });
+});
+
+test('quiet hours, what comes through in them, the digest and muted bots are set in Settings and stay', async () => {
+  const { page, errors } = first;
+  await go(page, '/settings/notifications');
+  const toggle = (name: string) => page.getByRole('switch', { name });
+  const isOn = (name: string) => toggle(name).getAttribute('aria-checked');
+  await toggle('Hold pushes back in quiet hours').click();
+  await expect.poll(() => isOn('Hold pushes back in quiet hours')).toBe('true');
+  expect([await isOn('Questions come through'), await isOn('Digest after quiet hours')]).toEqual(['true', 'true']);
+  const saved = () =>
+    page.evaluate(async () => {
+      const answer = (await (await fetch('/api/v1/notifications/quiet')).json()) as {
+        quietHours: { from: string; to: string };
+      };
+      return [answer.quietHours.from, answer.quietHours.to];
+    });
+  await page.getByLabel('From').fill('21:30');
+  await page.getByLabel('From').blur();
+  await expect.poll(saved).toEqual(['21:30', '07:00']);
+  await page.getByLabel('to', { exact: true }).fill('06:45');
+  await page.getByLabel('to', { exact: true }).blur();
+  await expect.poll(saved).toEqual(['21:30', '06:45']);
+  await toggle('Digest after quiet hours').click();
+  await expect.poll(() => isOn('Digest after quiet hours')).toBe('false');
+  await toggle('Push about tester@demo').click();
+  await page.getByText('Muted: only listed in the inbox.').waitFor();
+  await looked(page, 'quiet-hours');
+  await page.reload();
+  await expect.poll(() => isOn('Digest after quiet hours')).toBe('false');
+  expect(await page.getByLabel('From').inputValue()).toBe('21:30');
+  expect(await page.getByLabel('to', { exact: true }).inputValue()).toBe('06:45');
+  expect([await isOn('Questions come through'), await isOn('Push about tester@demo')]).toEqual(['true', 'false']);
+  await toggle('Hold pushes back in quiet hours').click();
+  await page.getByText('Pushes reach you at any time.').waitFor();
+  await expect.poll(() => toggle('Digest after quiet hours').count()).toBe(0);
+  expect(errors.filter((text) => !/ERR_FAILED|409/.test(text))).toEqual([]);
+});

@@ -206,7 +206,7 @@ function PendingCard({
           aria-label={`Note for the answer to ${approval.title}`}
           placeholder="Note (optional)"
           maxLength={2000}
-          className="h-7 min-w-40 flex-1 rounded-control border border-line bg-window px-2 pointer-coarse:h-10"
+          className="h-7 min-w-0 grow basis-40 rounded-control border border-line bg-window px-2 pointer-coarse:h-10"
         />
         <span className="flex flex-wrap gap-2 @max-sm:w-full @max-sm:[&>*]:flex-1">
           {onAlways !== undefined && (

@@ -1,7 +1,6 @@
 /** A campaign's board: columns by what a person needs to know, or waves by what waits for what. */
 import { useQuery } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
-import type { Approval } from '../../../contracts/approvals/approval.ts';
 import type { Board as BoardData } from '../../../contracts/factory/board.ts';
 import type { NodeCard } from '../../../contracts/factory/node.ts';
 import { usePendingApprovals } from '../../base/approvals.ts';
@@ -9,7 +8,7 @@ import { useBots } from '../../base/floors.tsx';
 import { useServices } from '../../base/services.tsx';
 import { useNarrow } from '../../base/use-narrow.ts';
 import { Empty } from '../../ui/list-states.tsx';
-import { filterGroups, groupsByNeed, groupsByWave, isQuestionOf } from './board-groups.ts';
+import { filterGroups, groupsByNeed, groupsByWave, questionsOf } from './board-groups.ts';
 import type { NodeCardProps } from './node-card.tsx';
 import { NodeList } from './node-list.tsx';
 
@@ -33,29 +32,24 @@ export function Board({
   const all = useQuery(queries.approvals).data?.approvals ?? [];
   /** Answered on this board, with its node: each stays on its card as one line, and says who was first. */
   const [answered, setAnswered] = useState<ReadonlyMap<string, string>>(new Map());
-  /** The question that keys answer; null: the one that waits longest. */
+  /** The question that keys answer; null: the first on the board. */
   const [asked, setAsked] = useState<string | null>(null);
   const bots = useBots();
-  const { titles, stepOf } = useMemo(() => {
-    const nodes = board.waves.flatMap((wave) => wave.nodes);
-    const addresses = new Map(bots.map(({ id, address }) => [id, address]));
-    return {
-      titles: new Map(nodes.map((node) => [node.nodeId, node.title])),
-      stepOf: (question: Approval) => nodes.find((node) => isQuestionOf(node, question, (id) => addresses.get(id))),
-    };
-  }, [board, bots]);
-  const waiting = useMemo(() => approvals.filter((one) => stepOf(one) !== undefined), [approvals, stepOf]);
-  const asking = useMemo(() => waiting.flatMap((one) => stepOf(one)?.nodeId ?? []), [waiting, stepOf]);
+  const nodes = useMemo(() => board.waves.flatMap((wave) => wave.nodes), [board]);
+  const titles = useMemo(() => new Map(nodes.map((node) => [node.nodeId, node.title])), [nodes]);
+  /** What each step waits with: the question that has waited longest. */
+  const questions = useMemo(() => questionsOf(nodes, approvals, bots), [nodes, approvals, bots]);
+  const asking = useMemo(() => [...questions.keys()].map(({ nodeId }) => nodeId), [questions]);
   const groups = useMemo(
     () => filterGroups(waves ? groupsByWave(board) : groupsByNeed(board, new Set(asking)), filter),
     [board, waves, filter, asking],
   );
   // Beside an open step, keys answer that step.
-  const first = selected !== null ? undefined : (waiting.find(({ id }) => id === asked) ?? waiting[0]);
+  const inOrder = groups.flatMap((group) => group.nodes.flatMap((node) => questions.get(node) ?? []));
+  const first = selected !== null ? undefined : (inOrder.find(({ id }) => id === asked) ?? inOrder[0]);
   const propsOf = (node: NodeCard): Omit<NodeCardProps, 'node'> => {
     const question =
-      waiting.find((one) => stepOf(one) === node) ??
-      all.find(({ id, state }) => state === 'resolved' && answered.get(id) === node.nodeId);
+      questions.get(node) ?? all.find(({ id, state }) => state === 'resolved' && answered.get(id) === node.nodeId);
     return {
       selected: node.nodeId === selected,
       titleOf: (id) => titles.get(id),

@@ -8,6 +8,7 @@ import {
   groupsByNeed,
   groupsByWave,
   isQuestionOf,
+  questionsOf,
 } from '../../../../src/renderer/areas/work/board-groups.ts';
 import { verbsFor } from '../../../../src/renderer/areas/work/node-verbs.tsx';
 
@@ -125,4 +126,26 @@ test('a question stands on the step that it names, else on the step that its bot
     expect([status, isQuestionOf(card('a', status, mine), asked, addressOf)]).toEqual([status, false]);
   }
   expect(isQuestionOf(card('a', 'working', { assignee: null }), { agentId: 'agt_2' }, addressOf)).toBe(false);
+});
+
+test('a step stands with the question that has waited longest, and a question without a step with none', () => {
+  const mine = card('a', 'working', { assignee: 'scribe@demo' });
+  const gate = card('b', 'needs_you');
+  const ask = (id: string, more: object) =>
+    ({ id, agentId: null, ...more }) as Parameters<typeof questionsOf>[1][number];
+  const found = questionsOf(
+    [mine, gate, card('c', 'working')],
+    [
+      ask('first', { agentId: 'agt_1' }),
+      ask('second', { agentId: 'agt_1' }),
+      ask('gate', { dagId: 'dag_1', nodeId: 'node_b' }),
+      ask('other', { agentId: 'agt_2' }),
+      ask('nobody', {}),
+    ],
+    [{ id: 'agt_1', address: 'scribe@demo' }],
+  );
+  expect([...found].map(([node, { id }]) => [node.stepId, id])).toEqual([
+    ['a', 'first'],
+    ['b', 'gate'],
+  ]);
 });
