@@ -431,7 +431,10 @@ describe.each([wide, narrow])('the history in a $name window', (size) => {
     expect(sum).toBeGreaterThan(3);
     await expect
       .poll(async () =>
-        (await table.locator('tbody td:nth-child(2)').allTextContents()).reduce((all, text) => all + Number(text), 0),
+        (await table.locator('tbody td:nth-child(2)').allTextContents()).reduce(
+          (all, text) => all + Number(text.replaceAll(',', '')),
+          0,
+        ),
       )
       .toBe(sum);
     const age = chart(page, 'Age of the oldest waiting task');
