@@ -162,6 +162,7 @@ const validQuery: Readonly<Record<string, string>> = {
   readHostedToolsetSchema: '?toolset=computer',
   agentFileText: '?path=x',
   agentFilePlace: '?path=x',
+  quickRunDiff: '?bot=x',
 };
 
 const somebody = '+12025550123';
