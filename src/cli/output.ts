@@ -33,7 +33,7 @@ export interface Output {
   problem(error: unknown): number;
 }
 
-/** `stays`: the command goes on after its result, so that no pager may hold it up. */
+/** `stays`: the command continues after its result, so no pager may hold it up. */
 export function createOutput(
   io: { stdout: Stream; stderr: Stream },
   json: boolean,

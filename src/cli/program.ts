@@ -166,7 +166,7 @@ function helpAsked(argv: readonly string[]): string[] {
   return argv[0] === 'help' ? [...argv.slice(1), '--help'] : [...argv];
 }
 
-/** Subcommands made with `command()` take over exit and output settings by themselves; extra arguments are refused. */
+/** Subcommands made with `command()` take over exit and output settings; extra arguments are refused. */
 function inherit(parent: Command, command: Command): Command {
   return command.copyInheritedSettings(parent).allowExcessArguments(false);
 }

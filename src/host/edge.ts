@@ -40,7 +40,7 @@ export function composeEdge(options: {
   readonly advice: string;
   /** Without a slash at the end. */
   readonly edgeUrl: string;
-  /** Private receivers that may be told all the same. */
+  /** Private receivers that may be called all the same. */
   readonly allow: readonly string[];
 }): ComposedEdge {
   const { store, clock, ids, log, identity } = options;

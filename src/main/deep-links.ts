@@ -37,7 +37,7 @@ const settingsPages: ReadonlySet<string> = new Set([
  */
 interface NewRunLink {
   readonly prompt: string;
-  /** Counts only if it was used before; whoever follows the link checks that. */
+  /** Counts only if it was used before; the code that follows the link checks that. */
   readonly repository: string | null;
   readonly who: readonly string[];
 }

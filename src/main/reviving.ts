@@ -1,4 +1,4 @@
-/** Decides how often a broken page is reloaded before its person is told, and the text they see. Pure except for its own memory. */
+/** Decides how often a broken page is reloaded before its person sees a message, and the text they see. Pure except for its own memory. */
 import { plainPage } from '../kit/http/plain-page.ts';
 
 export const revivals = { max: 3, withinMs: 60_000 } as const;

@@ -6,7 +6,7 @@ import { harnessesWith } from './agent.ts';
 import { area, base, errors } from './route-parts.ts';
 import { BotSlug, TeamName } from './team-file.ts';
 
-/** Harnesses whose own conversations can be listed and gone on with. */
+/** Harnesses whose own conversations can be listed and continued. */
 export const adoptable = harnessesWith('adoptable');
 export const Adoptable = z.enum(adoptable);
 export type Adoptable = z.infer<typeof Adoptable>;

@@ -1,4 +1,4 @@
-/** When a person is not pushed to, which bots they do not want to hear of, and what they are told afterwards. */
+/** When a person is not pushed to, which bots they do not want to hear of, and what they learn afterwards. */
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
 

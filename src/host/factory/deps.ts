@@ -32,7 +32,7 @@ interface HostedParts {
 export interface FactoryDeps extends Base {
   readonly openLanes: OpenLanes;
   readonly panes: PaneEngine;
-  /** Which the factory fills: whoever asks for a bot is made before it. */
+  /** Which the factory fills: what asks for a bot is made before it. */
   readonly directory: BotDirectory;
   readonly harnesses: Harnesses;
   /** What a person may want to hear of. */

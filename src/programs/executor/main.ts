@@ -11,7 +11,7 @@ import { type EventHead, maxHeadLength, type RequestHead } from './protocol.ts';
 
 /** Bytes that may wait for the reader before frames of a live view are left out. */
 const behind = 4 * 1024 * 1024;
-/** Milliseconds for browsers to end by themselves. */
+/** Milliseconds for browsers to end on their own. */
 const endMs = 3000;
 
 // Stdout carries only frames: libraries that print warnings print them to stderr.

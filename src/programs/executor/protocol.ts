@@ -1,7 +1,7 @@
 /**
  * The wire between the executor program (hands and eyes: it acts and looks, and decides nothing) and the gate that drives it, over its
  * stdin and stdout: frames of `u32 length · head (JSON) · size bytes`. Requests have an `id` and are answered with the same `id`;
- * events come by themselves. A request of one session or display waits for the one before it. Both ends import this file and nothing
+ * events come unasked. A request of one session or display waits for the one before it. Both ends import this file and nothing
  * else of each other.
  */
 import type { Toolset } from '../../contracts/computer-use/members.ts';

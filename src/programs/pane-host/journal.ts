@@ -98,7 +98,7 @@ export function readFiles(
 export function createJournal(options: {
   readonly folder: string;
   readonly pane: string;
-  /** Where an earlier one ended: its files are gone on with. */
+  /** Where an earlier one ended: its files are continued. */
   readonly from?: number;
   /** The disk takes no more: told once a fault, with the reason. */
   readonly onFault: (reason: string) => void;

@@ -11,7 +11,7 @@ import { join } from 'node:path';
 /** A host of another major is not used and another host is started beside it; a minor only adds. */
 export const protocol = { major: 1, minor: 1 } as const;
 
-/** The `endReason` of panes whose host is gone: their programs did not end by themselves. */
+/** The `endReason` of panes whose host is gone: their programs did not end on their own. */
 export const hostEnded = 'the pane host ended';
 
 /** Longest frame taken from the other end, bytes. A read answers at most {@link maxRead}, an input at most a megabyte. */

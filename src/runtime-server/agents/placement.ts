@@ -1,7 +1,7 @@
 /**
  * The interface of a place where bots live: what a place declares about its bots, what each of them does while it is live, and how it enters the
  * registry. Each place has a folder of its own with `placement.ts` and, unless its bots live in somebody else's app, `bot.ts`; the composer gives them
- * to the registry. Whoever uses bots asks for what is declared here, never which place it is.
+ * to the registry. Code that uses bots asks for what is declared here, never which place it is.
  */
 import type { AgentBinding, HarnessName, PaneInput } from '../../contracts/factory/agent.ts';
 import type { DeliveryVia } from '../../contracts/factory/delivery.ts';

@@ -35,7 +35,7 @@ export interface HandsDeps extends Pick<Base, 'clock' | 'timers' | 'ids'> {
   readonly defaults: 'own' | 'hosted';
   /** Which files a page may be handed. */
   readonly uploads: UploadsDeps;
-  /** The approver that a waiting caller is told about. */
+  /** The approver that a waiting caller sees. */
   readonly approver: 'owner' | 'api_key';
   /** Where that person answers. */
   readonly approveUrl: (approvalId: string) => string;

@@ -126,7 +126,7 @@ export function createModelHold(
       holdFor(personMends.includes(fault.kind) ? 'needs_you' : 'blocked', why, until, `model.${fault.kind}`);
       return why;
     },
-    /** A person lets it go on, or its team file has changed. */
+    /** A person lets it continue, or its team file has changed. */
     end(rule: string): void {
       if (hold === null) return;
       tries = 0;

@@ -62,7 +62,7 @@ export interface CrewDeps extends Base {
   /** Whether bots are started again whose pane host is gone; by default they are. */
   readonly restartBots?: boolean | undefined;
   readonly trust: Trust;
-  /** Shared by all bots of this computer: one queue a bot, whoever owns it. */
+  /** Shared by all bots of this computer: one queue for each bot, regardless of its owner. */
   readonly deliverer: Deliverer;
   readonly lanes: Lanes;
   /** Where queues find its bots. */

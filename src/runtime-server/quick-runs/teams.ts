@@ -43,7 +43,7 @@ export function createQuickTeams(deps: {
   return {
     async load() {
       await load();
-      // Gantry ended between the rows and the run: nobody was told of it.
+      // Gantry ended between the rows and the run: no one has seen it.
       const unstarted = runs.filter((run) => run.dagId === null);
       if (unstarted.length === 0) return;
       await store.write((tx) => {

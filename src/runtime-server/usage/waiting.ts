@@ -87,7 +87,7 @@ export function createWaiting(deps: MeteringDeps): Waiting {
         await deps.tell(bot.address, goOnText, `limit:${agentId}:${held.since}`);
       }
     }
-    // Last: after a crash before this, the bot is told again with the same key.
+    // Last: after a crash before this, the bot gets the message again with the same key.
     await store.write((tx) =>
       tx.run('DELETE FROM factory_limit_hold WHERE agent_id = ? AND since = ?', agentId, held.since),
     );

@@ -21,7 +21,7 @@ const teamWords: Readonly<Record<TeamChange, string>> = {
   invalid: 'Team file is invalid',
 };
 
-/** Drawn at first: more than a window shows. Each event draws them anew. */
+/** Drawn at first: more than a window shows. Each event draws them again. */
 const firstRows = 50;
 
 export function EventFeed({ agents }: { agents: readonly Agent[] }) {

@@ -175,7 +175,7 @@ export function PaneTerminal(props: PaneTerminalProps) {
       typing.push({ text });
       takeOver();
     });
-    /** A program is told the path of an image, which it can open. False: there is none. */
+    /** Gives a program the path of an image, which it can open. False: there is none. */
     const putImages = (data: DataTransfer | null): boolean => {
       const images = imagesIn(data);
       if (images.length === 0 || handlers.current.bot.runner !== 'local') return false;

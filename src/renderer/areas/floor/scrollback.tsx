@@ -115,7 +115,7 @@ export function Scrollback({ bot, onClose }: { bot: PlacedBot; onClose: () => vo
     if (chosen === '') {
       for (let at = 0; at < buffer.length; at += 1) {
         const line = buffer.getLine(at);
-        // A wrapped line goes on without a break.
+        // A wrapped line continues without a break.
         text += `${at > 0 && line?.isWrapped !== true ? '\n' : ''}${line?.translateToString(true) ?? ''}`;
       }
     }

@@ -26,7 +26,7 @@ export function TrustDialog({
 }: {
   only: readonly string[] | null;
   onClose: () => void;
-  /** What waited for the yes can go on. */
+  /** What waited for the yes can continue. */
   onAgreed?: () => void;
 }) {
   const { api, keys, queries } = useServices();

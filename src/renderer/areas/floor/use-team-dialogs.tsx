@@ -11,7 +11,7 @@ const AdoptDialog = lazy(later(() => import('./adopt-dialog.tsx').then((module) 
 const DemoDialog = lazy(later(() => import('./demo-dialog.tsx').then((module) => ({ default: module.DemoDialog }))));
 const TeamDialog = lazy(later(() => import('./team-dialog.tsx').then((module) => ({ default: module.TeamDialog }))));
 
-/** Most panes that open by themselves when a team starts. */
+/** Most panes that open automatically when a team starts. */
 const openedWithTeam = 4;
 
 export function useTeamDialogs(onStarted?: () => void) {

@@ -84,7 +84,7 @@ function createCustomAdapter({ env, processes }: Surroundings): Adapter {
 
 function driveCustom(context: DriverContext): Driver {
   const { judge, clock, timers, panes, paneId } = context;
-  /** True once the program has reported anything about itself: from then on output does not decide by itself. */
+  /** True once the program has reported anything about itself: from then on output is not enough to decide. */
   let reports = false;
   let offset = context.facts()?.offset ?? 0;
   let busySince: number | null = null;

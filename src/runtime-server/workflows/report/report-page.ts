@@ -182,7 +182,7 @@ function leftOut(steps: readonly ReportStep[]): string {
 
 const block = (text: string): string => `<pre>${escaped(text)}</pre>`;
 const titled = (title: string, text: string): string => (text.trim() === '' ? '' : `<h4>${title}</h4>${block(text)}`);
-/** In UTC: whoever reads it may be elsewhere. */
+/** In UTC: its reader may be elsewhere. */
 const moment = (at: string): string => `${at.slice(0, 10)} ${at.slice(11, 19)} UTC`;
 
 function duration(ms: number): string {

@@ -319,7 +319,7 @@ function tableOf(rows: readonly Row[]): string {
     const filled = parts.map((cell) => cell.length > 0);
     const last = cells.at(-1);
     const gap = index === 0 ? Number.POSITIVE_INFINITY : row.y - (rows[index - 1] as Row).y;
-    // Cells that are centred beside one of several lines stand between its lines; a cell that goes on stands close below. Rows that have the
+    // Cells that are centred beside one of several lines stand between its lines; a cell that continues stands close below. Rows that have the
     // same cells are two rows, however tight they are set.
     const between = gap < 0.95 * row.size && !filled.some((has, at) => has && before[at] === true);
     const goesOn = filled.filter(Boolean).length === 1 && gap < 1.5 * row.size;

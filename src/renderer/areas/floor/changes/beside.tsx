@@ -22,7 +22,7 @@ export function Beside({ agent, look }: { agent: Agent; look: FloorLook }) {
       search: (old) => ({ ...old, look: next, file: path, line: undefined }),
       replace: next === look,
     });
-  // Whoever types in a terminal goes on typing there.
+  // A person who types in a terminal continues there.
   useEffect(() => {
     if (document.activeElement?.closest('.xterm') != null) return;
     panel.current?.querySelector<HTMLElement>('[role="tab"][data-state="active"]')?.focus();

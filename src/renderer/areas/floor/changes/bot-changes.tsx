@@ -82,7 +82,7 @@ function Changes({
   const shown = useRef('');
   useEffect(() => {
     const wanted = `${file}:${line}`;
-    // Once: a reader who went on is not called back by the next change.
+    // Once: a reader who moved on is not called back by the next change.
     if (file === null || shown.current === wanted) return;
     shown.current = wanted;
     goToFile(file, line);
