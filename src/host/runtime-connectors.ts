@@ -2,6 +2,7 @@
  * Composes connectors on the runtime: other people's servers with their credentials, the subscriptions to their events, and the automatic runs of
  * bots on those events. Must not know what an event is.
  */
+import { join } from 'node:path';
 import type { Clock } from '../kit/clock/clock.ts';
 import { systemTimers } from '../kit/clock/timers.ts';
 import { localUserId } from '../kit/http/principals.ts';
@@ -17,12 +18,14 @@ import type { Approvals } from '../runtime-server/approvals/index.ts';
 import type { SignInPort } from '../runtime-server/connectors/attached.ts';
 import { createAutomation } from '../runtime-server/connectors/automation/index.ts';
 import { createConnectors } from '../runtime-server/connectors/index.ts';
+import { createSampleService } from '../runtime-server/connectors/sample.ts';
 import { createSubscriptions } from '../runtime-server/connectors/subscriptions/index.ts';
 import type { Outbox } from '../runtime-server/events/outbox.ts';
 import type { Closing } from './closing.ts';
 import type { DataFolder } from './data-folder.ts';
 import type { Factory } from './factory/factory.ts';
 import type { HomeLink } from './home-link.ts';
+import { packageRoot } from './places.ts';
 import type { RuntimeTools } from './runtime-tools.ts';
 
 interface RuntimeConnectorsDeps {
@@ -51,6 +54,12 @@ export function createRuntimeConnectors(deps: RuntimeConnectorsDeps): RuntimeCon
   const { attached } = deps.tools;
   const { home } = homeLink;
   const connectors = createConnectors({ attached: attached.servers, signIns: signInsOf(deps.tools), log });
+  const sample = createSampleService({
+    program: join(packageRoot(), 'examples', 'mcp-events', 'server.mjs'),
+    attached: attached.servers,
+    fetch,
+  });
+  closing.add('sample service', () => sample.close());
   const schemas = createSchemaChecker({ timers: systemTimers });
   closing.add('schemas of others', () => schemas.close());
   const automation = createAutomation({
@@ -95,11 +104,13 @@ export function createRuntimeConnectors(deps: RuntimeConnectorsDeps): RuntimeCon
   homeLink.onLinked(look);
   return {
     routes: [
+      ...sample.routes,
       ...connectors.routes(() => subscriptions.counts()),
       ...subscriptions.routes,
       ...automation.routes(subscriptions.lookup),
     ],
     async start() {
+      sample.resume().catch((error) => log.warn('The sample service could not be started.', { fault: String(error) }));
       await automation.start();
       started = true;
       subscriptions.start();

@@ -108,6 +108,28 @@ test('before anything is connected, it says what will be here, and the command t
   await picture(page, 'connectors-empty-dark');
 });
 
+test('one click connects the sample shop: an order arrives, a ticket is made, and the run of the rule waits', async () => {
+  const { page } = first;
+  await button(page, 'Try the sample shop').click();
+  await expect.poll(() => searchOf(page).get('sub'), patience).toMatch(/./);
+  const { connector, sub } = Object.fromEntries(searchOf(page));
+  await page.getByText('order.placed').first().waitFor();
+  const tickets = () => ownerCall<{ tickets: { data: unknown }[] }>(gantry, 'GET', '/api/factory/tickets');
+  await expect
+    .poll(async () => (await tickets()).tickets.map(({ data }) => data), patience)
+    .toEqual([{ order: { number: 1, item: 'a box of paper', country: 'AT' } }]);
+  const runs = `/mcp/connectors/${connector}/events/subscriptions/${sub}/runs`;
+  await expect
+    .poll(async () => (await ownerCall<{ runs: { status: string }[] }>(gantry, 'GET', runs)).runs, patience)
+    .toMatchObject([{ status: 'awaiting_approval' }]);
+  await part(page, 'Rules').click();
+  await page.getByText('Say in one sentence what was ordered, and from which country.').first().waitFor();
+  await looked(page, 'connectors-sample');
+  await ownerCall(gantry, 'DELETE', `/mcp/connectors/${connector}`);
+  await page.goto(`${gantry.origin}/connectors`);
+  await button(page, 'Try the sample shop').waitFor();
+});
+
 test('a service is connected with keys alone, and signed in to on its own page', async () => {
   const { page } = first;
   await page.keyboard.press('n');

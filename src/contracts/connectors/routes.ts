@@ -4,9 +4,10 @@ import { connectorRoutes } from './connector.ts';
 import { twinOf } from './mount.ts';
 import { deliverEvent, registrationRoutes } from './relay.ts';
 import { ruleRoutes } from './rule.ts';
+import { sampleRoutes } from './sample.ts';
 import { subscriptionRoutes } from './subscription.ts';
 
-const declared: readonly Route[] = [...connectorRoutes, ...subscriptionRoutes, ...ruleRoutes];
+const declared: readonly Route[] = [...sampleRoutes, ...connectorRoutes, ...subscriptionRoutes, ...ruleRoutes];
 
 /** Routes of the computer, at both mounts, which the cloud forwards. */
 export const connectorAreaRoutes: readonly Route[] = declared.flatMap((route) => [route, twinOf(route)]);

@@ -23,6 +23,7 @@ import type { ConnectorsSearch } from './search.ts';
 import { SubscribePage } from './subscribe-page.tsx';
 import { SubscriptionPage } from './subscription-page.tsx';
 import { SubscriptionRows } from './subscription-rows.tsx';
+import { TrySample } from './try-sample.tsx';
 import { useConnectorServices } from './use-connector-services.ts';
 import type { Go } from './within.ts';
 
@@ -158,11 +159,14 @@ function AllSubscriptions({ source, go }: { source: ListSource<readonly Connecto
         skeleton={skeleton}
         isEmpty={() => listened.length === 0}
         empty={
-          <p data-state="empty" className="max-w-[640px] p-3 text-muted">
-            {connectors.length === 0
-              ? 'Connect a service, then choose an event and the bot that handles it. Each event opens one ticket for the bot. A rule can also run the bot, with only the permissions that you allow.'
-              : 'No subscriptions yet. Open a service and choose one of its events.'}
-          </p>
+          <div data-state="empty" className="flex max-w-[640px] flex-col gap-3 p-3 text-muted">
+            <p>
+              {connectors.length === 0
+                ? 'Connect a service, then choose an event and the bot that handles it. Each event opens one ticket for the bot. A rule can also run the bot, with only the permissions that you allow.'
+                : 'No subscriptions yet. Open a service and choose one of its events.'}
+            </p>
+            {connectors.length === 0 && <TrySample go={go} />}
+          </div>
         }
       >
         {() => (

@@ -37,7 +37,8 @@ export function RuleList({ subscription, onRuns }: { subscription: Subscription;
         isEmpty={(list) => list.length === 0}
         empty={
           <Empty action={add}>
-            Rules that run a bot on each event appear here. Without a rule, an event only opens a ticket.
+            Without a rule, an event only opens a ticket. A rule runs a bot on each event, with your instructions and
+            within the limits that you set. Try it on past events before you add it.
           </Empty>
         }
       >
