@@ -128,6 +128,36 @@ test('a team without bots is named, and a thread names its bot as a person write
   expect((await run(none.env, ['agents', 'ls', '--team', 'blue'])).out).toContain('The team "blue" has no bots here.');
 });
 
+test('a delivery is a sentence: who wrote to whom, the first words, and who saw it arrive', async () => {
+  const base = { to: 'tester@shop', via: 'pane', state: 'verified', evidence: 'hook', at };
+  const deliveries = [
+    { ...base, id: 'delivery_1', from: 'owner', firstWords: 'run the tests' },
+    { ...base, id: 'delivery_2', state: 'queued', evidence: null, detail: 'working' },
+  ];
+  const { env } = await startEngine({ answers: { listDeliveries: () => ({ deliveries, nextCursor: null }) } });
+  const { out } = await run(env, ['orchestration', 'deliveries']);
+  expect(out).toContain('You → tester@shop: run the tests · verified by its hook');
+  expect(out).toContain('to tester@shop · queued: the bot is working');
+});
+
+test('a thread says its last words, from whom to whom, and whether it is unanswered', async () => {
+  const thread = { title: 'T', botId: 'agent_1', channel: null, lastMessageAt: at };
+  const last = { from: 'owner', to: 'web@shop', firstWords: 'Is it ready?', direction: 'in' };
+  const answered = { from: 'web@shop', to: 'owner', firstWords: 'Yes', direction: 'out' };
+  const threads = [
+    { ...thread, id: 'thread_1', last },
+    { ...thread, id: 'thread_2', last: answered },
+    { ...thread, id: 'thread_3' },
+  ];
+  const { env } = await startEngine({ answers: { listThreads: () => ({ threads, nextCursor: null }) } });
+  const [, ...rows] = (await run(env, ['orchestration', 'threads'])).out.trim().split('\n');
+  expect(rows).toEqual([
+    expect.stringMatching(/unanswered · You → web@shop: Is it ready\?$/),
+    expect.stringMatching(/T +web@shop → You: Yes$/),
+    expect.stringMatching(/no messages yet$/),
+  ]);
+});
+
 test('terminals that cannot be read are said, and what is shown is called the last known', async () => {
   const { env } = await startEngine({
     answers: {

@@ -203,7 +203,7 @@ const template = {
   maxRounds: 3,
   closure: {},
 };
-const summary = { id: 't', name: 'A template', description: 'What it is for', steps: 1, params: 1 };
+const summary = { id: 't', name: 'A template', description: 'What it is for', steps: 1, params: 1, shipped: false };
 const problem = { path: 'steps[0].blocked_by', line: 7, message: 'Steps wait for each other in a cycle: a → b → a.' };
 
 test('templates are listed, shown and checked, each problem with its line', async () => {
@@ -224,6 +224,26 @@ test('templates are listed, shown and checked, each problem with its line', asyn
     out: 'bad: 1 problem\n  line 7, steps[0].blocked_by: Steps wait for each other in a cycle: a → b → a.\n',
   });
   expect(await run(env, ['workflows', 'check', '--json'])).toMatchObject({ code: 64 });
+});
+
+test('a template is deleted after a dry run that names its schedules, and brought back', async () => {
+  const removal = { id: 't', files: ['.gantry/templates/t.json'], shipped: true, schedules: ['Each night'] };
+  const { env, seen } = await startEngine({
+    answers: {
+      removeTemplate: ({ query }) => (query.dryRun === true ? { dryRun: true, plan: removal } : { removed: removal }),
+      restoreTemplate: () => ({ id: 't', files: removal.files, applied: true }),
+    },
+  });
+  expect((await run(env, ['workflows', 'delete', 't', '--dry-run'])).out).toBe(
+    'Would delete .gantry/templates/t.json.\nThe template of this id that ships with Gantry is used again.\nThese schedules start it: Each night.\n',
+  );
+  expect((await run(env, ['workflows', 'delete', 't'])).out).toContain('Bring it back: npx gantry workflows restore t');
+  expect((await run(env, ['workflows', 'restore', 't'])).out).toBe('Restored .gantry/templates/t.json.\n');
+  expect(seen.map(({ op }) => op).filter((op) => op.includes('Template'))).toEqual([
+    'removeTemplate',
+    'removeTemplate',
+    'restoreTemplate',
+  ]);
 });
 
 test('a run is saved as a template, cancelled, and its gate opened; the dry run asks the same route', async () => {

@@ -52,6 +52,14 @@ test.each([
     { keptAs: 'refs/gantry/discarded/x' },
     'git branch <name> refs/gantry/discarded/x',
   ],
+  [
+    'restore',
+    ['--from', 'refs/gantry/discarded/x'],
+    'restoreWorktree',
+    { keptAs: 'refs/gantry/discarded/x' },
+    {},
+    'is back',
+  ],
 ] as const)('%s asks with %j, and its dry run says every step', async (verb, options, op, body, more, words) => {
   const { env, seen } = await startEngine({
     agents: [agent('web')],

@@ -81,6 +81,14 @@ export const agents: Part = {
       load: () => import('./worktrees.ts').then((m) => m.discard),
     }),
     {
+      name: 'restore',
+      args: '<bot>',
+      about: 'Bring back the work of a bot that was discarded',
+      options: [{ flags: '--from <ref>', about: 'as the discard named it (default: the newest)' }],
+      mutation: true,
+      load: () => import('./worktrees.ts').then((m) => m.restore),
+    },
+    {
       name: 'explain',
       args: '<bot>',
       about: 'Explain a bot’s state: the rules and the evidence they saw',

@@ -1,7 +1,16 @@
 /** `gantry orchestration …`: messages, deliveries, queues and threads. */
 import { exitCode } from '../../contracts/common/errors.ts';
 import { agentStates } from '../../contracts/factory/agent.ts';
-import type { Delivery, DeliveryEvidence, DeliveryState, SendPlan, Thread } from '../../contracts/factory/delivery.ts';
+import {
+  type Delivery,
+  type DeliveryEvidence,
+  type DeliveryState,
+  isUnanswered,
+  lastWords,
+  partyWords,
+  type SendPlan,
+  type Thread,
+} from '../../contracts/factory/delivery.ts';
 import { type Context, type Input, optionalText, text } from '../command.ts';
 import { byOption, verb } from '../route-verb.ts';
 import { listed, moreAt } from '../table.ts';
@@ -30,6 +39,13 @@ const witness: Readonly<Record<DeliveryEvidence, string>> = {
 function inWords(delivery: Delivery): string {
   const by = delivery.evidence === null ? '' : ` by ${witness[delivery.evidence]}`;
   return `${spoken(delivery.state)}${by}${delivery.detail === undefined ? '' : `: ${inCell(reason(delivery.detail))}`}`;
+}
+
+/** `You → tester@shop: run the tests · verified by its hook`; without the sender or words where the reader may not see them. */
+function sentence(delivery: Delivery): string {
+  const { from, to, firstWords } = delivery;
+  const parties = from === undefined ? `to ${to}` : `${partyWords(from)} → ${partyWords(to)}`;
+  return `${parties}${firstWords === undefined ? '' : `: ${firstWords}`} · ${inWords(delivery)}`;
 }
 
 /** Why it waits. A reason that begins with a state's wire word gets the word that a person says. */
@@ -90,10 +106,8 @@ export const deliveries = verb('listDeliveries', {
     const none = `No deliveries${to}. Send one: ${context.names.gantry} orchestration send <bot@team> "Hello"`;
     const columns = {
       when: (one: Delivery) => ago(one.at, context.now()),
-      to: (one: Delivery) => one.to,
-      via: (one: Delivery) => spoken(one.via),
+      message: (one: Delivery) => oneLine(sentence(one), 300),
       delivery: (one: Delivery) => one.id,
-      state: (one: Delivery) => oneLine(inWords(one), 300),
     };
     return listed(context, answer.deliveries, none, columns, answer.nextCursor);
   },
@@ -135,7 +149,9 @@ const listThreads = verb('listThreads', {
       thread: (one: Thread) => one.id,
       'last message': (one: Thread) => ago(one.lastMessageAt, context.now()),
       bot: (one: Thread) => (one.botId === null ? '-' : (addresses.get(one.botId) ?? one.botId)),
-      title: (one: Thread) => oneLine(one.title, 200),
+      title: (one: Thread) => oneLine(one.title, 60),
+      'last words': (one: Thread) =>
+        `${isUnanswered(one) ? 'unanswered · ' : ''}${oneLine(lastWords(one) ?? 'no messages yet', 200)}`,
     };
     return listed(context, threads, none, columns, nextCursor);
   },

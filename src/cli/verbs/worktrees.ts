@@ -1,4 +1,4 @@
-/** `gantry agents diff|merge|keep|discard`: shows what a bot changed on its branch, and decides what happens to it. */
+/** `gantry agents diff|merge|keep|discard|restore`: shows what a bot changed on its branch, and decides what happens to it. */
 import { maxPatchLength, type WorktreeEnding } from '../../contracts/factory/worktree-routes.ts';
 import { flag } from '../command.ts';
 import { verb } from '../route-verb.ts';
@@ -57,6 +57,11 @@ export const discard = verb(
   'discardWorktree',
   ending(
     (one) =>
-      `${one.branch} is set aside; ${one.agent} continues on a fresh one.\nTo get it back: git branch <name> ${inCell(one.keptAs ?? '')}`,
+      `${one.branch} is set aside; ${one.agent} continues on a fresh one.\nTo get it back: gantry agents restore ${one.agent}, or git branch <name> ${inCell(one.keptAs ?? '')}`,
   ),
 );
+
+export const restore = verb('restoreWorktree', {
+  ...ending((one) => `${one.branch} is back, with ${count(one.commits, 'commit')} and ${count(one.files, 'file')}.`),
+  fields: { ...fields, keptAs: 'from' },
+});

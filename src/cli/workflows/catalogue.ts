@@ -72,6 +72,20 @@ export const workflows: Part = {
       load: () => import('./templates.ts').then((m) => m.save),
     },
     {
+      name: 'delete',
+      args: '<template>',
+      about: 'Delete a template of the workspace; its runs stay',
+      mutation: true,
+      load: () => import('./templates.ts').then((m) => m.remove),
+    },
+    {
+      name: 'restore',
+      args: '<template>',
+      about: 'Bring back the template that was last deleted under this id',
+      mutation: true,
+      load: () => import('./templates.ts').then((m) => m.restore),
+    },
+    {
       name: 'run',
       args: '<template>',
       about: 'Start a run; --dry-run shows who would do what',

@@ -93,3 +93,21 @@ export const save = verb('saveTemplate', {
     return [`${done} the run as template ${saved.id} (${count(saved.steps, 'step')}).`, ...more].join(' ');
   },
 });
+
+export const remove = verb('removeTemplate', {
+  fields: { id: 'template' },
+  words: (answer, { names }) => {
+    const { id, files, shipped, schedules } = 'removed' in answer ? answer.removed : answer.plan;
+    return [
+      `${'removed' in answer ? 'Deleted' : 'Would delete'} ${files.map(inCell).join(' and ')}.`,
+      ...(shipped ? ['The template of this id that ships with Gantry is used again.'] : []),
+      ...(schedules.length > 0 ? [`These schedules start it: ${schedules.map(inCell).join(', ')}.`] : []),
+      ...('removed' in answer ? [`Bring it back: ${names.gantry} workflows restore ${id}`] : []),
+    ].join('\n');
+  },
+});
+
+export const restore = verb('restoreTemplate', {
+  fields: { id: 'template' },
+  words: ({ files, applied }) => `${applied ? 'Restored' : 'Would restore'} ${files.map(inCell).join(' and ')}.`,
+});

@@ -76,9 +76,30 @@ export const Thread = z
     botId: z.string().nullable(),
     channel: z.strictObject({ provider: z.string(), numberId: z.string(), peer: z.string() }).nullable(),
     lastMessageAt: Time,
+    last: z
+      .strictObject({
+        from: z.string(),
+        to: z.string(),
+        firstWords: z.string(),
+        direction: z.enum(['in', 'out']).meta({ description: '"in" to the bot: it has not answered yet.' }),
+      })
+      .optional()
+      .meta({ description: 'The last message, in lists; absent while nobody wrote.' }),
   })
   .meta({ id: 'Thread' });
 export type Thread = z.infer<typeof Thread>;
+
+/** The person whose Gantry this is, as they read of themselves; anybody else by name or address. */
+export const partyWords = (name: string): string =>
+  name === 'owner' || name.startsWith('owner (') ? name.replace('owner', 'You') : name;
+
+/** Who wrote to whom last, and the first words; null while nobody did. */
+export function lastWords({ last }: Thread): string | null {
+  return last === undefined ? null : `${partyWords(last.from)} → ${partyWords(last.to)}: ${last.firstWords}`;
+}
+
+/** The last message went to the bot, and nothing came back yet. */
+export const isUnanswered = ({ botId, last }: Thread): boolean => botId !== null && last?.direction === 'in';
 
 export const Message = z
   .strictObject({

@@ -17,6 +17,8 @@ import {
   SaveTemplateAnswer,
   SaveTemplateRequest,
   Template,
+  TemplateId,
+  TemplateRemoval,
   TemplateSummary,
 } from './workflow.ts';
 
@@ -79,6 +81,47 @@ export const saveTemplate = defineRoute({
   idempotent: true,
   body: SaveTemplateRequest,
   answers: { 200: SaveTemplateAnswer },
+});
+
+/** Only a person: what is removed and brought back decides what runs. */
+const inPerson = { auth: ['owner', 'user', 'link'], scope: 'bots:act' } as const;
+
+export const removeTemplate = defineRoute({
+  op: 'removeTemplate',
+  area,
+  errors,
+  summary: 'Removes a template of the workspace; its runs stay; refused for one that ships with Gantry',
+  method: 'DELETE',
+  ...inPerson,
+  path: `${base}/templates/:id`,
+  ...templateParam,
+  query: z.strictObject({ dryRun: QueryFlag }),
+  answers: {
+    200: z.union([
+      z.strictObject({ removed: TemplateRemoval }),
+      z.strictObject({ dryRun: z.literal(true), plan: TemplateRemoval }),
+    ]),
+  },
+});
+
+export const restoreTemplate = defineRoute({
+  op: 'restoreTemplate',
+  area,
+  errors,
+  summary: 'Brings back the template that was last removed under this id, byte for byte',
+  method: 'POST',
+  ...inPerson,
+  path: `${base}/templates/:id/restore`,
+  params: z.strictObject({ id: TemplateId }),
+  owner: { none: 'looked up among what was removed from the caller’s own workspace' },
+  body: z.strictObject({ dryRun: z.boolean().optional() }),
+  answers: {
+    200: z.strictObject({
+      id: z.string(),
+      files: z.array(z.string()).meta({ description: 'Relative to the workspace.' }),
+      applied: z.boolean(),
+    }),
+  },
 });
 
 export const startRun = defineRoute({
@@ -352,6 +395,8 @@ export const workflowRoutes = [
   getTemplate,
   checkTemplate,
   saveTemplate,
+  removeTemplate,
+  restoreTemplate,
   startRun,
   getFlow,
   getRunReport,

@@ -160,12 +160,21 @@ export const TemplateSummary = z
     description: z.string(),
     steps: z.number().int(),
     params: z.number().int(),
+    shipped: z.boolean().meta({ description: 'It comes with Gantry; one of the workspace can be removed.' }),
   })
   .meta({ id: 'TemplateSummary' });
 export type TemplateSummary = z.infer<typeof TemplateSummary>;
 
 export const InvalidTemplate = z.strictObject({ id: z.string(), problems: z.array(TeamProblem) });
 export type InvalidTemplate = z.infer<typeof InvalidTemplate>;
+
+export const TemplateRemoval = z.strictObject({
+  id: z.string(),
+  files: z.array(z.string()).meta({ description: 'Relative to the workspace.' }),
+  shipped: z.boolean().meta({ description: 'Gantry ships one with this id, which is used again.' }),
+  schedules: z.array(z.string()).meta({ description: 'Titles of schedules that start it.' }),
+});
+export type TemplateRemoval = z.infer<typeof TemplateRemoval>;
 
 const SavedTemplate = z.strictObject({
   id: z.string(),

@@ -119,4 +119,20 @@ export const discardWorktree = defineRoute({
   body: z.strictObject({ dryRun }),
 });
 
-export const worktreeRoutes = [agentDiff, mergeWorktree, keepWorktree, discardWorktree] as const;
+export const restoreWorktree = defineRoute({
+  ...act,
+  op: 'restoreWorktree',
+  summary:
+    'Brings discarded work back into the bot’s worktree, what was uncommitted as files; refused while there is newer work',
+  path: `${base}/agents/:id/restore`,
+  body: z.strictObject({
+    keptAs: z
+      .string()
+      .regex(/^refs\/gantry\/discarded\/[^\p{Cc}\s]{1,300}$/u, 'a ref below refs/gantry/discarded/')
+      .optional()
+      .meta({ description: 'As the discard named it (default: the newest of this bot).' }),
+    dryRun,
+  }),
+});
+
+export const worktreeRoutes = [agentDiff, mergeWorktree, keepWorktree, discardWorktree, restoreWorktree] as const;

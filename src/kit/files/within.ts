@@ -173,7 +173,7 @@ export function ownFolder(root: string, path: string, onAside: (from: string, to
 export function writeWithin(
   root: string,
   path: string,
-  text: string,
+  text: string | Uint8Array,
   onAside: (from: string, to: string) => void = () => {},
 ): void {
   const folder = ownFolder(root, dirname(path), onAside);

@@ -1,6 +1,6 @@
 /** One delivery in a line: its state, the witness of it in words, what was said, when. */
 import { agentStates, type HarnessName } from '../../contracts/factory/agent.ts';
-import type { Delivery } from '../../contracts/factory/delivery.ts';
+import { type Delivery, partyWords } from '../../contracts/factory/delivery.ts';
 import { Ago } from './now.tsx';
 import { agentStatus, deliveryStatus, Status } from './status.tsx';
 
@@ -31,9 +31,6 @@ export function detailWords(detail: string | undefined): string | null {
   const word = agentStatus[known].word.toLowerCase();
   return rest === undefined ? `it is ${word}` : `${word}: ${rest}`;
 }
-
-const partyWords = (name: string): string =>
-  name === 'owner' || name.startsWith('owner (') ? name.replace('owner', 'You') : name;
 
 /** Who sent it to whom; where the sender is not known yet, only to whom. */
 export function deliveryParties({ from, to }: Pick<Delivery, 'from' | 'to'>, toName = to): string {

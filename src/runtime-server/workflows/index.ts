@@ -15,6 +15,7 @@ import { createRuns, type Runs } from './runs.ts';
 import { type AgentWork, createScheduler, type Scheduler } from './scheduler.ts';
 import { createShell } from './shell.ts';
 import { createTemplateFolder, type TemplateFolder } from './template/folder.ts';
+import { createTemplateRemovals } from './template/removal.ts';
 import { createVerbs, type Verbs } from './verbs.ts';
 
 export interface Workflows {
@@ -64,6 +65,7 @@ export function createWorkflows(deps: WorkflowDeps): Workflows {
   const parts = {
     ...deps,
     templates,
+    removals: createTemplateRemovals({ ...deps, templates }),
     scheduler,
     runs: createRuns({ ...deps, scheduler, templates }),
     pages: createPages(deps),

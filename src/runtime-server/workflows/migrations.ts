@@ -131,4 +131,20 @@ CREATE TABLE factory_proof (
     name: 'the record of the bot at work on a node',
     sql: 'ALTER TABLE factory_node ADD COLUMN agent_run TEXT;',
   },
+  {
+    area: 'workflows',
+    number: 4,
+    name: 'templates that were removed',
+    sql: `
+CREATE TABLE removed_template (
+  workspace TEXT NOT NULL,
+  id TEXT NOT NULL,
+  path TEXT NOT NULL,
+  bytes BLOB NOT NULL,
+  counted INTEGER NOT NULL CHECK (counted IN (0, 1)),
+  removed_at INTEGER NOT NULL,
+  PRIMARY KEY (workspace, id, path)
+) STRICT, WITHOUT ROWID;
+`,
+  },
 ];

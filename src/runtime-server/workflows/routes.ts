@@ -20,10 +20,12 @@ import type { Scheduler } from './scheduler.ts';
 import { cardsWhere, hasCampaign, readCampaigns, readProjects } from './store/campaigns.ts';
 import { hasRun } from './store/runs.ts';
 import type { TemplateFolder } from './template/folder.ts';
+import type { TemplateRemovals } from './template/removal.ts';
 import type { Caller, Verbs } from './verbs.ts';
 
 interface RouteDeps extends WorkflowDeps {
   readonly templates: TemplateFolder;
+  readonly removals: TemplateRemovals;
   readonly runs: Runs;
   readonly pages: Pages;
   readonly verbs: Verbs;
@@ -66,7 +68,7 @@ function callerOf(deps: RouteDeps, principal: Principal): Caller {
   );
 }
 
-function templateRoutes({ templates, runs }: RouteDeps): BoundRoute[] {
+function templateRoutes({ templates, removals, runs }: RouteDeps): BoundRoute[] {
   return [
     bind(table.listTemplates, () => {
       const all = templates.list();
@@ -75,7 +77,8 @@ function templateRoutes({ templates, runs }: RouteDeps): BoundRoute[] {
           templates: all.flatMap(({ read }) => {
             if (!read.ok) return [];
             const { id, name, description, steps, params } = read.template;
-            return [{ id, name, description, steps: steps.length, params: params.length }];
+            const shipped = !templates.has(id);
+            return [{ id, name, description, steps: steps.length, params: params.length, shipped }];
           }),
           invalid: all.flatMap(({ id, read }) => (read.ok ? [] : [{ id, problems: [...read.problems] }])),
         },
@@ -89,6 +92,12 @@ function templateRoutes({ templates, runs }: RouteDeps): BoundRoute[] {
     }),
     bind(table.saveTemplate, async ({ body, principal }) => ({
       body: await runs.save(body, { ...actorOf(principal), inPerson: isOwnerInPerson(principal) }),
+    })),
+    bind(table.removeTemplate, async ({ params, query, principal }) => ({
+      body: await removals.remove(params.id, query.dryRun === true, actorOf(principal)),
+    })),
+    bind(table.restoreTemplate, async ({ params, body, principal }) => ({
+      body: await removals.restore(params.id, body.dryRun === true, actorOf(principal)),
     })),
   ];
 }

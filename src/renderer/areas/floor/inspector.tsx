@@ -16,6 +16,7 @@ import { WhyLine } from '../../ui/why-line.tsx';
 import { BotChanges } from './changes/bot-changes.tsx';
 import { EventFeed } from './event-feed.tsx';
 import { GoOn } from './go-on.tsx';
+import { Threads } from './threads.tsx';
 
 const tab =
   'h-[39px] flex-1 truncate border-b-2 border-transparent text-muted data-[state=active]:border-accent data-[state=active]:text-ink';
@@ -36,6 +37,9 @@ export function Inspector({
         <Tabs.Trigger value="events" className={tab}>
           Events
         </Tabs.Trigger>
+        <Tabs.Trigger value="threads" className={tab}>
+          Threads
+        </Tabs.Trigger>
         <Tabs.Trigger value="bot" className={tab}>
           {agent?.name ?? 'Bot'}
         </Tabs.Trigger>
@@ -45,6 +49,9 @@ export function Inspector({
       </Tabs.List>
       <Tabs.Content value="events" className="flex min-h-0 flex-1 flex-col">
         <EventFeed agents={agents} />
+      </Tabs.Content>
+      <Tabs.Content value="threads" className="flex min-h-0 flex-1 flex-col">
+        <Threads agents={agents} />
       </Tabs.Content>
       <Tabs.Content value="bot" className="min-h-0 flex-1 overflow-y-auto">
         {agent === null ? <Empty>Choose a bot to see the reason for its state.</Empty> : <BotDetails agent={agent} />}

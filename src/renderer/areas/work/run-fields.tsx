@@ -1,8 +1,9 @@
 /** The form of a run: its template and params, its purpose and its campaign. Used to start and to schedule. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useMemo, useState } from 'react';
-import type { RunRequest, Template } from '../../../contracts/factory/workflow.ts';
+import type { RunRequest, Template, TemplateSummary } from '../../../contracts/factory/workflow.ts';
 import { useServices } from '../../base/services.tsx';
+import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Problem } from '../../ui/problem.tsx';
@@ -16,6 +17,7 @@ export function WithTemplate({
   first,
   title,
   about,
+  onDelete,
   onClose,
   children,
 }: {
@@ -23,6 +25,8 @@ export function WithTemplate({
   first: string | null;
   title: string;
   about: string;
+  /** Asks to delete the chosen template; undefined: not from here. */
+  onDelete?: ((template: TemplateSummary) => void) | undefined;
   onClose: () => void;
   children: (template: Template, picker: ReactNode) => ReactNode;
 }) {
@@ -31,6 +35,7 @@ export function WithTemplate({
   const [chosen, setChosen] = useState(first);
   const known = templates.data?.templates ?? [];
   const id = known.find((one) => one.id === chosen)?.id ?? known[0]?.id ?? null;
+  const own = known.find((one) => one.id === id && !one.shipped);
   const template = useQuery({ ...queries.template(id ?? ''), enabled: id !== null, staleTime: 0 });
   const picker = (
     <ListStates
@@ -44,22 +49,32 @@ export function WithTemplate({
       }
     >
       {(data) => (
-        <SelectField
-          label="Template"
-          description={
-            data.invalid.length === 0
-              ? known.find((one) => one.id === id)?.description
-              : `Invalid: ${data.invalid.map((one) => `${one.id} (${one.problems[0]?.message ?? 'problems'})`).join(', ')}`
-          }
-          value={id ?? ''}
-          onChange={setChosen}
-        >
-          {known.map((one) => (
-            <option key={one.id} value={one.id}>
-              {one.name}
-            </option>
-          ))}
-        </SelectField>
+        <>
+          <SelectField
+            label="Template"
+            description={
+              data.invalid.length === 0
+                ? known.find((one) => one.id === id)?.description
+                : `Invalid: ${data.invalid.map((one) => `${one.id} (${one.problems[0]?.message ?? 'problems'})`).join(', ')}`
+            }
+            value={id ?? ''}
+            onChange={setChosen}
+          >
+            {known.map((one) => (
+              <option key={one.id} value={one.id}>
+                {one.name}
+              </option>
+            ))}
+          </SelectField>
+          {own !== undefined && onDelete !== undefined && (
+            <p className="flex flex-wrap items-center gap-2 text-meta text-muted">
+              This template is a file of the workspace.
+              <Button kind="quiet" onClick={() => onDelete(own)}>
+                Delete template
+              </Button>
+            </p>
+          )}
+        </>
       )}
     </ListStates>
   );

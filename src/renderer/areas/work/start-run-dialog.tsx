@@ -1,11 +1,17 @@
 /** Starts a run: its template, a form for its params, its campaign; then the server's plan; then the start. */
 import { useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useRef, useState } from 'react';
-import type { RunPlan as PlanAnswer, RunStarted, Template } from '../../../contracts/factory/workflow.ts';
+import type {
+  RunPlan as PlanAnswer,
+  RunStarted,
+  Template,
+  TemplateSummary,
+} from '../../../contracts/factory/workflow.ts';
 import { useServices } from '../../base/services.tsx';
 import { ActDialog } from '../../ui/act-dialog.tsx';
 import { ActForm } from '../../ui/act-form.tsx';
 import { useAct } from '../../ui/use-act.ts';
+import { DeleteTemplateDialog } from './delete-template-dialog.tsx';
 import { RunFields, useRunForm, WithTemplate } from './run-fields.tsx';
 import { RunPlan } from './run-plan.tsx';
 
@@ -20,8 +26,16 @@ interface StartRunDialogProps {
 const about = 'Runs a template. You see the plan before anything starts.';
 
 export function StartRunDialog(props: StartRunDialogProps) {
+  const [deleting, setDeleting] = useState<TemplateSummary | null>(null);
+  if (deleting !== null) return <DeleteTemplateDialog template={deleting} onClose={() => setDeleting(null)} />;
   return (
-    <WithTemplate first={props.template} title="Start a run" about={about} onClose={props.onClose}>
+    <WithTemplate
+      first={props.template}
+      title="Start a run"
+      about={about}
+      onDelete={setDeleting}
+      onClose={props.onClose}
+    >
       {(template, picker) => <StartForm key={template.id} {...props} template={template} picker={picker} />}
     </WithTemplate>
   );

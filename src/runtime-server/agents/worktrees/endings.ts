@@ -25,7 +25,7 @@ export interface EndingRequest {
 }
 
 /** The planned changes, and the function that applies them; `apply` returns the resulting commit. */
-interface PlannedEnding {
+export interface PlannedEnding {
   readonly plan: WorktreeEnding;
   apply(): Promise<string>;
 }
@@ -122,8 +122,8 @@ export const planDiscard: Planner = async (git, bot, _request, now) => {
   refuseBusy(bot, 'discarded');
   const branch = look.branch ?? '';
   const stamp = new Date(now).toISOString().replace(/[-:]|\.\d+/g, '');
-  const keptAs = `refs/gantry/discarded/${branch}/${stamp}`;
-  const message = look.uncommitted.length === 0 ? null : `Uncommitted work of ${bot.address} when it was discarded`;
+  const keptAs = `${asideRefs}${branch}/${stamp}`;
+  const message = look.uncommitted.length === 0 ? null : asideMessage(bot);
   const tree = await treeOf(git, look);
   const fresh = await freshName(git, look, bot, branch);
   return {
@@ -149,6 +149,80 @@ export const planDiscard: Planner = async (git, bot, _request, now) => {
     },
   };
 };
+
+/** Where discarded work lies, and the commit of what was uncommitted. */
+const asideRefs = 'refs/gantry/discarded/';
+const asideMessage = (bot: EndingBot): string => `Uncommitted work of ${bot.address} when it was discarded`;
+
+/** Takes a discard back: the branch with its commits, and what was uncommitted as files. Nothing newer is moved or overwritten for it. */
+export async function planRestore(
+  git: Git,
+  bot: EndingBot,
+  request: { keptAs?: string | undefined },
+): Promise<PlannedEnding> {
+  const look = await lookAt(git, bot.root, bot.checkout);
+  refuseBusy(bot, 'changed');
+  const keptAs = await findAside(git, bot, request.keptAs);
+  const tip = await git.run(look.root, ['rev-parse', '--verify', `${keptAs}^{commit}`]);
+  const branch = keptAs.slice(asideRefs.length).replace(/\/[^/]+$/, '');
+  const taken = await git.try(look.root, ['rev-parse', '--verify', '--quiet', `refs/heads/${branch}`]);
+  const fresh = look.branch;
+  if (fresh === null || look.uncommitted.length > 0 || look.ahead > 0) {
+    const what = look.uncommitted.length > 0 ? `changes in ${few(look.uncommitted)}` : 'commits of its own';
+    throw refused(
+      `${bot.address} has new work since: ${fresh === null ? 'it is in the middle of a rebase' : what}.`,
+      `Merge, keep or discard that first, or look at the old work: git show ${keptAs}`,
+    );
+  }
+  if (taken.exitCode === 0 && branch !== fresh) {
+    throw refused(`The branch ${branch} exists again.`, `Give the old work another name: git branch <name> ${keptAs}`);
+  }
+  const top = await git.run(look.root, ['log', '-1', '--format=%ae %s', tip]);
+  const open = top === `${botEmail} ${asideMessage(bot)}`;
+  const base = await git.run(look.root, ['merge-base', look.mainHead, tip]);
+  const names = await git.run(look.root, ['diff', '--name-only', '-z', '--no-ext-diff', base, tip]);
+  const commits = Number(await git.run(look.root, ['rev-list', '--count', `${look.mainHead}..${tip}`]));
+  return {
+    plan: {
+      agent: bot.address,
+      branch,
+      into: null,
+      commits,
+      files: names.split('\0').filter((name) => name !== '').length,
+      keptAs,
+      steps: [
+        `switch ${bot.address} back to ${branch}`,
+        ...(open ? ['leave what was uncommitted uncommitted again'] : []),
+        ...(branch === fresh ? [] : [`delete the branch ${fresh}, which has no work`]),
+      ],
+    },
+    async apply() {
+      await git.run(look.root, ['switch', branch === fresh ? '--force-create' : '--create', branch, tip]);
+      // Moves the branch and the index; the files stay as they are.
+      if (open) await git.run(look.root, ['reset', '--quiet', '--mixed', 'HEAD^']);
+      const isOwn = fresh.startsWith(branchOf(bot.team, bot.slug));
+      if (branch !== fresh && isOwn) await git.run(look.root, ['update-ref', '-d', `refs/heads/${fresh}`, look.head]);
+      return git.run(look.root, ['rev-parse', 'HEAD']);
+    },
+  };
+}
+
+/** The ref that was named, or the newest of this bot. */
+async function findAside(git: Git, bot: EndingBot, named: string | undefined): Promise<string> {
+  const listed = await git.run(bot.root, ['for-each-ref', '--format=%(refname)', asideRefs]);
+  const refs = listed.split('\n').filter((ref) => ref !== '');
+  if (named !== undefined) {
+    if (refs.includes(named)) return named;
+    throw new AppError('not_found', `No discarded work is kept as ${named}.`, `List it: git for-each-ref ${asideRefs}`);
+  }
+  const own = branchOf(bot.team, bot.slug);
+  const stampOf = (ref: string): string => ref.slice(ref.lastIndexOf('/') + 1);
+  const [newest] = refs
+    .filter((ref) => new RegExp(`^${own}(?:--[^/]+|-\\d+)?/[^/]+$`).test(ref.slice(asideRefs.length)))
+    .sort((a, b) => (stampOf(a) < stampOf(b) ? 1 : -1));
+  if (newest !== undefined) return newest;
+  throw new AppError('not_found', `No work of ${bot.address} was discarded.`, 'There is nothing to bring back.');
+}
 
 /** All three need a branch with work on it. */
 async function begin(git: Git, bot: EndingBot): Promise<Look & { readonly branch: string }> {
@@ -235,7 +309,8 @@ function commitTree(bot: EndingBot, tree: string, parent: string, message: strin
   return [...authorOf(bot), 'commit-tree', tree, '-p', parent, '-m', message];
 }
 
-const authorOf = (bot: EndingBot) => ['-c', `user.name=${bot.address}`, '-c', 'user.email=bot@gantry.invalid'];
+const botEmail = 'bot@gantry.invalid';
+const authorOf = (bot: EndingBot) => ['-c', `user.name=${bot.address}`, '-c', `user.email=${botEmail}`];
 
 /** The person's own name on a merge; Gantry's where git knows none. */
 async function identity(git: Git, folder: string): Promise<string[]> {

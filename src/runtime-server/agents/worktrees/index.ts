@@ -13,7 +13,15 @@ import {
 } from '../../../contracts/factory/worktree-routes.ts';
 import { createGit } from '../../../kit/process/git.ts';
 import type { Base } from '../../base/base.ts';
-import { catchUp, type EndingRequest, planDiscard, planKeep, planMerge } from './endings.ts';
+import {
+  catchUp,
+  type EndingRequest,
+  type PlannedEnding,
+  planDiscard,
+  planKeep,
+  planMerge,
+  planRestore,
+} from './endings.ts';
 import { changesOf, countsOf, lookAt, treeOf } from './look.ts';
 import { branchOf, createPlaces, nodeBranch, type Place } from './places.ts';
 
@@ -46,6 +54,12 @@ export interface WorktreeService {
     how: WorktreeEnd,
     id: string,
     request: EndingRequest & { readonly dryRun?: boolean | undefined },
+    by: { readonly actor: string; readonly surface: string },
+  ): Promise<{ done: WorktreeEnding & { head: string } } | { dryRun: true; plan: WorktreeEnding }>;
+  /** Brings discarded work back into the worktree: the newest of the bot, or what `keptAs` names. `refused` while there is newer work. */
+  restore(
+    id: string,
+    request: { readonly keptAs?: string | undefined; readonly dryRun?: boolean | undefined },
     by: { readonly actor: string; readonly surface: string },
   ): Promise<{ done: WorktreeEnding & { head: string } } | { dryRun: true; plan: WorktreeEnding }>;
   /** Puts the bot on the branch of the node that it is about to get. Its existing changes move along and are never lost. */
@@ -135,6 +149,28 @@ export function createWorktrees(
     for (const name of names.split('\n')) if (name !== '') await git.run(top, ['update-ref', '-d', name]);
   }
 
+  async function settle(
+    { plan, apply }: PlannedEnding,
+    type: string,
+    bot: WorktreeBot,
+    dryRun: boolean | undefined,
+    by: { readonly actor: string; readonly surface: string },
+  ) {
+    if (dryRun === true) return { dryRun: true as const, plan };
+    const done = { ...plan, head: await apply() };
+    const { agent, branch, into, keptAs, head, commits, files } = done;
+    await deps.store.write((tx) =>
+      deps.ledger.append(tx, {
+        type,
+        subject: `agent:${bot.id}`,
+        actor: by.actor,
+        surface: by.surface,
+        body: { v: 1, agent, branch, into, keptAs, head, commits, files },
+      }),
+    );
+    return { done };
+  }
+
   return {
     check: places.check,
     create: places.create,
@@ -166,22 +202,18 @@ export function createWorktrees(
       const planner = { merge: planMerge, keep: planKeep, discard: planDiscard }[how];
       const subject = { ...bot, root: place.root, checkout: place.top };
       return alone(place, async () => {
-        const { plan, apply } = await planner(git, subject, request, deps.clock.now());
-        if (request.dryRun === true) return { dryRun: true as const, plan };
-        const done = { ...plan, head: await apply() };
+        const planned = await planner(git, subject, request, deps.clock.now());
         const type = { merge: 'worktree.merged', keep: 'worktree.kept', discard: 'worktree.discarded' }[how];
-        const { agent, branch, into, keptAs, head, commits, files } = done;
-        await deps.store.write((tx) =>
-          deps.ledger.append(tx, {
-            type,
-            subject: `agent:${bot.id}`,
-            actor: by.actor,
-            surface: by.surface,
-            body: { v: 1, agent, branch, into, keptAs, head, commits, files },
-          }),
-        );
-        return { done };
+        return settle(planned, type, bot, request.dryRun, by);
       });
+    },
+
+    async restore(id, request, by) {
+      const { bot, place } = known(id);
+      const subject = { ...bot, root: place.root, checkout: place.top };
+      return alone(place, async () =>
+        settle(await planRestore(git, subject, request), 'worktree.restored', bot, request.dryRun, by),
+      );
     },
 
     async takeUp(address, node) {

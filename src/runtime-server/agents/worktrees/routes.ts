@@ -1,5 +1,11 @@
 /** Routes of worktrees, from the contract to the service. */
-import { agentDiff, discardWorktree, keepWorktree, mergeWorktree } from '../../../contracts/factory/worktree-routes.ts';
+import {
+  agentDiff,
+  discardWorktree,
+  keepWorktree,
+  mergeWorktree,
+  restoreWorktree,
+} from '../../../contracts/factory/worktree-routes.ts';
 import { surfaceOf } from '../../../kit/http/principals.ts';
 import { type BoundRoute, bind, type Principal } from '../../../kit/http/types.ts';
 import type { WorktreeService } from './index.ts';
@@ -20,6 +26,9 @@ export function worktreeRoutes(deps: { readonly worktrees: WorktreeService }): B
     })),
     bind(discardWorktree, async ({ params, body, principal }) => ({
       body: await worktrees.end('discard', params.id, body, by(principal)),
+    })),
+    bind(restoreWorktree, async ({ params, body, principal }) => ({
+      body: await worktrees.restore(params.id, body, by(principal)),
     })),
   ];
 }

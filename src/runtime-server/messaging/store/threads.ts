@@ -1,6 +1,7 @@
 /** SQL of threads and their messages. */
 import type { Message, Thread } from '../../../contracts/factory/delivery.ts';
 import type { Tx, Value } from '../../../kit/store/store.ts';
+import { firstWordsOf } from '../model.ts';
 
 type Read = Pick<Tx, 'get' | 'all'>;
 
@@ -11,6 +12,14 @@ interface ThreadRow {
   channel: string | null;
   created_at: number;
   last_message_at: number;
+}
+
+/** With its last message, where it has one. */
+interface ListedRow extends ThreadRow {
+  sender: string | null;
+  recipient: string;
+  text: string;
+  direction: 'in' | 'out';
 }
 
 interface MessageRow {
@@ -149,12 +158,20 @@ export function listThreads(tx: Read, filter: ThreadFilter): Thread[] {
   }
   const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
   return tx
-    .all<ThreadRow>(
-      `SELECT * FROM factory_thread ${where} ORDER BY last_message_at DESC, id DESC LIMIT ?`,
+    .all<ListedRow>(
+      `SELECT t.*, m.sender, m.recipient, m.direction, substr(m.text, 1, 1000) AS text
+       FROM (SELECT * FROM factory_thread ${where} ORDER BY last_message_at DESC, id DESC LIMIT ?) t
+       LEFT JOIN factory_message m
+         ON m.id = (SELECT id FROM factory_message WHERE thread_id = t.id ORDER BY id DESC LIMIT 1)
+       ORDER BY t.last_message_at DESC, t.id DESC`,
       ...values,
       filter.limit,
     )
-    .map(toThread);
+    .map((row) => {
+      if (row.sender === null) return toThread(row);
+      const { sender: from, recipient: to, direction } = row;
+      return { ...toThread(row), last: { from, to, firstWords: firstWordsOf(row.text), direction } };
+    });
 }
 
 /** Newest first. */

@@ -2,12 +2,12 @@
  * Templates on disk: `.gantry/templates/` of the workspace and the folder of those that ship. A template of the workspace hides the shipped one with
  * its id. Files are small and few: each request reads them, so that an edit counts at once.
  */
-import { rmSync } from 'node:fs';
+import { lstatSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { byName } from '../../../contracts/common/by-name.ts';
 import { AppError } from '../../../contracts/common/errors.ts';
 import { largestTemplate, type Template } from '../../../contracts/factory/workflow.ts';
-import { listWithin, readTextWithin, writeWithin } from '../../../kit/files/within.ts';
+import { listWithin, readTextWithin, readWithin, writeWithin } from '../../../kit/files/within.ts';
 import { type By, type FileTrust, type Trust, waitsForYes } from '../../trust/index.ts';
 import { type ReadTemplate, readTemplate, toFile } from './read.ts';
 
@@ -22,6 +22,10 @@ export interface TemplateFolder {
   has(id: string): boolean;
   /** Writes `<id>.json`; a Markdown file with the id makes room. `yes`: of the person who saves it; null: it waits for their yes. */
   save(template: Template, yes: By | null): Promise<void>;
+  /** Whether one with this id ships with Gantry, hidden by the workspace's or not. */
+  ships(id: string): boolean;
+  /** The workspace's files of this id, below the workspace. `refused` for what is no plain file: a person removes that by hand. */
+  filesOf(id: string): { readonly path: string; readonly bytes: Buffer }[];
 }
 
 const endings = ['json', 'md'] as const;
@@ -44,8 +48,10 @@ export function createTemplateFolder(options: {
   const shipped = { root: options.shipped, folder: '.' };
   const readOwn = (id: string) => readOne(own, id, options.trust);
 
+  const isId = (id: string): boolean => /^[a-z0-9][a-z0-9_-]{0,63}$/.test(id);
+
   function find(id: string): ReadTemplate | null {
-    if (!/^[a-z0-9][a-z0-9_-]{0,63}$/.test(id)) return null;
+    if (!isId(id)) return null;
     return readOwn(id) ?? readOne(shipped, id);
   }
 
@@ -74,6 +80,21 @@ export function createTemplateFolder(options: {
       );
     },
     has: (id) => readOwn(id) !== null,
+    ships: (id) => isId(id) && readOne(shipped, id) !== null,
+    filesOf(id) {
+      if (!isId(id)) return [];
+      return endings.flatMap((ending) => {
+        const path = join(ownFolder, `${id}.${ending}`);
+        const link = lstatSync(join(options.workspace, path), { throwIfNoEntry: false })?.isSymbolicLink() === true;
+        const found = link
+          ? { is: 'unfit' as const, why: 'It is a link.' }
+          : readWithin(options.workspace, path, largestTemplate);
+        if (found.is === 'file') return [{ path: path.replaceAll('\\', '/'), bytes: found.bytes }];
+        if (found.is === 'absent') return [];
+        const fact = `${path.replaceAll('\\', '/')} cannot be removed here: ${found.why}`;
+        throw new AppError('refused', fact, 'Remove it by hand.', { status: 409 });
+      });
+    },
     async save(template, yes) {
       const text = `${JSON.stringify(toFile(template), null, 2)}\n`;
       writeWithin(options.workspace, join(ownFolder, `${template.id}.json`), text);

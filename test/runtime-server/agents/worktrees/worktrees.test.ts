@@ -228,6 +228,37 @@ test('what is discarded is set aside whole, also what was never committed; the b
   expect((await worktrees.diff('web@dev')).files).toEqual([]);
 });
 
+test('what was discarded comes back byte for byte: commits, changed and new files; not over newer work', async () => {
+  const { worktrees, tree, git, write } = await setUp();
+  const restore = (more: object = {}) => worktrees.restore('web@dev', more, by);
+  expect(await refusal(restore())).toMatchObject({ code: 'not_found' });
+  write(tree, 'a.txt', 'committed\n');
+  git(tree, '-c', 'user.name=b', '-c', 'user.email=b@b', 'commit', '-qam', 'one way');
+  const bytes = Buffer.from([0, 255, 13, 10, 13, 0, 128, 10]);
+  writeFileSync(join(tree, 'picture.bin'), bytes);
+  write(tree, 'a.txt', 'changed\r\nand more');
+  const before = { head: git(tree, 'rev-parse', 'HEAD'), status: git(tree, 'status', '--porcelain') };
+  const answer = await worktrees.end('discard', 'web@dev', {}, by);
+  if (!('done' in answer) || answer.done.keptAs === null) throw new Error('It was not done.');
+  const fresh = git(tree, 'branch', '--show-current');
+
+  // The bot has begun something else: that is not touched.
+  write(tree, 'b.txt', 'newer\n');
+  expect(await refusal(restore())).toMatchObject({ status: 409, fact: expect.stringContaining('changes in b.txt') });
+  rmSync(join(tree, 'b.txt'));
+
+  expect(await restore({ dryRun: true })).toMatchObject({ plan: { branch: 'gantry/dev/web', commits: 2, files: 2 } });
+  expect(git(tree, 'branch', '--show-current')).toBe(fresh);
+  expect(await refusal(restore({ keptAs: `${answer.done.keptAs}1` }))).toMatchObject({ code: 'not_found' });
+
+  expect(await restore({ keptAs: answer.done.keptAs })).toMatchObject({ done: { branch: 'gantry/dev/web' } });
+  expect(readFileSync(join(tree, 'picture.bin'))).toEqual(bytes);
+  expect(readFileSync(join(tree, 'a.txt'), 'utf8')).toBe('changed\r\nand more');
+  expect({ head: git(tree, 'rev-parse', 'HEAD'), status: git(tree, 'status', '--porcelain') }).toEqual(before);
+  expect(git(tree, 'branch', '--show-current')).toBe('gantry/dev/web');
+  expect(git(tree, 'branch', '--list', fresh)).toBe('');
+});
+
 test('each node gets a branch named after bot and node; work that is not merged goes along, a clean bot starts from the checkout', async () => {
   const { worktrees, tree, workspace, git, write } = await setUp();
   const branch = () => git(tree, 'branch', '--show-current');

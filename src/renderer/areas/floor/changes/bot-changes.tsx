@@ -7,6 +7,7 @@ import type { Agent } from '../../../../contracts/factory/agent.ts';
 import type { WorktreeDiff, WorktreeEnd, WorktreeEnding } from '../../../../contracts/factory/worktree-routes.ts';
 import type { FactoryApi } from '../../../base/data/api.ts';
 import { useServices } from '../../../base/services.tsx';
+import { useOfferUndo } from '../../../base/undo.ts';
 import { Button, IconButton } from '../../../ui/button.tsx';
 import { diffRows } from '../../../ui/diff/diff-rows.ts';
 import { Empty, ListStates, SkeletonRows } from '../../../ui/list-states.tsx';
@@ -175,6 +176,7 @@ function EndDialog({
 }) {
   const { api, keys } = useServices();
   const client = useQueryClient();
+  const offerUndo = useOfferUndo();
   const [message, setMessage] = useState('');
   const { title, about, button } = ends[end];
   const asksCommit = end !== 'discard' && diff.uncommitted > 0;
@@ -193,8 +195,15 @@ function EndDialog({
       danger={end === 'discard'}
       focusAct={!asksCommit}
       act={async () => {
-        await callEnd(api.factory, end, agent.id, commit, false);
-        await client.invalidateQueries({ queryKey: keys.diff(agent.id) });
+        const answer = await callEnd(api.factory, end, agent.id, commit, false);
+        const again = () => client.invalidateQueries({ queryKey: keys.diff(agent.id) });
+        await again();
+        const keptAs = 'done' in answer ? answer.done.keptAs : null;
+        if (end !== 'discard' || keptAs === null) return;
+        offerUndo(`Discarded the work of ${agent.name}`, async () => {
+          await api.factory.restoreWorktree({ params: { id: agent.id }, body: { keptAs } });
+          await again();
+        });
       }}
       onClose={onClose}
       fields={
