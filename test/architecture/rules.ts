@@ -144,6 +144,7 @@ export const packageHomes: Readonly<Record<string, readonly string[]>> = {
     'client',
     'kit',
     'programs/computer-host',
+    'programs/worker',
     'runtime-server',
     'cloud-api',
     'host',

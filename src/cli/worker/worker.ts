@@ -1,11 +1,14 @@
 /** `gantry worker`: works on tasks of the queue until it is stopped or the queue is empty. Prints a line for each task. */
-import { randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { join } from 'node:path';
 import { AppError } from '../../contracts/common/errors.ts';
+import { dataFolder } from '../../host/places.ts';
 import { commandRunner } from '../../programs/worker/command.ts';
 import { findSandbox } from '../../programs/worker/sandbox.ts';
 import { removeAbandoned } from '../../programs/worker/scratch.ts';
+import { openSpool, type Spool } from '../../programs/worker/spool.ts';
 import { startWorker, type WorkerEvent } from '../../programs/worker/worker.ts';
 import { type Action, flag, integer, optionalFlag, optionalText, text } from '../command.ts';
 
@@ -35,6 +38,7 @@ export const worker: Action = async (context, input) => {
     untilEmpty,
     run: commandRunner(sandbox, output.note),
     random: Math.random,
+    spool: spoolIn(optionalText(input, 'spool') ?? folderFor(url, dataFolder(env)), key, output.note),
     tell(event) {
       const said = lineOf(event);
       if (event.kind === 'trouble') output.note(said);
@@ -72,8 +76,30 @@ function lineOf(event: WorkerEvent): string {
       return event.held === 0 ? 'draining   holds nothing' : `draining   finishes ${event.held}, takes nothing new`;
     case 'trouble':
       return `${event.why} Retrying in ${(event.againMs / 1000).toFixed(1)} s.`;
+    case 'delivered':
+      return `delivered  ${event.taskId}  the result that an earlier worker kept`;
+    case 'outdated':
+      return `outdated   ${event.taskId}  ${firstLine(event.why ?? '')}`;
+    case 'damaged':
+      return `damaged    ${event.file} is no result of a task and was set aside`;
     default:
       return `${event.kind.padEnd(10)} ${event.task.id}  ${event.ms} ms${event.why === undefined ? '' : `  ${firstLine(event.why)}`}`;
+  }
+}
+
+/** One for each queue. No key is in it. */
+function folderFor(url: string, home: string): string {
+  return join(home, 'run', 'worker', hash('sha256', url, 'hex').slice(0, 16));
+}
+
+/** Null where nothing can be written: the worker works all the same, and says what that means. */
+function spoolIn(folder: string, key: string, note: (words: string) => void): Spool | null {
+  try {
+    return openSpool(folder, { key });
+  } catch (error) {
+    const why = (error as NodeJS.ErrnoException).code ?? String(error);
+    note(`Results cannot be kept in ${folder} (${why}): those that the queue does not take are lost with this worker.`);
+    return null;
   }
 }
 

@@ -12,6 +12,7 @@ import { sharedNow } from './beat-messages.ts';
 import { noBeatInTime } from './beating.ts';
 import { type Beats, startBeats } from './beats.ts';
 import { badResult, outcomeOf, taskErrorOf } from './outcome.ts';
+import type { KeptReport, Spool } from './spool.ts';
 
 export interface Job {
   readonly task: Task;
@@ -30,6 +31,11 @@ export type WorkerEvent =
     }
   /** Somebody else has it, or will: the worker was ended before it. */
   | { readonly kind: 'lost' | 'abandoned'; readonly task: Task; readonly ms: number; readonly why: string }
+  /** The worker ended before the queue took the result, which the next worker here delivers. */
+  | { readonly kind: 'kept'; readonly task: Task; readonly ms: number; readonly why: string }
+  /** A result that an earlier worker kept: the queue has taken it, or no longer wants it. */
+  | { readonly kind: 'delivered' | 'outdated'; readonly taskId: string; readonly why?: string }
+  | { readonly kind: 'damaged'; readonly file: string }
   | { readonly kind: 'trouble'; readonly why: string; readonly againMs: number }
   | { readonly kind: 'draining'; readonly held: number };
 
@@ -47,6 +53,8 @@ export interface WorkerOptions {
   /** A call waits so long for a task, which has to be less than the queue's leases last; default 30 s. */
   readonly waitSeconds?: number;
   readonly tell?: (event: WorkerEvent) => void;
+  /** Keeps each result on disk until the queue has taken it. Without one, a result is lost with the process. */
+  readonly spool?: Spool | null;
   readonly random: () => number;
   readonly fetch?: Fetch;
   /** Default: a separate thread. */
@@ -62,6 +70,10 @@ interface WorkerCounts {
   readonly lost: number;
   /** Begun, and given up by {@link Worker.abort}. */
   readonly abandoned: number;
+  /** Done, and left for the next worker to report. */
+  readonly kept: number;
+  /** Results of earlier workers that were reported. */
+  readonly delivered: number;
 }
 
 export interface Worker {
@@ -77,13 +89,21 @@ export interface Worker {
 const patienceMs = { asking: 15_000, telling: 30_000 };
 const firstPauseMs = 1_000;
 const maxPauseMs = 60_000;
-/** A worker that has done its work does not wait for ever for a queue that never comes back. */
+/** Without a spool: a worker that has done its work does not wait for ever for a queue that never comes back. */
 const maxInsistingMs = 10 * 60_000;
 /** A queue that has nothing, and says so at once, is not asked again at once. */
 const idleMs = 1_000;
 
 export function startWorker(options: WorkerOptions): Worker {
-  const { workerId, run, random, concurrency = 1, tell = () => {}, timeout = AbortSignal.timeout } = options;
+  const {
+    workerId,
+    run,
+    random,
+    concurrency = 1,
+    tell = () => {},
+    timeout = AbortSignal.timeout,
+    spool = null,
+  } = options;
   const client: Client<typeof workRoutes> = createClient(workRoutes, {
     baseUrl: options.url,
     token: options.key,
@@ -91,7 +111,7 @@ export function startWorker(options: WorkerOptions): Worker {
     where: options.url,
   });
   const beats = options.beats ?? startBeats({ url: options.url, key: options.key, workerId });
-  const counts = { succeeded: 0, failed: 0, stopped: 0, lost: 0, abandoned: 0 };
+  const counts = { succeeded: 0, failed: 0, stopped: 0, lost: 0, abandoned: 0, kept: 0, delivered: 0 };
   const jobs = new Set<Promise<void>>();
   const now = new AbortController();
   const resting = new AbortController();
@@ -213,11 +233,10 @@ export function startWorker(options: WorkerOptions): Worker {
       error: taskErrorOf(error),
     }));
     const holder = { worker_id: workerId, lease_id: lease.id };
-    const params = { id: task.id };
-    /** Null: it is kept. A result that the queue does not take, such as one that is too large, fails the task. */
+    /** Null: the queue took it. A result that the queue does not take, such as one that is too large, fails the task. */
     const ack = async (result: unknown): Promise<TaskError | null> => {
       try {
-        await insist((signal) => client.ackTask({ params, body: { ...holder, result } }, { signal }));
+        await report('ack', task.id, { ...holder, result });
         return null;
       } catch (error) {
         if (error instanceof AppError && error.code === 'usage') return badResult(error.fact);
@@ -244,10 +263,15 @@ export function startWorker(options: WorkerOptions): Worker {
         return;
       }
       const body = stop ? holder : { ...holder, error };
-      await insist((signal) => client.stopTask({ params, body }, { signal }));
+      await report('stop', task.id, body);
       counts[stop ? 'stopped' : 'failed'] += 1;
       tell({ kind: stop ? 'stopped' : 'failed', task, ms: took(), why: stop ? undefined : error.message });
     } catch (error) {
+      if (error instanceof Kept) {
+        counts.kept += 1;
+        tell({ kind: 'kept', task, ms: took(), why: error.message });
+        return;
+      }
       counts.lost += 1;
       tell({ kind: 'lost', task, ms: took(), why: error instanceof Lost ? error.message : sentence(error) });
     } finally {
@@ -264,12 +288,67 @@ export function startWorker(options: WorkerOptions): Worker {
     );
   }
 
+  /** Written to the spool first, so that the end of this process loses nothing. */
+  async function report(verb: 'ack' | 'stop', taskId: string, body: TaskEnd): Promise<void> {
+    let kept: KeptReport | null = null;
+    try {
+      kept = spool?.keep({ taskId, verb, body }) ?? null;
+    } catch (error) {
+      // It is still sent, as without a spool.
+      tell({
+        kind: 'trouble',
+        why: `The result of ${taskId} could not be kept on disk: ${String(error)}.`,
+        againMs: 0,
+      });
+    }
+    try {
+      await send(verb, taskId, body, kept !== null);
+    } catch (error) {
+      if (kept !== null && error instanceof Lost) throw new Kept(`The next worker here reports it (${kept.file}).`);
+      // A refused key is no answer to the report: the next worker has another.
+      if (kept !== null && isAnswer(error)) spool?.remove(kept);
+      throw error;
+    }
+    if (kept !== null) spool?.remove(kept);
+  }
+
+  function send(verb: 'ack' | 'stop', id: string, body: TaskEnd, isKept: boolean): Promise<void> {
+    const params = { id };
+    return insist(
+      (signal) =>
+        verb === 'ack' ? client.ackTask({ params, body }, { signal }) : client.stopTask({ params, body }, { signal }),
+      isKept,
+    );
+  }
+
+  /** What earlier workers here could not report, before anything new is taken. */
+  async function deliverKept(): Promise<void> {
+    if (spool === null) return;
+    const { reports, damaged } = spool.adopt();
+    for (const file of damaged) tell({ kind: 'damaged', file });
+    for (const kept of reports) {
+      const { taskId, verb, body } = kept.report;
+      try {
+        await send(verb, taskId, body as TaskEnd, true);
+        spool.remove(kept);
+        counts.delivered += 1;
+        tell({ kind: 'delivered', taskId });
+      } catch (error) {
+        if (error instanceof Lost) return;
+        if (!isAnswer(error)) throw error;
+        if (spool.isForeign(kept)) continue;
+        spool.remove(kept);
+        tell({ kind: 'outdated', taskId, why: sentence(error) });
+      }
+    }
+  }
+
   /**
    * Tells the queue until it has heard. Also when the lease is over: what is done is done, and counts unless somebody else has the
    * task by then, which the queue knows.
    */
-  async function insist(call: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
-    const end = sharedNow() + maxInsistingMs;
+  async function insist(call: (signal: AbortSignal) => Promise<unknown>, isKept: boolean): Promise<void> {
+    const end = isKept ? Number.POSITIVE_INFINITY : sharedNow() + maxInsistingMs;
     for (let failures = 0; ; failures += 1) {
       try {
         await within(patienceMs.telling, call);
@@ -277,6 +356,8 @@ export function startWorker(options: WorkerOptions): Worker {
       } catch (error) {
         if (now.signal.aborted) throw new Lost('The worker ended before it could report the result.');
         if (!(error instanceof AppError) || !isPassing(error) || sharedNow() > end) throw error;
+        // Who drains does not wait for a queue that is away: the report is safe.
+        if (isKept && draining) throw new Lost(sentence(error));
         const againMs = Math.min(backoff(failures), 10 * firstPauseMs);
         tell({ kind: 'trouble', why: sentence(error), againMs });
         await pause(againMs, undefined, { signal: now.signal }).catch(() => {});
@@ -286,10 +367,12 @@ export function startWorker(options: WorkerOptions): Worker {
 
   const ended = (async (): Promise<WorkerCounts> => {
     try {
+      await deliverKept();
       await poll();
     } finally {
       await Promise.all([...jobs]);
       await beats.close();
+      spool?.close();
     }
     return counts;
   })();
@@ -306,6 +389,19 @@ export function startWorker(options: WorkerOptions): Worker {
 }
 
 class Lost extends Error {}
+class Kept extends Error {}
+
+/** Fields of the bodies that end a task. */
+interface TaskEnd {
+  readonly [field: string]: unknown;
+  readonly worker_id: string;
+  readonly lease_id: string;
+}
+
+/** The queue has judged the report itself. */
+function isAnswer(error: unknown): boolean {
+  return error instanceof AppError && !isPassing(error) && error.status !== 401 && error.status !== 403;
+}
 
 /** A queue that does not know the key, or the way to it, will not another time. */
 function isFatal(error: unknown): boolean {

@@ -66,7 +66,15 @@ test('a queue that falls silent without a word is asked again, and does not keep
   await expect.poll(() => asked.length).toBeGreaterThan(1);
   expect(events[0]).toMatchObject({ kind: 'trouble', why: expect.stringContaining('did not answer') });
   worker.drain();
-  expect(await worker.ended).toEqual({ succeeded: 0, failed: 0, stopped: 0, lost: 0, abandoned: 0 });
+  expect(await worker.ended).toEqual({
+    succeeded: 0,
+    failed: 0,
+    stopped: 0,
+    lost: 0,
+    abandoned: 0,
+    kept: 0,
+    delivered: 0,
+  });
   // What may wait for a task has that time besides.
   expect([...patience]).toEqual([45_000, 30_000]);
 });
@@ -102,7 +110,15 @@ test('a task whose lease was over when the worker heard of it is not begun', asy
     ran += 1;
   };
   const { worker, events } = begin(port, run, { beats, untilEmpty: true });
-  expect(await worker.ended).toEqual({ succeeded: 0, failed: 0, stopped: 0, lost: 1, abandoned: 0 });
+  expect(await worker.ended).toEqual({
+    succeeded: 0,
+    failed: 0,
+    stopped: 0,
+    lost: 1,
+    abandoned: 0,
+    kept: 0,
+    delivered: 0,
+  });
   expect(ran).toBe(0);
   expect(events[0]).toMatchObject({ kind: 'lost', why: expect.stringContaining('expired before') });
 });

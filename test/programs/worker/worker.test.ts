@@ -42,7 +42,15 @@ test('it ends each task with what became of it, and with an empty queue it ends 
     },
     { untilEmpty: true, concurrency: 2 },
   );
-  expect(await worker.ended).toEqual({ succeeded: 1, failed: 2, stopped: 0, lost: 0, abandoned: 0 });
+  expect(await worker.ended).toEqual({
+    succeeded: 1,
+    failed: 2,
+    stopped: 0,
+    lost: 0,
+    abandoned: 0,
+    kept: 0,
+    delivered: 0,
+  });
   const ended = await Promise.all(tasks.map(({ id }) => q.task(id)));
   expect(ended.map(({ status, result, error }) => ({ status, result, error }))).toEqual([
     { status: 'succeeded', result: { doubled: 2 }, error: null },
@@ -132,7 +140,15 @@ test('a task that is stopped from outside ends its job, is called stopped, and n
   expect(aborted).toBe(true);
   expect(await q.task(id)).toMatchObject({ status: 'cancelled', error: null });
   worker.drain();
-  expect(await worker.ended).toEqual({ succeeded: 0, failed: 0, stopped: 1, lost: 0, abandoned: 0 });
+  expect(await worker.ended).toEqual({
+    succeeded: 0,
+    failed: 0,
+    stopped: 1,
+    lost: 0,
+    abandoned: 0,
+    kept: 0,
+    delivered: 0,
+  });
 });
 
 test('a worker that ends at once says what it gave up', async () => {
@@ -143,7 +159,15 @@ test('a worker that ends at once says what it gave up', async () => {
   });
   await expect.poll(async () => (await q.task(id)).status).toBe('running');
   worker.abort();
-  expect(await worker.ended).toEqual({ succeeded: 0, failed: 0, stopped: 0, lost: 0, abandoned: 1 });
+  expect(await worker.ended).toEqual({
+    succeeded: 0,
+    failed: 0,
+    stopped: 0,
+    lost: 0,
+    abandoned: 1,
+    kept: 0,
+    delivered: 0,
+  });
   expect(kinds()).toEqual(['began', 'abandoned']);
 });
 
