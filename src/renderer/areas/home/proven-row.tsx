@@ -25,9 +25,12 @@ export function ProvenRow({ proven: { at, dagId, nodeId, line } }: { proven: Pro
   const { queries, computer } = useServices();
   const openBot = useOpenBot('home');
   const [open, setOpen] = useState(false);
-  const card = useQuery(queries.node(dagId, nodeId)).data?.card;
+  const page = useQuery(queries.node(dagId, nodeId)).data;
+  const card = page?.card;
   const bot = useBots().find(({ address, place }) => address === card?.assignee && (place.scope ?? null) === computer);
-  const diff = useQuery({ ...queries.diff(bot?.id ?? ''), enabled: bot !== undefined, retry: false });
+  // A step that was done in a worktree keeps its diff as a file; other bots have none to ask for.
+  const changed = page?.files.some(({ mime }) => mime === 'text/x-diff') === true;
+  const diff = useQuery({ ...queries.diff(bot?.id ?? ''), enabled: bot !== undefined && changed, retry: false });
   // The bot may have gone on to other work: each step has a branch of its own.
   const ofStep = card === undefined ? null : `--${card.stepId}-${nodeId.slice(-6).toLowerCase()}`;
   const shows = ofStep !== null && diff.data?.branch.endsWith(ofStep) === true && diff.data.files.length > 0;
