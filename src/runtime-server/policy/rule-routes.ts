@@ -92,7 +92,10 @@ export function policyRuleRoutes({ workspace, trust, actionOf, asked }: PolicyRu
       return {
         body: {
           proposals: proposals.map(({ rule, line, file, covers }) => ({
-            ...{ path: policyFile, line, rule, sha256: hashOf(file) },
+            path: policyFile,
+            line,
+            rule,
+            sha256: hashOf(file),
             approvalIds: [...covers],
           })),
         },
