@@ -20,7 +20,7 @@ export const startSampleService = defineRoute({
 export const placeSampleOrder = defineRoute({
   ...connectorRoute,
   op: 'placeSampleOrder',
-  summary: 'Places an order at the sample shop, which posts it as the event order.placed to whoever subscribed',
+  summary: 'Places an order at the sample shop, which posts the event order.placed to its subscribers',
   method: 'POST',
   path: `${base}/orders`,
   owner: 'collection',

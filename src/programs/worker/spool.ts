@@ -4,7 +4,7 @@
  */
 import { hash, randomBytes } from 'node:crypto';
 import { mkdirSync, renameSync, rmdirSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { type Clock, systemClock } from '../../kit/clock/clock.ts';
 import { listWithin, readWithin } from '../../kit/files/within.ts';
@@ -37,7 +37,7 @@ export interface Spool {
   remove(kept: KeptReport): void;
   /** What earlier processes left, oldest first, from now on kept by this one. `damaged` files were set aside. */
   adopt(): { readonly reports: KeptReport[]; readonly damaged: string[] };
-  /** Removes the folder if nothing is left in it. */
+  /** Removes the folders that it made, if nothing is left in them. */
   close(): void;
 }
 
@@ -50,7 +50,8 @@ const foreignRetentionMs = 7 * 24 * 60 * 60_000;
 export function openSpool(root: string, { key, clock = systemClock }: { key: string; clock?: Clock }): Spool {
   const mine = `${process.pid}-${randomBytes(6).toString('hex')}`;
   const folder = join(root, mine);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  // The topmost folder that was not there: the one who made it removes it again if nothing is kept.
+  const made = mkdirSync(folder, { recursive: true, mode: 0o700 }) ?? folder;
   const keyMark = markOf(key);
   let last = 0;
 
@@ -87,7 +88,9 @@ export function openSpool(root: string, { key, clock = systemClock }: { key: str
       }
       return { reports, damaged };
     },
-    close: () => removeIfEmpty(folder),
+    close() {
+      for (let at = folder; at.startsWith(made); at = dirname(at)) removeIfEmpty(at);
+    },
   };
 }
 

@@ -101,7 +101,7 @@ test('by hand, the other carrier refuses the PIN or goes on; a cancelled order l
   carrier.sim.settlePort(id, 'next');
   carrier.sim.settlePort(id, 'wrong_pin');
   expect((await read(carrier, id)).status.value).toBe('exception');
-  expect(() => carrier.sim.settlePort(id, 'next')).toThrow('Nothing follows');
+  expect(() => carrier.sim.settlePort(id, 'next')).toThrow('Nothing happens automatically');
   await carrier.ask('POST', `/porting_orders/${id}/actions/cancel`);
   carrier.sim.setSpeed('instant');
   await carrier.sim.settled();
