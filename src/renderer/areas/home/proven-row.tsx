@@ -28,8 +28,9 @@ export function ProvenRow({ proven: { at, dagId, nodeId, line } }: { proven: Pro
   const page = useQuery(queries.node(dagId, nodeId)).data;
   const card = page?.card;
   const bot = useBots().find(({ address, place }) => address === card?.assignee && (place.scope ?? null) === computer);
-  // A step that was done in a worktree keeps its diff as a file; other bots have none to ask for.
-  const changed = page?.files.some(({ mime }) => mime === 'text/x-diff') === true;
+  // A step that was done in a worktree keeps its diff under this name; without one there is nothing to ask for.
+  const kept = card === undefined ? null : `${card.stepId}-${card.attempt}.diff`;
+  const changed = page?.files.some(({ name }) => name === kept) === true;
   const diff = useQuery({ ...queries.diff(bot?.id ?? ''), enabled: bot !== undefined && changed, retry: false });
   // The bot may have gone on to other work: each step has a branch of its own.
   const ofStep = card === undefined ? null : `--${card.stepId}-${nodeId.slice(-6).toLowerCase()}`;
