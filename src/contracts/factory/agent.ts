@@ -105,6 +105,25 @@ export const Screen = z
   .meta({ id: 'Screen' });
 export type Screen = z.infer<typeof Screen>;
 
+/** Lines above a pane’s screen. */
+export const Scrollback = z.strictObject({
+  ansi: z.string(),
+  first: z.number().int().meta({ description: 'Absolute number of the first returned line.' }),
+  lines: z.number().int(),
+  total: z.number().int(),
+  commands: z
+    .array(
+      z.strictObject({
+        line: z.number().int().meta({ description: 'Absolute number of the line where it begins.' }),
+        exit: z.number().int().nullable().meta({ description: 'Its exit code; null while it runs.' }),
+      }),
+    )
+    .readonly()
+    .optional()
+    .meta({ description: 'Commands of a shell that marks its prompts (OSC 133), on the screen and above it.' }),
+});
+export type Scrollback = z.infer<typeof Scrollback>;
+
 export const TranscriptChunk = z.strictObject({ at: Time, text: z.string() });
 
 /** Named keys; with any of the prefixes `C-`, `M-`, `S-` before a name or one printable character (`C-c`). */

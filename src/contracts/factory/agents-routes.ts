@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
 import { Id, Time } from '../common/values.ts';
-import { Agent, Engine, PaneInput, PaneSize, Screen, TranscriptChunk } from './agent.ts';
+import { Agent, Engine, PaneInput, PaneSize, Screen, Scrollback, TranscriptChunk } from './agent.ts';
 import { ClosingEvent } from './events.ts';
 import { area, base, errors, people, readers } from './route-parts.ts';
 
@@ -145,14 +145,7 @@ export const agentScrollback = defineRoute({
     before: z.coerce.number().int().min(0).optional(),
     lines: z.coerce.number().int().min(1).max(2000).optional(),
   }),
-  answers: {
-    200: z.strictObject({
-      ansi: z.string(),
-      first: z.number().int().meta({ description: 'Absolute number of the first returned line.' }),
-      lines: z.number().int(),
-      total: z.number().int(),
-    }),
-  },
+  answers: { 200: Scrollback },
 });
 
 export const agentInput = defineRoute({

@@ -7,7 +7,16 @@ import { z } from 'zod';
 import { FactoryError } from '../common/errors.ts';
 import { defineRoute } from '../common/route.ts';
 import { Time } from '../common/values.ts';
-import { AgentState, HarnessName, PaneInput, PaneSize, Screen, TeamPlanStep, TranscriptChunk } from './agent.ts';
+import {
+  AgentState,
+  HarnessName,
+  PaneInput,
+  PaneSize,
+  Screen,
+  Scrollback,
+  TeamPlanStep,
+  TranscriptChunk,
+} from './agent.ts';
 import { deliveryEvidences } from './delivery.ts';
 import { ClosingEvent } from './events.ts';
 import { area, base, errors } from './route-parts.ts';
@@ -263,9 +272,7 @@ export const peerScrollback = defineRoute({
   method: 'GET',
   path: `${peer}/scrollback`,
   query: z.strictObject({ to: Address, before: z.coerce.number().int().min(0).optional(), lines }),
-  answers: {
-    200: z.object({ ansi: z.string(), first: z.number().int(), lines: z.number().int(), total: z.number().int() }),
-  },
+  answers: { 200: z.object(Scrollback.shape) },
 });
 
 export const peerTranscript = defineRoute({

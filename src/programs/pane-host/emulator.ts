@@ -6,6 +6,7 @@
 import type { SerializeAddon } from '@xterm/addon-serialize';
 import type { Terminal } from '@xterm/headless';
 import { freezeTerminal, thawTerminal } from './frozen.ts';
+import type { Answers } from './protocol.ts';
 import { keepRowsTogether, type RowMemories } from './row-memory.ts';
 import { drawRows, lastLines, mostlyDim } from './screen-text.ts';
 
@@ -41,7 +42,7 @@ export interface Emulator {
   /** A frame is being drawn (mode 2026): the screen is not whole. */
   drawing(): boolean;
   lastLines(count: number): string;
-  scrollback(before: number | undefined, lines: number): { ansi: string; first: number; lines: number; total: number };
+  scrollback(before: number | undefined, lines: number): Answers['scrollback'] & { ansi: string };
   /** Everything needed to draw the pane again: both buffers, modes, cursor. */
   snapshot(): string;
   /** How many of the last bytes belong to a sequence or character not yet complete; `recent` ends where parsing stands. */
@@ -72,9 +73,38 @@ interface Core {
   readonly _core: {
     writeSync(data: Uint8Array): void;
     readonly coreService: { readonly isCursorHidden: boolean };
-    readonly buffers: { readonly normal: { readonly lines: { onTrim(listener: (lines: number) => void): void } } };
+    readonly buffers: {
+      readonly normal: {
+        readonly lines: { onTrim(listener: (lines: number) => void): void };
+        readonly ybase: number;
+        readonly y: number;
+        addMarker(line: number): Marker;
+      };
+    };
     readonly _inputHandler: { readonly _parser: { readonly currentState: number } };
   };
+}
+
+/** What is kept of a sleeping terminal beside the terminal itself. */
+interface More {
+  readonly title: string;
+  readonly progress: string | null;
+  readonly trimmed: number;
+  /** Absent from an older host. */
+  readonly marks?: readonly [line: number, ran: boolean, exit: number | null][];
+}
+
+interface Marker {
+  readonly line: number;
+  readonly isDisposed: boolean;
+}
+
+/** A command of a shell that marks its prompts (OSC 133). */
+interface CommandMark {
+  /** Moves with its line, and is gone with it. */
+  readonly marker: Marker;
+  ran: boolean;
+  exit: number | null;
 }
 
 export interface EmulatorParts {
@@ -111,8 +141,10 @@ export function createEmulator(parts: EmulatorParts, options: EmulatorOptions): 
   let held: Uint8Array = new Uint8Array(0);
   const cell = terminal.buffer.active.getNullCell();
   const memory = parts.rows.create();
+  const { normal } = core.buffers;
+  let marks: CommandMark[] = [];
 
-  core.buffers.normal.lines.onTrim((lines) => {
+  normal.lines.onTrim((lines) => {
     trimmed += lines;
   });
   terminal.onTitleChange((text) => {
@@ -123,6 +155,7 @@ export function createEmulator(parts: EmulatorParts, options: EmulatorOptions): 
     terminal.parser.registerOscHandler(code, (data) => {
       const text = data.slice(0, maxOscLength);
       if (code === 9 && text.startsWith('4;')) progress = text.slice(2);
+      if (code === 133 && terminal.buffer.active.type === 'normal') markCommand(text);
       options.onOsc(code, text);
       return false;
     });
@@ -151,8 +184,24 @@ export function createEmulator(parts: EmulatorParts, options: EmulatorOptions): 
 
   if (options.frozen) {
     const { more, tail } = thawTerminal(terminal, options.frozen, memory);
-    ({ title, progress, trimmed } = more as { title: string; progress: string | null; trimmed: number });
+    const kept = more as More;
+    ({ title, progress, trimmed } = kept);
+    marks = (kept.marks ?? []).map(([line, ran, exit]) => ({ marker: normal.addMarker(line), ran, exit }));
     write(tail);
+  }
+
+  /** A: a prompt begins. C: its command runs. D: it has ended. */
+  function markCommand(text: string): void {
+    const last = marks.at(-1);
+    if (text.startsWith('A')) {
+      const line = normal.ybase + normal.y;
+      marks = marks.filter(({ marker, ran }) => !marker.isDisposed && ran && marker.line !== line);
+      marks.push({ marker: normal.addMarker(line), ran: false, exit: null });
+    } else if (text.startsWith('C') && last !== undefined) last.ran = true;
+    else if (text.startsWith('D') && last?.ran === true && last.exit === null) {
+      const exit = /^D;(\d+)/.exec(text)?.[1];
+      if (exit !== undefined) last.exit = Number(exit);
+    }
   }
 
   /** Whole characters only: the terminal's own decoder loses one that was cut before a byte 0x80, such as a dash or an ellipsis. */
@@ -202,8 +251,11 @@ export function createEmulator(parts: EmulatorParts, options: EmulatorOptions): 
       const total = trimmed + buffer.baseY;
       const until = Math.min(before ?? total, total);
       const first = Math.min(Math.max(trimmed, until - lines), until);
-      if (until <= trimmed) return { ansi: '', first: until, lines: 0, total };
-      return { ansi: drawRows(buffer, first - trimmed, until - trimmed), first, lines: until - first, total };
+      const commands = marks
+        .filter(({ marker, ran }) => ran && !marker.isDisposed)
+        .map(({ marker, exit }) => ({ line: trimmed + marker.line, exit }));
+      if (until <= trimmed) return { ansi: '', first: until, lines: 0, total, commands };
+      return { ansi: drawRows(buffer, first - trimmed, until - trimmed), first, lines: until - first, total, commands };
     },
     snapshot() {
       if (!serializer) {
@@ -217,7 +269,12 @@ export function createEmulator(parts: EmulatorParts, options: EmulatorOptions): 
       const begin = recent.lastIndexOf(0x1b);
       return begin < 0 ? held.length : recent.length - begin;
     },
-    freeze: (recent) => freezeTerminal(terminal, recent, held, { title, progress, trimmed }),
+    freeze(recent) {
+      const kept = marks
+        .filter(({ marker }) => !marker.isDisposed)
+        .map(({ marker, ran, exit }): [number, boolean, number | null] => [marker.line, ran, exit]);
+      return freezeTerminal(terminal, recent, held, { title, progress, trimmed, marks: kept } satisfies More);
+    },
     dispose: () => terminal.dispose(),
   };
 }

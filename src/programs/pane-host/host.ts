@@ -17,7 +17,7 @@ import {
   startPane,
 } from './pane.ts';
 import { endTree, paneMark, startOf } from './process-tree.ts';
-import { hostEnded, type InfoWire, type PaneSpecWire, type Revival } from './protocol.ts';
+import { type Answers, hostEnded, type InfoWire, type PaneSpecWire, type Revival } from './protocol.ts';
 import type { AdoptPty, PtySink, StartPty } from './pty.ts';
 import { closeRecord, type PaneRecord, readRecords, removeRecord, writeRecord } from './records.ts';
 import { replayBytes, replay as replayBytesOf } from './replay.ts';
@@ -44,11 +44,7 @@ export interface Host {
   forget(id: string): void;
   draw(id: string): Promise<PaneDrawing>;
   capture(id: string, lines: number): Promise<{ text: string; at: string }>;
-  scrollback(
-    id: string,
-    before: number | undefined,
-    lines: number,
-  ): Promise<{ ansi: string; first: number; lines: number; total: number }>;
+  scrollback(id: string, before: number | undefined, lines: number): Promise<Answers['scrollback'] & { ansi: string }>;
   read(
     id: string,
     offset: number,

@@ -7,7 +7,7 @@ import type { Feed } from './feed.ts';
 import { createJournal, type Journal } from './journal.ts';
 import { resetAndSay } from './mode-reset.ts';
 import { createPaneScreen, type ScreenStart } from './pane-screen.ts';
-import type { FactsWire, InfoWire, OscWire, PaneSpecWire, ScreenWire } from './protocol.ts';
+import type { Answers, FactsWire, InfoWire, OscWire, PaneSpecWire, ScreenWire } from './protocol.ts';
 import type { Pty, PtySink } from './pty.ts';
 import type { Resize } from './replay.ts';
 
@@ -93,7 +93,7 @@ export interface LivePane {
   draw(): PaneDrawing;
   oscs(): readonly RecordedOsc[];
   capture(lines: number): { text: string; at: string };
-  scrollback(before: number | undefined, lines: number): { ansi: string; first: number; lines: number; total: number };
+  scrollback(before: number | undefined, lines: number): Answers['scrollback'] & { ansi: string };
   snapshot(): { offset: number; ansi: string; cols: number; rows: number };
   resize(cols: number, rows: number): void;
   /** Says why it will end; kept as its reason. */

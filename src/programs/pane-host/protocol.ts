@@ -175,7 +175,13 @@ export interface Answers {
   watch: Record<never, never>;
   unwatch: Record<never, never>;
   capture: { readonly at: string };
-  scrollback: { readonly first: number; readonly lines: number; readonly total: number };
+  scrollback: {
+    readonly first: number;
+    readonly lines: number;
+    readonly total: number;
+    /** Of a shell that marks them: the line where each begins, and its exit code, null while it runs. Absent from an older host. */
+    readonly commands?: readonly { readonly line: number; readonly exit: number | null }[];
+  };
   read: { readonly start: number; readonly end: number; readonly live: boolean; readonly at: string };
   attach: Record<never, never>;
   detach: Record<never, never>;

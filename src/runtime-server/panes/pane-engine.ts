@@ -2,7 +2,7 @@
  * The interface of panes to the rest of the runtime, wherever they live: in the local pane host or on another computer. The engine reports facts; it
  * never judges an agent's state. No harness is named here.
  */
-import type { Engine, PaneSize, Screen } from '../../contracts/factory/agent.ts';
+import type { Engine, PaneSize, Screen, Scrollback } from '../../contracts/factory/agent.ts';
 
 export interface PaneSpec {
   /** Chosen by the caller; opaque, unique forever: `pane_<ulid>`. */
@@ -130,11 +130,7 @@ export interface PaneEngine {
   watch(id: string, watcher: PaneWatcher): () => void;
   /** Last lines as plain text; of a closed pane from the journal. `at` is then its end. */
   capture(id: string, lines: number): Promise<{ text: string; at: string }>;
-  scrollback(
-    id: string,
-    before: number | undefined,
-    lines: number,
-  ): Promise<{ ansi: string; first: number; lines: number; total: number }>;
+  scrollback(id: string, before: number | undefined, lines: number): Promise<Scrollback>;
   /** Exact bytes of the journal from `offset`, at most `maxBytes`; `start` is later than asked when older bytes are gone. */
   read(
     id: string,

@@ -130,6 +130,32 @@ test('lines above the screen keep their numbers while more scroll away', async (
   expect(made.scrollback(100, 50)).toMatchObject({ lines: 0, ansi: '' });
 });
 
+test('commands of a shell that marks its prompts are known by line and exit code, also after a change of size', async () => {
+  const { made, write } = await emulator({ cols: 20, rows: 6 });
+  const prompt = (exit: number) => write(`\x1b]133;D;${exit}\x07\x1b]133;A\x07$ \x1b]133;B\x07`);
+  const run = (command: string, output: string) => write(`${command}\r\n\x1b]133;C\x07${output}`);
+  prompt(0);
+  // A prompt at which nothing ran is no command.
+  write('\r\n');
+  prompt(0);
+  run('seq 3', '1\r\n2\r\n3\r\n');
+  prompt(0);
+  run('false', '');
+  prompt(1);
+  run('sleep 9', '');
+  const commands = [
+    { line: 1, exit: 0 },
+    { line: 5, exit: 1 },
+    { line: 6, exit: null },
+  ];
+  expect(made.scrollback(undefined, 10)).toMatchObject({ total: 2, commands });
+  made.resize(20, 3);
+  expect(made.scrollback(undefined, 10)).toMatchObject({ total: 5, commands });
+  // What is cleared away takes its mark along, and what a full-screen program does is its own.
+  write('\x1b[?1049h\x1b]133;A\x07\x1b[?1049l\x1b[H\x1b[2J\x1b[3J');
+  expect(made.scrollback(undefined, 10).commands).toEqual([]);
+});
+
 test('text joins what the terminal wrapped and leaves out blank rows at the end', async () => {
   const { made, write } = await emulator({ cols: 10, rows: 5 });
   write('0123456789abcdefghijKLM\r\n\r\nlast\r\n\r\n');

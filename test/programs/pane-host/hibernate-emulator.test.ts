@@ -133,3 +133,11 @@ test('a character that is cut between two reads is whole, wherever it is cut', (
   for (const byte of Buffer.from('— … “x” 漢 👩 \u0800 é ü')) made.write(Uint8Array.of(byte));
   expect(made.lastLines(1)).toBe('— … “x” 漢 👩 \u0800 é ü');
 });
+
+test('frozen between a command and its end: the marks stay at their lines', () => {
+  const line = (text: string) => `\x1b]133;A\x07$ ${text}\r\n\x1b]133;C\x07`;
+  const bytes = Buffer.from(
+    `${line('seq 30')}${'row\r\n'.repeat(30)}\x1b]133;D;2\x07${line('top')}\x1b[?1049hfull\x1b[?1049l\x1b]133;D;0\x07`,
+  );
+  compare(bytes, [20, 150, bytes.indexOf('full'), bytes.length - 4]);
+});

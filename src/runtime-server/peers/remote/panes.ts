@@ -6,7 +6,7 @@
 import { z } from 'zod';
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { PaneSize } from '../../../contracts/factory/agent.ts';
-import { Screen, TranscriptChunk } from '../../../contracts/factory/agent.ts';
+import { Screen, Scrollback, TranscriptChunk } from '../../../contracts/factory/agent.ts';
 import { PeerCapture, ticketExpired } from '../../../contracts/factory/peer-routes.ts';
 import { iso } from '../../../kit/clock/clock.ts';
 import type { Base } from '../../base/base.ts';
@@ -35,11 +35,11 @@ const steadyMs = 5000;
 /** Otherwise after a while. Milliseconds. */
 const backoffMs = [250, 500, 1000, 2000, 5000];
 
-const Scrollback = z.object({ ansi: z.string(), first: z.number(), lines: z.number(), total: z.number() });
 const Transcript = z.object({ chunks: z.array(TranscriptChunk), next: z.string().nullable() });
 const Sized = z.object({ cols: z.number(), rows: z.number() });
-/** An older one there may send fewer fields. */
+/** Another version there may send other fields too. */
 const AnyScreen = z.object(Screen.shape);
+const AnyScrollback = z.object(Scrollback.shape);
 
 interface Known extends RemotePane {
   last: Screen | null;
@@ -169,7 +169,7 @@ export function createRemotePanes(
     },
     scrollback(session, before, lines) {
       const pane = paneOf(session);
-      return read(pane, `scrollback?${query(pane, { before, lines })}`, Scrollback);
+      return read(pane, `scrollback?${query(pane, { before, lines })}`, AnyScrollback);
     },
     transcript(session, cursor) {
       const pane = paneOf(session);
