@@ -6,6 +6,7 @@ import {
   focusedName,
   keepBusy,
   openBrowser,
+  openPalette,
   openPane,
   paneText,
   seeInPane,
@@ -14,6 +15,7 @@ import {
   visit,
 } from './support/browser.ts';
 import { type Gantry, startGantry } from './support/gantry.ts';
+import { looked } from './support/looks.ts';
 
 let gantry: Gantry;
 let browser: Browser;
@@ -147,23 +149,75 @@ test('without "queue if busy" a busy bot refuses, with the reason and what to do
   expect(await paneText(page, 'tester')).not.toContain('never');
 });
 
-test('the scrollback has what left the screen, finds a word in it, and Escape is back at the live screen', async () => {
+test('Ctrl F finds a word above the live screen, counts the matches, and Escape is back in the terminal', async () => {
   const { page } = first;
   await typeInto(page, 'scribe@demo', 'seq -f "row %g of many" 1 300');
   await seeInPane(page, 'scribe', /row 300 of many/);
-  await page.keyboard.press('Control+Shift+F');
-  const scrollback = page.getByRole('region', { name: 'Scrollback of scribe' });
-  await scrollback.getByText(/\d+ lines above the screen/).waitFor();
-  await expect.poll(() => focusedName(page)).toBe('Search the scrollback of scribe');
+  await page.keyboard.press('Control+f');
+  const find = page.getByRole('search', { name: 'Find in scribe' });
+  await expect.poll(() => focusedName(page)).toBe('Find in scribe');
   await page.keyboard.type('row 42 of');
-  await scrollback.getByText('1 of 1').waitFor();
-  await expect
-    .poll(async () =>
-      (await scrollback.locator('.xterm-rows > div').allTextContents()).join('\n').replaceAll('\u00a0', ' '),
-    )
-    .toContain('row 42 of many');
+  await find.getByText('1 of 1').waitFor();
+  await seeInPane(page, 'scribe', /row 42 of many/);
+  // What the program prints meanwhile is found too, and does not move the view.
+  await gantry.cli(
+    'agents',
+    'input',
+    'scribe@demo',
+    'for i in 1 2; do echo "row $((40 + 2)) of more"; done',
+    '--key',
+    'Enter',
+  );
+  await find.getByText('1 of 3').waitFor();
+  await seeInPane(page, 'scribe', /row 42 of many/);
+  await page.keyboard.press('Shift+Enter');
+  await find.getByText('2 of 3').waitFor();
   await page.keyboard.press('Escape');
-  await scrollback.waitFor({ state: 'detached' });
+  await find.waitFor({ state: 'detached' });
+  await expect.poll(() => focusedName(page)).toBe('Terminal of scribe');
+  await seeInPane(page, 'scribe', /row 42 of more\n[^\n]*\$/);
+});
+
+test('Ctrl Shift ↑ goes from command to command, the margin marks each, and typing is back at the live screen', async () => {
+  const { page } = first;
+  await typeInto(page, 'scribe@demo', 'clear');
+  await typeInto(page, 'scribe@demo', 'seq -f "early %g" 1 200');
+  await seeInPane(page, 'scribe', /early 200/);
+  await typeInto(page, 'scribe@demo', 'seq -f "late %g" 1 200; false');
+  await seeInPane(page, 'scribe', /late 200/);
+  await page.locator('[data-bot="scribe@demo"]', { hasText: 'Idle' }).waitFor();
+  await page.keyboard.press('Control+Shift+ArrowUp');
+  await seeInPane(page, 'scribe', /late %g/);
+  const mark = page.locator('[data-mark="current"]:visible');
+  await expect.poll(() => mark.getAttribute('title')).toBe('Command, failed with exit code 1');
+  await looked(page, 'floor-marks', { light: true });
+  await page.keyboard.press('Control+Shift+ArrowUp');
+  await seeInPane(page, 'scribe', /early %g/);
+  await page.getByRole('button', { name: 'Back to live' }).waitFor();
+  await page.keyboard.press('Control+Shift+ArrowDown');
+  await seeInPane(page, 'scribe', /late %g/);
+  await page.keyboard.type('x');
+  await seeInPane(page, 'scribe', /late 200\n[^\n]*\$ x/);
+  await page.getByRole('button', { name: 'Back to live' }).waitFor({ state: 'detached' });
+  await page.keyboard.press('Backspace');
+  await page.getByRole('heading', { level: 1 }).click();
+  await openPalette(page);
+  await page.keyboard.type('message above');
+  await page.getByRole('option', { name: /Go to the message above/ }).waitFor();
+  await page.keyboard.press('Escape');
+});
+
+test('the pane copies as text: all that it printed, a wrapped line whole', async () => {
+  const { page, context } = first;
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  const long = 'wide'.repeat(80);
+  await typeInto(page, 'scribe@demo', `clear; seq -f "copied %g" 1 150; echo ${long}`);
+  await seeInPane(page, 'scribe', /copied 150/);
+  await page.getByRole('button', { name: 'Copy what scribe printed as text' }).click();
+  await page.getByText('Copied what scribe printed').waitFor();
+  const copied = await page.evaluate(() => navigator.clipboard.readText());
+  expect(copied).toMatch(/^copied 1$/m);
+  expect(copied).toMatch(new RegExp(`^${long}$`, 'm'));
 });
 
 test('servers killed −9 and started again: the page goes on by itself and every pane has its text', async () => {

@@ -86,7 +86,7 @@ describe.each([wide, narrow])('in a $name window', (size) => {
     await looked(page, 'floor', { light: true });
   });
 
-  test('the inspector, the scrollback and the palette, and axe finds nothing', async () => {
+  test('the inspector, the find bar and the palette, and axe finds nothing', async () => {
     const { page } = seen;
     if (isNarrow) await page.getByRole('button', { name: 'Show the inspector' }).click();
     await page.getByRole('tab', { name: 'builder', exact: true }).last().click();
@@ -95,10 +95,14 @@ describe.each([wide, narrow])('in a $name window', (size) => {
     await looked(page, 'inspector');
     if (isNarrow) await page.keyboard.press('Escape');
 
-    await page.getByRole('button', { name: 'Scroll back and search builder' }).click();
-    await page.getByText(/lines above the screen/).waitFor();
-    await looked(page, 'scrollback');
-    await page.getByRole('button', { name: 'Back to live' }).click();
+    await page.getByRole('button', { name: 'Find in builder' }).click();
+    await page.getByRole('textbox', { name: 'Find in builder' }).fill('words');
+    await page
+      .getByRole('search')
+      .getByText(/^\d+ of \d+$/)
+      .waitFor();
+    await looked(page, 'find-in-pane', { light: true });
+    await page.getByRole('button', { name: 'Back to the terminal' }).click();
 
     await page.getByRole('heading', { level: 1 }).click();
     const find = await openPalette(page);

@@ -13,6 +13,8 @@ export interface Press {
   readonly shiftKey: boolean;
 }
 
+const keycaps: Readonly<Record<string, string>> = { Escape: 'Esc', ArrowUp: '↑', ArrowDown: '↓' };
+
 /** `Ctrl Shift L`, `?`, `g`: how a press is written. Cmd counts as Ctrl. */
 export function writePress(press: Press): string {
   const parts: string[] = [];
@@ -21,7 +23,7 @@ export function writePress(press: Press): string {
   const single = press.key.length === 1;
   // A printable key already shows its shift (`?`); with Ctrl it does not.
   if (press.shiftKey && (!single || parts.length > 0)) parts.push('Shift');
-  const name = press.key === 'Escape' ? 'Esc' : press.key;
+  const name = keycaps[press.key] ?? press.key;
   parts.push(single && parts.length > 0 ? name.toUpperCase() : name);
   return parts.join(' ');
 }
@@ -38,7 +40,7 @@ export function mayTake(keys: string, field: Field): boolean {
 
 function fieldOf(target: EventTarget | null): Field {
   if (!(target instanceof HTMLElement)) return 'none';
-  if (target.closest('.xterm') !== null) return target.closest('[data-readonly]') === null ? 'terminal' : 'text';
+  if (target.closest('.xterm') !== null) return 'terminal';
   if (target.isContentEditable) return 'text';
   return target instanceof HTMLInputElement ||
     target instanceof HTMLTextAreaElement ||

@@ -169,8 +169,6 @@ function DockPane({ api, containerApi }: IDockviewPanelProps) {
         agent={agent}
         active={floor.focused === agent.id}
         focusRequest={floor.focused === agent.id ? floor.focusRequest : 0}
-        scrollbackOpen={floor.scrollbackOf === agent.id}
-        onScrollback={(open) => floor.showScrollback(open ? agent.id : null)}
         onFocus={() => floor.focus(agent.id)}
         onDetach={() => api.close()}
         fullScreen={{ on: full, toggle: () => (full ? api.exitMaximized() : api.maximize()) }}

@@ -2,18 +2,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useRouter, useSearch } from '@tanstack/react-router';
 import { ArrowLeft, PanelRight } from 'lucide-react';
-import {
-  type Dispatch,
-  lazy,
-  type ReactNode,
-  type RefObject,
-  type SetStateAction,
-  Suspense,
-  useCallback,
-  useMemo,
-  useRef,
-  useState,
-} from 'react';
+import { lazy, type ReactNode, type RefObject, Suspense, useCallback, useMemo, useRef, useState } from 'react';
 import type { Action } from '../../base/actions.ts';
 
 import { useHere } from '../../base/computers.tsx';
@@ -96,8 +85,6 @@ export function FloorPage() {
   }, [narrow, leave]);
   useFloorActions({
     page,
-    focused,
-    showScrollback: state.showScrollback,
     type,
     toggleInspector,
     back,
@@ -202,7 +189,7 @@ export function FloorPage() {
   );
 }
 
-/** The bot in focus, which the address names, and whose scrollback is open; with the ways to change both. */
+/** The bot in focus, which the address names, and the ways to change it. */
 function useFocus() {
   const focused = useSearch({ from: '/floor' }).bot ?? null;
   const agents = useBots();
@@ -210,7 +197,6 @@ function useFocus() {
   const router = useRouter();
   const openBot = useOpenBot('floor');
   const [focusRequest, setFocusRequest] = useState(0);
-  const [scrollbackOf, showScrollback] = useState<string | null>(null);
   const leaving = useRef(false);
 
   const focus = useCallback(
@@ -227,7 +213,6 @@ function useFocus() {
   );
   const detached = useCallback(
     (botId: string, originView: string | null) => {
-      showScrollback((open) => (open === botId ? null : open));
       const path = originView === null ? null : pathOfView(originView);
       if (path !== null && path !== '/floor') {
         leaving.current = true;
@@ -256,7 +241,7 @@ function useFocus() {
     () => void navigate({ to: '/floor', search: (old) => ({ ...old, bot: undefined }) }),
     [navigate],
   );
-  const state = { agents, focused, focusRequest, scrollbackOf, focus, showScrollback, detached } satisfies FloorState;
+  const state = { agents, focused, focusRequest, focus, detached } satisfies FloorState;
   return { state, openBot, openAndType, type, leave };
 }
 
@@ -282,8 +267,6 @@ function useInspector(tight: boolean) {
 
 interface FloorActions {
   readonly page: RefObject<HTMLElement | null>;
-  readonly focused: string | null;
-  readonly showScrollback: Dispatch<SetStateAction<string | null>>;
   readonly type: () => void;
   readonly toggleInspector: () => void;
   readonly back: () => void;
@@ -294,7 +277,7 @@ interface FloorActions {
 
 /** What the keyboard and the palette can do on the floor. */
 function useFloorActions(floor: FloorActions): void {
-  const { page, focused, showScrollback, type, toggleInspector, back, adopt, demo } = floor;
+  const { page, type, toggleInspector, back, adopt, demo } = floor;
   const actions = useMemo<readonly Action[]>(
     () => [
       filterAction(page, 'Filter bots'),
@@ -305,13 +288,6 @@ function useFloorActions(floor: FloorActions): void {
         keys: 'Ctrl Shift L',
         run: () => focusIn(page, '[data-composer]'),
       },
-      {
-        id: 'scrollback',
-        title: 'Scroll back and search the pane',
-        group: 'Pane',
-        keys: 'Ctrl Shift F',
-        run: () => showScrollback((open) => (open === focused ? null : focused)),
-      },
       { id: 'terminal', title: 'Type in the pane', group: 'Pane', keys: 't', run: type },
       { id: 'inspector', title: 'Show or hide the inspector', group: 'View', keys: 'i', run: toggleInspector },
       backAction(page, back),
@@ -320,7 +296,7 @@ function useFloorActions(floor: FloorActions): void {
         ? []
         : [{ id: 'demo', title: 'Add the demo team', group: 'Teams', run: () => demo(true) } satisfies Action]),
     ],
-    [page, focused, showScrollback, type, toggleInspector, back, adopt, demo],
+    [page, type, toggleInspector, back, adopt, demo],
   );
   useAddActions(actions);
 }
@@ -384,8 +360,6 @@ function OnePane({ agent, state }: { agent: PlacedBot; state: FloorState }) {
         agent={agent}
         active
         focusRequest={0}
-        scrollbackOpen={state.scrollbackOf === agent.id}
-        onScrollback={(open) => state.showScrollback(open ? agent.id : null)}
         onFocus={() => {}}
         onDetach={() => state.detached(agent.id, null)}
       />

@@ -1,4 +1,4 @@
-/** State shared by the parts of the floor: the focused bot, whose scrollback is open, and how to change both. */
+/** State shared by the parts of the floor: the focused bot, and how to change it. */
 import { createContext, use } from 'react';
 import type { PlacedBot } from '../../base/data/places.ts';
 
@@ -7,9 +7,7 @@ export interface FloorState {
   readonly focused: string | null;
   /** Grows when the focused pane's terminal should take the focus. */
   readonly focusRequest: number;
-  readonly scrollbackOf: string | null;
   focus(botId: string): void;
-  showScrollback(botId: string | null): void;
   /** Called when a pane was detached; `originView` is where it was opened from. */
   detached(botId: string, originView: string | null): void;
 }

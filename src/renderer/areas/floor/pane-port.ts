@@ -3,15 +3,8 @@
  * routes and the home cloud, not through the computer its team belongs to. Must not know terminals.
  */
 import type { CallOptions, EventStream, StreamHandlers } from '../../../client/client.ts';
-import type { Agent, PaneInput, PaneSize, Screen } from '../../../contracts/factory/agent.ts';
+import type { Agent, PaneInput, PaneSize, Screen, Scrollback } from '../../../contracts/factory/agent.ts';
 import type { Api } from '../../base/data/api.ts';
-
-interface Scrollback {
-  readonly ansi: string;
-  readonly first: number;
-  readonly lines: number;
-  readonly total: number;
-}
 
 export interface PanePort {
   stream(handlers: StreamHandlers): EventStream;

@@ -2,28 +2,45 @@
  * The live terminal of one pane: draws screen events at the pane's own size, types in order, and sets the size while this
  * window is the one that works in it. Must not know the dock.
  */
+import { SearchAddon } from '@xterm/addon-search';
 import { useEffect, useMemo, useRef } from 'react';
-import type { Screen } from '../../../contracts/factory/agent.ts';
 import { useServices, useSettings } from '../../base/services.tsx';
 import { useScheme } from '../../base/use-theme.ts';
 import { type OpenTerminal, openTerminal } from '../../ui/terminal/create-terminal.ts';
-import { drawScreen } from '../../ui/terminal/draw.ts';
-import { keyName } from '../../ui/terminal/keys.ts';
+import { isFindKey, keyName } from '../../ui/terminal/keys.ts';
+import { createTerminalMarks } from '../../ui/terminal/terminal-marks.ts';
 import { createPathLinks } from './changes/path-links.ts';
 import { useOpenPath } from './changes/use-open-path.ts';
 import { createInputQueue } from './input-queue.ts';
+import type { Said } from './marks.ts';
 import { type PaneOwner, panePortOf } from './pane-port.ts';
+import { createPaneView } from './pane-view.ts';
 import { imagesIn, keepImages } from './paste-images.ts';
 import { type PaneLink, watchScreen } from './screens.ts';
 
 /** A person drags a split in many steps; the program learns the size once the hand rests for so many ms. */
 const resizeRest = 120;
+/** Lines of the first turn of the wheel, before there is anything to scroll. */
+const wheelLines = 3;
 
 export interface ScreenSize {
   readonly cols: number;
   readonly rows: number;
   /** Whether this window set it; else another viewer of the pane did. */
   readonly ours: boolean;
+}
+
+/** What the buttons and keys around a live terminal do to it. */
+export interface PaneHandle {
+  readonly search: SearchAddon;
+  /** Reads what is above the screen and keeps it until `toEnd`. */
+  lookBack(): Promise<void>;
+  /** To the message before this place, or the one after it. */
+  jump(by: -1 | 1): void;
+  /** Back to the live screen. */
+  toEnd(): void;
+  focus(): void;
+  press(key: string): void;
 }
 
 interface PaneTerminalProps {
@@ -39,7 +56,14 @@ interface PaneTerminalProps {
   readonly onSize: (size: ScreenSize) => void;
   readonly onFocus: () => void;
   readonly onInputError: (error: unknown) => void;
-  readonly onScrollBack: () => void;
+  /** What was delivered to it, newest first. */
+  readonly said: readonly Said[];
+  readonly onFind: () => void;
+  /** Whether the view is above the live screen. */
+  readonly onScrolled: (up: boolean) => void;
+  /** The terminal as it opens; null when it closes. */
+  readonly onHandle: (handle: PaneHandle | null) => void;
+  readonly onReadError: (error: unknown) => void;
 }
 
 export function PaneTerminal(props: PaneTerminalProps) {
@@ -49,6 +73,7 @@ export function PaneTerminal(props: PaneTerminalProps) {
   const box = useRef<HTMLDivElement>(null);
   const open = useRef<OpenTerminal>(null);
   const watch = useRef<ReturnType<typeof watchScreen>>(null);
+  const marks = useRef<ReturnType<typeof createTerminalMarks>>(null);
   const handlers = useRef(props);
   handlers.current = props;
   const look = { scheme, fontSize: terminalFontSize, renderer: terminalRenderer, screenReader };
@@ -65,7 +90,7 @@ export function PaneTerminal(props: PaneTerminalProps) {
   useEffect(() => {
     const element = box.current;
     if (element === null) return;
-    const opened = openTerminal(element, { look: firstLook.current, scrollback: 0, label, readOnly: false });
+    const opened = openTerminal(element, { look: firstLook.current, label });
     open.current = opened;
     const { terminal } = opened;
 
@@ -99,26 +124,36 @@ export function PaneTerminal(props: PaneTerminalProps) {
       ours = true;
       askSize();
     };
+    /** Who types looks at what they type. */
+    const type: typeof typing.push = (input) => {
+      typing.push(input);
+      view.toEnd();
+      takeOver();
+    };
     const observer = new ResizeObserver(() => {
       if (ours) askSize();
     });
     observer.observe(element);
 
-    // Drawing: one screen at a time, the newest only.
-    let next: Screen | null = null;
-    let drawing = false;
+    const drawn = createTerminalMarks(terminal);
+    marks.current = drawn;
+    const view = createPaneView({
+      terminal,
+      pane,
+      said: () => handlers.current.said,
+      drawMarks: (wanted) => drawn.draw(wanted),
+      onError: (error) => handlers.current.onReadError(error),
+    });
+    const search = new SearchAddon();
+    terminal.loadAddon(search);
+    let up = false;
+    const onScroll = terminal.onScroll(() => {
+      const { viewportY, baseY } = terminal.buffer.active;
+      if (up === viewportY < baseY) return;
+      up = !up;
+      handlers.current.onScrolled(up);
+    });
     let first = true;
-    const draw = (): void => {
-      if (next === null || drawing) return;
-      const screen = next;
-      next = null;
-      drawing = true;
-      if (terminal.cols !== screen.cols || terminal.rows !== screen.rows) terminal.resize(screen.cols, screen.rows);
-      terminal.write(drawScreen(screen), () => {
-        drawing = false;
-        draw();
-      });
-    };
     const watching = watchScreen(pane, slots, {
       onScreen(screen) {
         const changed = size === null || size.cols !== screen.cols || size.rows !== screen.rows;
@@ -130,8 +165,7 @@ export function PaneTerminal(props: PaneTerminalProps) {
         if (first && ours) askSize();
         first = false;
         if (changed) handlers.current.onSize({ ...size, ours });
-        next = screen;
-        draw();
+        view.show(screen);
       },
       onLink: (link) => handlers.current.onLink(link),
     });
@@ -148,7 +182,12 @@ export function PaneTerminal(props: PaneTerminalProps) {
       const control = event.ctrlKey && !event.altKey && !event.metaKey;
       const letter = event.key.toLowerCase();
       // Of the app: shortcuts with Ctrl Shift. Of the browser: paste, and copy when something is selected.
-      if (control && event.shiftKey && 'plf'.includes(letter)) return false;
+      if (control && event.shiftKey && ['p', 'l', 'f', 'arrowup', 'arrowdown'].includes(letter)) return false;
+      if (isFindKey(event)) {
+        event.preventDefault();
+        handlers.current.onFind();
+        return false;
+      }
       if (control && letter === 'v') return false;
       if (control && letter === 'c' && (event.shiftKey || terminal.hasSelection())) {
         event.preventDefault();
@@ -167,20 +206,16 @@ export function PaneTerminal(props: PaneTerminalProps) {
       });
       if (key === null) return true;
       event.preventDefault();
-      typing.push({ key });
-      takeOver();
+      type({ key });
       return false;
     });
-    const onData = terminal.onData((text) => {
-      typing.push({ text });
-      takeOver();
-    });
+    const onData = terminal.onData((text) => type({ text }));
     /** Gives a program the path of an image, which it can open. False: there is none. */
     const putImages = (data: DataTransfer | null): boolean => {
       const images = imagesIn(data);
       if (images.length === 0 || handlers.current.bot.runner !== 'local') return false;
       keepImages(api.factory, handlers.current.bot.id, images).then(
-        (paste) => typing.push({ paste }),
+        (paste) => type({ paste }),
         (error: unknown) => handlers.current.onInputError(error),
       );
       takeOver();
@@ -197,11 +232,12 @@ export function PaneTerminal(props: PaneTerminalProps) {
       event.preventDefault();
       event.stopPropagation();
       if (putImages(event.clipboardData)) return;
-      typing.push({ paste: (event.clipboardData?.getData('text/plain') ?? '').replace(/\r?\n/g, '\r') });
-      takeOver();
+      type({ paste: (event.clipboardData?.getData('text/plain') ?? '').replace(/\r?\n/g, '\r') });
     };
     const onWheel = (event: WheelEvent): void => {
-      if (event.deltaY < 0 && !event.ctrlKey) handlers.current.onScrollBack();
+      view.moved();
+      if (event.deltaY >= 0 || event.ctrlKey || terminal.buffer.active.baseY > 0) return;
+      void view.lookBack().then(() => terminal.scrollLines(-wheelLines));
     };
     const onFocusIn = (): void => {
       takeOver();
@@ -212,8 +248,24 @@ export function PaneTerminal(props: PaneTerminalProps) {
     element.addEventListener('drop', onDrop);
     element.addEventListener('wheel', onWheel, { passive: true });
     element.addEventListener('focusin', onFocusIn);
+    handlers.current.onHandle({
+      search,
+      lookBack() {
+        view.setLooking(true);
+        return view.lookBack();
+      },
+      jump: (by) => void view.jump(by),
+      toEnd() {
+        view.setLooking(false);
+        terminal.clearSelection();
+        view.toEnd();
+      },
+      focus: () => terminal.focus(),
+      press: (key) => type({ key }),
+    });
 
     return () => {
+      handlers.current.onHandle(null);
       element.removeEventListener('paste', onPaste, { capture: true });
       element.removeEventListener('dragover', onDragOver);
       element.removeEventListener('drop', onDrop);
@@ -222,16 +274,20 @@ export function PaneTerminal(props: PaneTerminalProps) {
       if (resting !== null) clearTimeout(resting);
       observer.disconnect();
       onData.dispose();
+      onScroll.dispose();
+      view.close();
       typing.close();
       watching.close();
       opened.dispose();
       open.current = null;
       watch.current = null;
+      marks.current = null;
     };
   }, [api, pane, slots, label, terminalRenderer]);
 
   useEffect(() => {
     open.current?.setLook({ scheme, fontSize: terminalFontSize, renderer: terminalRenderer, screenReader });
+    marks.current?.redraw();
   }, [scheme, terminalFontSize, terminalRenderer, screenReader]);
   useEffect(() => watch.current?.setUrgent(active), [active]);
   useEffect(() => {
@@ -244,5 +300,11 @@ export function PaneTerminal(props: PaneTerminalProps) {
     return () => clearTimeout(timer);
   }, [focusRequest]);
 
-  return <div ref={box} className="absolute inset-0 overflow-auto" data-pane-terminal={props.bot.id} />;
+  return (
+    <div
+      ref={box}
+      className="absolute inset-0 overflow-auto [&_.xterm]:pl-1.5 [&_.xterm-viewport]:bg-transparent!"
+      data-pane-terminal={props.bot.id}
+    />
+  );
 }

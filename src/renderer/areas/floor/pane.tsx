@@ -1,29 +1,31 @@
 /** One bot's pane: a line with its name and state, its terminal, and the reason in words when nothing moves. */
 import { useQuery } from '@tanstack/react-query';
-import { Maximize2, Minimize2, Monitor, Search, Unplug } from 'lucide-react';
-import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
+import { ArrowDownToLine, Copy, Maximize2, Minimize2, Monitor, Search, Unplug } from 'lucide-react';
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { toast } from 'sonner';
+import { AppError } from '../../../contracts/common/errors.ts';
 import type { Engine } from '../../../contracts/factory/agent.ts';
+import type { Action } from '../../base/actions.ts';
 import { useBotName, useComputerName, useRunsOn } from '../../base/computers.tsx';
 import type { Place, PlacedBot } from '../../base/data/places.ts';
 import { isLive } from '../../base/is-live.ts';
 import { needsPerson } from '../../base/needs-person.ts';
-import { useServices } from '../../base/services.tsx';
-import { IconButton } from '../../ui/button.tsx';
+import { useAddActions, useServices } from '../../base/services.tsx';
+import { Button, IconButton } from '../../ui/button.tsx';
+import { deliveryParties } from '../../ui/delivery-row.tsx';
 import { describeProblem } from '../../ui/describe-problem.ts';
 import { Ago } from '../../ui/now.tsx';
 import { agentStatus, lastKnown, Status } from '../../ui/status.tsx';
+import { FindBar } from './find-bar.tsx';
+import type { Said } from './marks.ts';
 import { PaneQuestions, useQuestionsOf } from './pane-questions.tsx';
-import { PaneTerminal, type ScreenSize } from './pane-terminal.tsx';
+import { type PaneHandle, PaneTerminal, type ScreenSize } from './pane-terminal.tsx';
 import type { PaneLink } from './screens.ts';
-import { Scrollback } from './scrollback.tsx';
 
 export interface PaneProps {
   readonly agent: PlacedBot;
   readonly active: boolean;
   readonly focusRequest: number;
-  readonly scrollbackOpen: boolean;
-  readonly onScrollback: (open: boolean) => void;
   readonly onFocus: () => void;
   readonly onDetach: () => void;
   /** Absent where a pane fills the window anyway. */
@@ -31,7 +33,7 @@ export interface PaneProps {
 }
 
 export function Pane(props: PaneProps) {
-  const { agent, active, onFocus, onScrollback } = props;
+  const { agent, active, onFocus } = props;
   const name = useBotName(agent);
   const { queries } = useServices();
   const own = useQuery({ ...queries.agents, enabled: !agent.place.away }).data?.engine;
@@ -45,6 +47,25 @@ export function Pane(props: PaneProps) {
     },
     [name],
   );
+  const onReadError = useCallback(
+    (error: unknown) => {
+      const problem = describeProblem(error);
+      toast.error(`Could not read what ${name} printed: ${problem.fact}`, { description: problem.action });
+    },
+    [name],
+  );
+  const [handle, setHandle] = useState<PaneHandle | null>(null);
+  const [scrolled, setScrolled] = useState(false);
+  const [finding, setFinding] = useState(false);
+  const find = useCallback(() => setFinding(true), []);
+  const toEnd = useCallback(() => {
+    setFinding(false);
+    handle?.toEnd();
+    handle?.focus();
+  }, [handle]);
+  const copy = useCopyAsText(agent.id, name);
+  const said = useSaid(agent.id, active);
+  usePaneActions({ handle: active ? handle : null, find: finding ? toEnd : find, copy });
   const questions = useQuestionsOf(agent.id);
   const paneId = agent.pane?.id ?? null;
   const where = useRunsOn(agent);
@@ -60,13 +81,20 @@ export function Pane(props: PaneProps) {
       data-asking={asking ? 'true' : undefined}
       className="relative flex h-full min-w-0 flex-col bg-terminal"
     >
-      <PaneHeader {...props} size={paneId === null ? null : size} seenAt={old ? seenAt : null} />
+      <PaneHeader
+        {...props}
+        finding={finding}
+        onFind={finding ? toEnd : find}
+        onCopy={copy}
+        size={paneId === null ? null : size}
+        seenAt={old ? seenAt : null}
+      />
       <PaneNotice agent={agent} where={where} seenAt={seenAt} engine={engine} link={paneId === null ? null : link} />
       <div className={`relative min-h-0 flex-1 ${old ? 'opacity-60' : ''}`}>
         {paneId === null ? (
           <LastLines key={agent.id} agent={agent} />
         ) : (
-          <div className="absolute inset-0 p-1.5">
+          <div className="absolute inset-0 py-1.5">
             <div className="relative h-full">
               <PaneTerminal
                 key={paneId}
@@ -79,16 +107,100 @@ export function Pane(props: PaneProps) {
                 onSize={setSize}
                 onFocus={onFocus}
                 onInputError={onInputError}
-                onScrollBack={() => onScrollback(true)}
+                onReadError={onReadError}
+                onHandle={setHandle}
+                onScrolled={setScrolled}
+                said={said}
+                onFind={find}
               />
             </div>
           </div>
         )}
-        {props.scrollbackOpen && paneId !== null && <Scrollback bot={agent} onClose={() => onScrollback(false)} />}
+        {finding && handle !== null && (
+          <FindBar
+            name={name}
+            pane={handle}
+            onClose={toEnd}
+            onTwice={() => {
+              toEnd();
+              handle.press('C-f');
+            }}
+          />
+        )}
+        {scrolled && (
+          <span className="absolute right-4 bottom-2 z-10">
+            <Button icon={ArrowDownToLine} onClick={toEnd}>
+              Back to live
+            </Button>
+          </span>
+        )}
       </div>
       <PaneQuestions questions={questions} name={name} active={active} onFocus={onFocus} />
       {asking && <div className="pointer-events-none absolute inset-0 z-10 border-2 border-need" aria-hidden="true" />}
     </section>
+  );
+}
+
+/** What the keyboard and the palette do in the pane that a person works in; nothing without one. */
+function usePaneActions({
+  handle,
+  find,
+  copy,
+}: {
+  handle: PaneHandle | null;
+  find: () => void;
+  copy: () => void;
+}): void {
+  const actions = useMemo<readonly Action[]>(
+    () =>
+      handle === null
+        ? []
+        : (
+            [
+              { id: 'find', title: 'Find in the pane', keys: 'Ctrl Shift F', run: find },
+              { id: 'mark-up', title: 'Go to the message above', keys: 'Ctrl Shift ↑', run: () => handle.jump(-1) },
+              { id: 'mark-down', title: 'Go to the message below', keys: 'Ctrl Shift ↓', run: () => handle.jump(1) },
+              { id: 'copy-pane', title: 'Copy the pane as text', run: copy },
+            ] as const
+          ).map((action) => ({ ...action, group: 'Pane', changes: false })),
+    [handle, find, copy],
+  );
+  useAddActions(actions);
+}
+
+/** The contract's most, and more than a pane keeps. */
+const allLines = 2000;
+
+/** Puts on the clipboard what the pane shows and what it printed above, with wrapped lines whole again. */
+function useCopyAsText(id: string, name: string): () => void {
+  const { api } = useServices();
+  return useCallback(() => {
+    api.factory
+      .captureAgent({ params: { id }, query: { lines: allLines } })
+      .then(({ text }) => navigator.clipboard.writeText(`${text.trimEnd()}\n`))
+      .then(
+        () => toast(`Copied what ${name} printed`),
+        (error: unknown) => {
+          if (!(error instanceof AppError)) return toast.error('The browser does not let this page copy.');
+          const problem = describeProblem(error);
+          return toast.error(problem.fact, { description: problem.action });
+        },
+      );
+  }, [api, id, name]);
+}
+
+/** What was delivered to the bot, for the marks of its pane; read for the pane that a person works in. */
+function useSaid(id: string, active: boolean): readonly Said[] {
+  const { queries } = useServices();
+  const deliveries = useQuery({ ...queries.deliveriesOf(id), enabled: active }).data?.deliveries;
+  return useMemo(
+    () =>
+      (deliveries ?? []).flatMap((one) =>
+        one.firstWords === undefined
+          ? []
+          : { words: one.firstWords, title: `${deliveryParties(one)}: ${one.firstWords}` },
+      ),
+    [deliveries],
   );
 }
 
@@ -125,11 +237,18 @@ function PaneHeader({
   agent,
   size,
   seenAt,
-  scrollbackOpen,
-  onScrollback,
+  finding,
+  onFind,
+  onCopy,
   onDetach,
   fullScreen,
-}: PaneProps & { size: ScreenSize | null; seenAt: string | null }) {
+}: PaneProps & {
+  size: ScreenSize | null;
+  seenAt: string | null;
+  finding: boolean;
+  onFind: () => void;
+  onCopy: () => void;
+}) {
   const computer = useComputerName(agent);
   const name = useBotName(agent);
   const look = agentStatus[agent.state];
@@ -166,13 +285,16 @@ function PaneHeader({
       )}
       <span className="flex shrink-0 items-center">
         <IconButton
-          label={`Scroll back and search ${name}`}
-          shortcut="Ctrl Shift F"
-          aria-pressed={scrollbackOpen}
+          label={`Find in ${name}`}
+          shortcut="Ctrl F"
+          aria-pressed={finding}
           disabled={agent.pane === null}
-          onClick={() => onScrollback(!scrollbackOpen)}
+          onClick={onFind}
         >
           <Search aria-hidden="true" />
+        </IconButton>
+        <IconButton label={`Copy what ${name} printed as text`} disabled={agent.pane === null} onClick={onCopy}>
+          <Copy aria-hidden="true" />
         </IconButton>
         {fullScreen !== undefined && (
           <IconButton

@@ -6,6 +6,14 @@ import { Terminal } from '@xterm/xterm';
 import { mouseModes } from './draw.ts';
 import { terminalThemes } from './terminal-theme.ts';
 
+/** More than a pane keeps above its screen. */
+const maxLinesAbove = 10_000;
+/**
+ * CSS pixels of the bar at the right, which shows where in the lines above one is, and where something was found. It stands in the right margin, so that
+ * it costs no column.
+ */
+const rulerWidth = 6;
+
 interface TerminalLook {
   readonly scheme: 'dark' | 'light';
   readonly fontSize: number;
@@ -21,16 +29,14 @@ export interface OpenTerminal {
   dispose(): void;
 }
 
-export function openTerminal(
-  element: HTMLElement,
-  options: { look: TerminalLook; scrollback: number; label: string; readOnly: boolean },
-): OpenTerminal {
+export function openTerminal(element: HTMLElement, options: { look: TerminalLook; label: string }): OpenTerminal {
   const { look } = options;
   const terminal = new Terminal({
     allowProposedApi: true,
     cols: 80,
     rows: 24,
-    scrollback: options.scrollback,
+    scrollback: maxLinesAbove,
+    overviewRuler: { width: rulerWidth },
     fontFamily: '"JetBrains Mono Variable", ui-monospace, monospace',
     fontSize: look.fontSize,
     // 18 px a row at the usual 12.5 px.
@@ -41,7 +47,6 @@ export function openTerminal(
     minimumContrastRatio: 4.5,
     cursorBlink: false,
     cursorInactiveStyle: 'outline',
-    disableStdin: options.readOnly,
     screenReaderMode: look.screenReader,
     macOptionIsMeta: true,
   });

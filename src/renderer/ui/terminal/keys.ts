@@ -42,3 +42,11 @@ export function keyName(press: KeyPress): string | null {
   if ([...press.key].length !== 1) return null;
   return control + meta + (press.ctrlKey ? press.key.toLowerCase() : press.key);
 }
+
+const isMac = () => navigator.platform.startsWith('Mac');
+
+/** Cmd F on a Mac, where Ctrl F is the program's; Ctrl F elsewhere. */
+export function isFindKey(event: Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'metaKey' | 'altKey' | 'shiftKey'>): boolean {
+  const { key, ctrlKey, metaKey, altKey, shiftKey } = event;
+  return key.toLowerCase() === 'f' && !altKey && !shiftKey && (isMac() ? metaKey && !ctrlKey : ctrlKey && !metaKey);
+}
