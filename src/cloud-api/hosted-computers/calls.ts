@@ -145,7 +145,7 @@ export function createCalls(deps: {
     const decision = approval.state === 'approved' ? 'approve' : 'deny';
     const path = answerHostedApproval.path.replace(':approvalId', encodeURIComponent(grant));
     const body = { decision, by: approval.resolvedBy ?? 'owner' };
-    // The cloud has judged who may answer: it passes the decision on itself, whoever sends the call.
+    // The cloud has judged who may answer, so it passes the decision on in its own name, not in the caller's.
     const cloud = { kind: 'owner', userId: principal.userId, scopes: everyScope, via: 'cloud' } as const;
     const { status } = await ways.ask(row, { method: 'POST', path, body, principal: cloud });
     // If the question is no longer open, that is an answer too, and the call itself says so.

@@ -62,7 +62,7 @@ export const Spending = z
   .meta({ id: 'Spending' });
 export type Spending = z.infer<typeof Spending>;
 
-/** How usage of days is told apart. */
+/** How usage by day is split. */
 export const usageGroups = ['day', 'bot', 'model'] as const;
 export const UsageDays = z
   .strictObject({

@@ -29,7 +29,7 @@ const sampleName = 'sample-shop';
 export function createSampleService({ program, attached, fetch }: SampleDeps): SampleService {
   let running: Promise<{ readonly url: string; readonly thread: Thread }> | null = null;
 
-  /** The port of a connector to it; null: there is none. */
+  /** The connector's port; null if it has none. */
   function portKnown(): string | null {
     const known = attached.all().find(({ name, transport }) => name === sampleName && transport.type === 'http');
     return known?.transport.type === 'http' ? (address.exec(known.transport.url)?.[1] ?? null) : null;

@@ -210,7 +210,7 @@ export function PaneTerminal(props: PaneTerminalProps) {
       return false;
     });
     const onData = terminal.onData((text) => type({ text }));
-    /** Gives a program the path of an image, which it can open. False: there is none. */
+    /** Gives a program the path of an image that it can open. False: there was no image. */
     const putImages = (data: DataTransfer | null): boolean => {
       const images = imagesIn(data);
       if (images.length === 0 || handlers.current.bot.runner !== 'local') return false;

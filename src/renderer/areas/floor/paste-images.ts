@@ -3,7 +3,7 @@ import type { Api } from '../../base/data/api.ts';
 
 const types: readonly string[] = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
 
-/** Empty where there is none: then it is text. */
+/** Empty if there is no extension: then it is text. */
 export function imagesIn(data: DataTransfer | null): readonly File[] {
   return [...(data?.files ?? [])].filter((file) => types.includes(file.type));
 }

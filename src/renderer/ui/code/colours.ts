@@ -49,7 +49,7 @@ const languages: Readonly<Record<string, () => Promise<{ default: LanguageRegist
   yaml: () => import('shiki/langs/yaml.mjs'),
 };
 
-/** Tells the lines in portions, from the first on, until all are told or the signal ends it. */
+/** Passes on the lines in portions, in order, until the last one or until the signal aborts. */
 export async function colour(
   text: string,
   language: string,

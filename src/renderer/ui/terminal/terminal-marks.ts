@@ -10,7 +10,7 @@ export interface LineMark {
 }
 
 interface TerminalMarks {
-  /** Those that there are now. */
+  /** The current ones. */
   draw(marks: readonly LineMark[]): void;
   /** In the terminal's colours of now. */
   redraw(): void;

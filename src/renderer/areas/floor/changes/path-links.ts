@@ -21,7 +21,7 @@ export function pathsIn(text: string): PathInText[] {
   for (const match of text.matchAll(candidates)) {
     const [whole, said = '', colon, bracket] = match;
     const line = colon ?? bracket;
-    // The end of a sentence is none of a path.
+    // Punctuation that ends a sentence is not part of the path.
     const path = line === undefined ? said.replace(/\.+$/, '') : said;
     const from = match.index;
     if (path.length < 3 || path.length > maxPathLength || !/[\w]/.test(path)) continue;
