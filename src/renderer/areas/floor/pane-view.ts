@@ -68,7 +68,7 @@ export function createPaneView({ terminal, pane, said, drawMarks, onError }: Pan
       waiting = [];
       if (terminal.cols !== screen.cols || terminal.rows !== screen.rows) {
         terminal.resize(screen.cols, screen.rows);
-        // The pane breaks its lines anew, and numbers them anew.
+        // The pane wraps its lines again, and numbers them again.
         if (first !== null) first = -1;
       }
       const wanted = looking || current !== null || asked.length > 0 || (first !== null && scrolledUp());

@@ -49,7 +49,7 @@ function OffersHere({ pending, onOffer }: { pending: readonly Approval[]; onOffe
     queryKey: keys.on('rule-proposals', pending.map(({ id }) => id).join(' ')),
     queryFn: ({ signal }) => api.factory.proposePolicyRules({}, { signal }),
     placeholderData: keepPreviousData,
-    // Without it every question can still be answered by itself.
+    // Without it, each question can still be answered on its own.
     retry: false,
   });
   const offers = (data?.proposals ?? []).flatMap((rule): Offer[] => {
