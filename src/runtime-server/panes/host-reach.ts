@@ -70,11 +70,12 @@ export function createHostReach(options: {
     }
     const deadline = performance.now() + startMs;
     let started = Number.NEGATIVE_INFINITY;
+    let runs = () => false;
     for (;;) {
-      // Again and again: a host that is just ending keeps a new one from starting.
-      if (performance.now() - started >= startAgainMs) {
+      // Again and again, one after the other: a host that is just ending keeps a new one from starting.
+      if (!runs() && performance.now() - started >= startAgainMs) {
         started = performance.now();
-        startHost({ files, home, command: options.command, build });
+        runs = startHost({ files, home, command: options.command, build });
       }
       await pause(pollMs);
       try {

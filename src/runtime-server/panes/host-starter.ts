@@ -58,10 +58,13 @@ export function hostCommand({ home, command, build }: HostProgram): [string, ...
   return [program, ...nodeOptions, ...args, '--home', home, ...(build === '' ? [] : ['--build', build])];
 }
 
-/** Starts a host and returns at once; whether it lives is seen by connecting. Throws when no process can be started. */
+/**
+ * Starts a host and returns at once; whether it serves is seen by connecting. Returns whether its process still runs: one that is slow to start may
+ * not be joined by another, which would take the place of the first as soon as that is stopped. Throws when no process can be started.
+ */
 export function startHost(
   options: Omit<HostProgram, 'build'> & { readonly build?: string; readonly files: HostFiles },
-): void {
+): () => boolean {
   const { files, home, build = '' } = options;
   hostToken(files);
   mkdirSync(dirname(files.log), { recursive: true, mode: 0o700 });
@@ -75,9 +78,16 @@ export function startHost(
       env: { ...process.env, ...memory },
       windowsHide: true,
     });
+    let runs = true;
     // A failed start shows, with its reason, when no host answers.
-    child.on('error', () => {});
+    child.on('error', () => {
+      runs = false;
+    });
+    child.on('exit', () => {
+      runs = false;
+    });
     child.unref();
+    return () => runs;
   } finally {
     closeSync(log);
   }

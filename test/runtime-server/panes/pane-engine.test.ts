@@ -1,6 +1,8 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Screen } from '../../../src/contracts/factory/agent.ts';
+import { programCommand } from '../../../src/kit/process/programs.ts';
 import type { PaneFacts, PaneInfo } from '../../../src/runtime-server/panes/pane-engine.ts';
 import { freshId, sleep, until } from '../../programs/pane-host/support.ts';
 import { scratchFolder } from '../../support/scratch.ts';
@@ -180,6 +182,16 @@ test('the host is stopped with live panes only by force, and then nothing of the
   const next = await testEngine(home);
   await until('it is shown closed', () => next.get(p)?.alive === false);
   expect(next.get(p)).toMatchObject({ endReason: 'it was asked to stop' });
+});
+
+test('a host that takes longer than a second to start is waited for, and no other is started beside it', async () => {
+  const home = scratchFolder();
+  const [starts, slow] = [join(home, 'starts'), join(home, 'slow-host')];
+  const [program, file] = programCommand('pane-host');
+  writeFileSync(slow, `#!/bin/sh\necho one >> '${starts}'\nsleep 1.3\nexec '${program}' "$@"\n`, { mode: 0o700 });
+  const engine = await testEngine(home, { command: [slow, file ?? ''] });
+  expect(engine.host()?.pid).toBeGreaterThan(0);
+  expect(readFileSync(starts, 'utf8')).toBe('one\n');
 });
 
 test('the end of a host that was asked to stop is no failure, whatever else is asked meanwhile', async () => {
