@@ -1,5 +1,5 @@
 /** Teams of shells for tests: bots that need no account and do what is typed. */
-import type { Engine } from './engine.ts';
+import { type Engine, waitFor } from './engine.ts';
 
 let teams = 0;
 
@@ -27,6 +27,20 @@ export async function makeBusy(engine: Engine, address: string): Promise<() => v
   await engine.call('POST', `/agents/${address}/input`, { text, keys: ['Enter'] });
   await engine.until(address, 'working');
   return () => engine.write(file, '');
+}
+
+/**
+ * The shell of the bot is in a program that sleeps, and a Ctrl-C ends it. The shell says that it works before it has started the program, and a Ctrl-C
+ * that comes between the two ends nothing: the program itself says that it runs.
+ */
+export async function makeSleep(engine: Engine, address: string): Promise<void> {
+  const text = `sh -c 'echo asleep-$((1+1)); exec sleep 300'`;
+  await engine.call('POST', `/agents/${address}/input`, { text, keys: ['Enter'] });
+  await waitFor(
+    () => engine.call<{ text: string }>('GET', `/agents/${address}/capture`),
+    ({ body }) => body.text.includes('asleep-2'),
+  );
+  await engine.until(address, 'working');
 }
 
 /** A team of shells with these slugs. */

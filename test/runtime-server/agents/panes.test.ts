@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Screen } from '../../../src/contracts/factory/agent.ts';
 import { type Engine, sharedEngine, waitFor } from '../engine.ts';
-import { newTeam, startShells } from '../shells.ts';
+import { makeSleep, newTeam, startShells } from '../shells.ts';
 import { openStream } from '../sse.ts';
 
 const shared = sharedEngine();
@@ -44,8 +44,7 @@ test('typing reaches the program, text first and then keys, and leaves no trace 
     () => capture(engine, bot),
     ({ text }) => text.includes('typed-2'),
   );
-  await type(engine, bot, { text: 'sleep 100', keys: ['Enter'] });
-  await engine.until(bot, 'working');
+  await makeSleep(engine, bot);
   await type(engine, bot, { keys: ['C-c'] });
   await engine.until(bot, 'idle');
   expect(await engine.ledger.head()).toBe(head);

@@ -6,6 +6,7 @@ import type { Message } from '../../../src/contracts/factory/delivery.ts';
 import type { Checkpoint } from '../../../src/contracts/factory/work-engine/steer.ts';
 import { maxCheckpoints } from '../../../src/runtime-server/work-engine/steer.ts';
 import { type Engine, sharedEngine, waitFor } from '../engine.ts';
+import { makeSleep } from '../shells.ts';
 
 const shared = sharedEngine();
 const tokens = new Map<string, string>();
@@ -105,9 +106,7 @@ test('who is consulted gets the question in a thread, and the answer is where th
 
 test('an interrupt ends the turn and hands over the note; an idle bot gets the note alone', async () => {
   const engine = shared.current;
-  // One program: a loop of short ones goes on when the key comes just as one of them ends by itself.
-  await engine.call('POST', '/agents/hand@led/input', { text: 'sleep 300', keys: ['Enter'] });
-  await engine.until('hand@led', 'working');
+  await makeSleep(engine, 'hand@led');
   const body = { agent: 'hand@led', action: 'interrupt', note: '# stop and read this' };
   expect((await steer({ ...body, dryRun: true }, 'lead')).body).toMatchObject({
     plan: { keys: ['C-c'], records: ['steer.interrupt', 'delivery.accepted', 'delivery'] },

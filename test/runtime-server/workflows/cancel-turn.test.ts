@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { NodePage } from '../../../src/contracts/factory/node.ts';
 import type { RunStarted } from '../../../src/contracts/factory/workflow.ts';
 import { startEngine, waitFor } from '../engine.ts';
-import { startShells } from '../shells.ts';
+import { makeSleep, startShells } from '../shells.ts';
 
 test('cancelling a run ends the turn in which its bot works on a step, and then tells the bot', async () => {
   const engine = await startEngine();
@@ -16,13 +16,12 @@ test('cancelling a run ends the turn in which its bot works on a step, and then 
     (await engine.call<NodePage>('GET', `/nodes/${run.dagId}/${run.nodes[0]?.nodeId}`)).body.card.status;
   await waitFor(node, (status) => status === 'working');
   await engine.until(bot, 'idle');
-  await engine.call('POST', `/agents/${bot}/input`, { text: 'sleep 300', keys: ['Enter'] });
-  await engine.until(bot, 'working');
+  await makeSleep(engine, bot);
   expect((await engine.call('POST', `/dags/${run.dagId}/cancel`, {})).status).toBe(200);
   await engine.until(bot, 'idle');
   const screen = await waitFor(
     () => engine.call<{ text: string }>('GET', `/agents/${bot}/capture`),
     ({ body }) => body.text.includes('was cancelled'),
   );
-  expect(screen.body.text).toContain('sleep 300\n^C');
+  expect(screen.body.text).toContain('asleep-2\n^C');
 });
