@@ -15,6 +15,7 @@ import { deviceMigrations } from '../runtime-server/link/device.ts';
 import { modelMigrations } from '../runtime-server/models/index.ts';
 import { phoneMigrations } from '../runtime-server/phone/index.ts';
 import { attachedServerMigrations } from '../runtime-server/tool-server/servers/index.ts';
+import { toolTaskMigrations } from '../runtime-server/tool-server/tasks/migrations.ts';
 import { trustMigrations } from '../runtime-server/trust/index.ts';
 import { dailyMigrations } from './daily.ts';
 import { factoryMigrations } from './factory/migrations.ts';
@@ -38,4 +39,5 @@ export const runtimeMigrations = [
   ...phoneMigrations,
   ...trustMigrations,
   ...dailyMigrations,
+  ...toolTaskMigrations,
 ];

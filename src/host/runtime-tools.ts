@@ -5,7 +5,6 @@ import type { Clock } from '../kit/clock/clock.ts';
 import { systemTimers } from '../kit/clock/timers.ts';
 import { createEgress, type Egress } from '../kit/egress/egress.ts';
 import { localUserId } from '../kit/http/principals.ts';
-import type { BoundRoute } from '../kit/http/types.ts';
 import type { Ids } from '../kit/ids/ids.ts';
 import type { Ledger } from '../kit/ledger/ledger.ts';
 import type { Log } from '../kit/log/log.ts';
@@ -17,7 +16,7 @@ import type { Store } from '../kit/store/store.ts';
 import type { Approvals } from '../runtime-server/approvals/index.ts';
 import type { Policy } from '../runtime-server/policy/index.ts';
 import { createConverter } from '../runtime-server/tool-server/documents/index.ts';
-import { createToolServer, type ToolServer } from '../runtime-server/tool-server/index.ts';
+import { createToolServer, type ToolServer, type ToolWire } from '../runtime-server/tool-server/index.ts';
 import {
   type AttachedServers,
   createAttachedServers,
@@ -35,7 +34,8 @@ export interface RuntimeTools {
   /** What connectors are made of. */
   readonly attached: Pick<AttachedServers, 'servers' | 'signInAt'>;
   readonly oauth: OAuthClient;
-  routes(factory: Pick<Factory, 'toolBots' | 'library'>): readonly BoundRoute[];
+  /** What clients reach; started once bots can be asked for. */
+  wire(factory: Pick<Factory, 'toolBots' | 'library'>): Pick<ToolWire, 'routes' | 'start'>;
   start(): Promise<void>;
 }
 
@@ -122,20 +122,23 @@ export function createRuntimeTools(deps: {
     attached,
     oauth,
     start: () => attached.start(),
-    routes: ({ toolBots, library }) => [
-      ...tools.routes({
+    wire({ toolBots, library }) {
+      const wire = tools.wire({
         ...toolBots,
         library,
         ownerId: localUserId,
         workspace: deps.workspace,
         store,
         ledger,
+        ids,
         info: { name: 'gantry', title: 'Gantry', version },
+        inboxUrl: () => `${deps.webOrigin()}/inbox`,
         log,
-      }),
-      ...attached.routes,
-      ...signInRoutes({ oauth, find: (id) => attached.signInAt(id) }),
-    ],
+      });
+      closing.add('calls that became tasks', () => wire.close());
+      const signIns = signInRoutes({ oauth, find: (id) => attached.signInAt(id) });
+      return { routes: [...wire.routes, ...attached.routes, ...signIns], start: () => wire.start() };
+    },
   };
 }
 

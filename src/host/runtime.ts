@@ -393,6 +393,9 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
       await hands.start();
       await runs.start();
       await factory.start();
+      // Before the minute is over in which questions are asked again, and once bots are known.
+      const wire = tools.wire(factory);
+      await wire.start();
       await connectors.start();
       await phone.start();
       serving = listeners.serve({
@@ -400,7 +403,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
           ...factory.routes,
           ...held.routes,
           ...homeLink.routes,
-          ...tools.routes(factory),
+          ...wire.routes,
           ...hands.routes,
           ...runs.routes,
           ...connectors.routes,

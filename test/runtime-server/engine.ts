@@ -290,6 +290,18 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
           ...(options.recheckMs === undefined ? {} : { recheckMs: options.recheckMs }),
         }),
     });
+    const wire = toolServer.wire({
+      ...factory.toolBots,
+      library: factory.library,
+      ownerId: localUserId,
+      workspace,
+      store,
+      ledger,
+      ids,
+      info: { name: 'gantry', version: '0.0.0' },
+      inboxUrl: () => 'http://127.0.0.1:3010/inbox',
+      log,
+    });
     const dispatcher = createDispatcher({
       listener: { kind: 'tcp', origins: 'none' },
       authenticators: [
@@ -297,19 +309,7 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
         createLinkAuthenticator(linkToken),
         botTokens.authenticator,
       ],
-      routes: [
-        ...factory.routes,
-        ...toolServer.routes({
-          ...factory.toolBots,
-          library: factory.library,
-          ownerId: localUserId,
-          workspace,
-          store,
-          ledger,
-          info: { name: 'gantry', version: '0.0.0' },
-          log,
-        }),
-      ],
+      routes: [...factory.routes, ...wire.routes],
       owners: factory.owners,
       ids,
       log,
@@ -325,6 +325,7 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
     await outbox.start();
     trust.start();
     await factory.start();
+    await wire.start();
     const peers =
       options.pairing === undefined
         ? null
@@ -342,6 +343,7 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
       dispatcher.close('Gantry is stopping.');
       await peers?.close();
       await closeServer(server);
+      await wire.close();
       await toolServer.close();
       await factory.close();
       trust.close();

@@ -7,6 +7,10 @@ import { defineRoute } from '../common/route.ts';
 import { callBodyLimit, NameStyle } from './tools.ts';
 
 export const modernVersion = '2026-07-28';
+/** The only earlier version with tasks; a client asks for one in `params.task`. */
+export const tasksVersion = '2025-11-25';
+/** Tasks in the versions since: an extension, which a client declares with each request. */
+export const tasksExtension = 'io.modelcontextprotocol/tasks';
 /** Newest first. */
 export const legacyVersions = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'] as const;
 export const mcpVersions = [modernVersion, ...legacyVersions] as const;
@@ -22,6 +26,8 @@ export const mcpMeta = {
   clientCapabilities: 'io.modelcontextprotocol/clientCapabilities',
   clientInfo: 'io.modelcontextprotocol/clientInfo',
   serverInfo: 'io.modelcontextprotocol/serverInfo',
+  /** Only in 2025-11-25. */
+  relatedTask: 'io.modelcontextprotocol/related-task',
 } as const;
 
 export const rpcCodes = {

@@ -3,7 +3,7 @@
  * handshakes or what is behind a provider.
  */
 import { AppError } from '../../contracts/common/errors.ts';
-import { rpcCodes } from '../../contracts/tool-server/mcp.ts';
+import { rpcCodes, tasksVersion } from '../../contracts/tool-server/mcp.ts';
 import type { ToolResult } from '../../contracts/tool-server/tools.ts';
 import { createCache, createToolIndex, listResult, type ToolIndex } from './listings.ts';
 import { isObject } from './message.ts';
@@ -20,18 +20,22 @@ import type {
   ResourceProvider,
   RpcAnswer,
   ServerInfo,
+  Task,
+  TaskWish,
   ToolProvider,
 } from './service.ts';
+import { createdTask, taskCapabilities, taskMethods, wishOf } from './tasks.ts';
 
 type Method = (request: McpRequest) => Promise<RpcAnswer> | RpcAnswer;
 
 export function createMcpService(options: McpServiceOptions): McpService {
-  const { info, instructions, tools, prompts, resources, completions } = options;
+  const { info, instructions, tools, prompts, resources, completions, tasks } = options;
   const methods = new Map<string, Method>([
-    ...(tools === undefined ? [] : toolMethods(tools, info)),
+    ...(tools === undefined ? [] : toolMethods(tools, info, tasks !== undefined)),
     ...(prompts === undefined ? [] : promptMethods(prompts, info)),
     ...(resources === undefined ? [] : resourceMethods(resources, info)),
     ...(completions === undefined ? [] : completionMethods(completions)),
+    ...(tasks === undefined ? [] : taskMethods(tasks)),
     ...Object.entries(options.methods ?? {}),
   ]);
   const own: Capabilities = {
@@ -43,12 +47,16 @@ export function createMcpService(options: McpServiceOptions): McpService {
   return {
     info,
     ...(instructions === undefined ? {} : { instructions }),
-    capabilities: (era) => ({ ...own, ...options.extensions?.(era) }),
+    capabilities: (era, version) => ({
+      ...own,
+      ...(tasks === undefined ? {} : taskCapabilities(version)),
+      ...options.extensions?.(era),
+    }),
     handle: (request) => methods.get(request.method)?.(request) ?? null,
   };
 }
 
-function toolMethods(tools: ToolProvider, info: ServerInfo): [string, Method][] {
+function toolMethods(tools: ToolProvider, info: ServerInfo, withTasks: boolean): [string, Method][] {
   const kept = createCache<ToolIndex>();
   // Usually the same listing: found without building a key.
   let last: { readonly revision: string | number; readonly index: ToolIndex } | undefined;
@@ -65,7 +73,13 @@ function toolMethods(tools: ToolProvider, info: ServerInfo): [string, Method][] 
       async (request) => {
         const refused = cursorProblem(request);
         if (refused !== null) return refused;
-        return { json: indexOf(await tools.list(request)).json(request.era, request.names) };
+        return {
+          json: indexOf(await tools.list(request)).json(
+            request.era,
+            request.names,
+            withTasks && request.version === tasksVersion,
+          ),
+        };
       },
     ],
     [
@@ -76,9 +90,16 @@ function toolMethods(tools: ToolProvider, info: ServerInfo): [string, Method][] 
         if (typeof written !== 'string') return invalid('name must be a string');
         if (!isObject(given)) return invalid('arguments must be an object');
         const listing = tools.list(request);
-        const name = indexOf(listing instanceof Promise ? await listing : listing).resolve(written);
+        const index = indexOf(listing instanceof Promise ? await listing : listing);
+        const name = index.resolve(written);
         if (name === undefined) return invalid(`Unknown tool: ${short(written)}`, null);
-        const result = await called(tools, name, given, request);
+        const wish = withTasks ? wishOf(request) : null;
+        if (wish?.always === true && !index.takesTasks(name)) {
+          const message = `The tool ${short(written)} takes no tasks. Call it without task.`;
+          return { error: { code: rpcCodes.methodNotFound, message } };
+        }
+        const result = await called(tools, name, given, request, wish);
+        if ('task' in result) return createdTask(result.task, request);
         return { result: callResult(result, request.era, request.version) };
       },
     ],
@@ -86,9 +107,15 @@ function toolMethods(tools: ToolProvider, info: ServerInfo): [string, Method][] 
 }
 
 /** Errors that a model could mend become a result that it reads; internal faults are thrown on. */
-async function called(tools: ToolProvider, name: string, args: JsonObject, request: McpRequest): Promise<ToolResult> {
+async function called(
+  tools: ToolProvider,
+  name: string,
+  args: JsonObject,
+  request: McpRequest,
+  wish: TaskWish | null,
+): Promise<ToolResult | { readonly task: Task }> {
   try {
-    return await tools.call(name, args, request);
+    return await tools.call(name, args, request, wish);
   } catch (thrown) {
     if (!(thrown instanceof AppError) || thrown.code === 'internal') throw thrown;
     const text = `${thrown.fact} ${thrown.action}`.trim();

@@ -5,7 +5,14 @@
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Route } from '../../contracts/common/route.ts';
-import { fallbackVersion, legacyVersions, mcpMeta, mcpVersions, rpcCodes } from '../../contracts/tool-server/mcp.ts';
+import {
+  fallbackVersion,
+  legacyVersions,
+  mcpMeta,
+  mcpVersions,
+  modernVersion,
+  rpcCodes,
+} from '../../contracts/tool-server/mcp.ts';
 import { callBodyLimit, type NameStyle } from '../../contracts/tool-server/tools.ts';
 import { headOf } from '../http/base-headers.ts';
 import { readRaw } from '../http/body.ts';
@@ -88,6 +95,7 @@ class Asked implements McpRequest {
   readonly method: string;
   readonly params: JsonObject;
   readonly client: McpRequest['client'];
+  readonly can: JsonObject;
   readonly raw: Buffer;
   readonly #context: Context<Route>;
 
@@ -98,6 +106,7 @@ class Asked implements McpRequest {
     this.method = message.method;
     this.params = message.params;
     this.client = spoken.client;
+    this.can = spoken.can;
     this.raw = raw;
     this.#context = context;
   }
@@ -141,7 +150,7 @@ function discovered(service: McpService): JsonObject {
   const { instructions } = service;
   return {
     supportedVersions: mcpVersions,
-    capabilities: service.capabilities('modern'),
+    capabilities: service.capabilities('modern', modernVersion),
     ...(instructions === undefined ? {} : { instructions }),
     ...cached,
   };
@@ -152,12 +161,12 @@ function initialized(service: McpService, params: JsonObject): RpcAnswer {
   if (typeof asked !== 'string') {
     return { error: { code: rpcCodes.invalidParams, message: 'Invalid params: protocolVersion must be a string.' } };
   }
-  const known = legacyVersions.find((version) => version === asked);
+  const version = legacyVersions.find((known) => known === asked) ?? fallbackVersion;
   const { info, instructions } = service;
   return {
     result: {
-      protocolVersion: known ?? fallbackVersion,
-      capabilities: service.capabilities('legacy'),
+      protocolVersion: version,
+      capabilities: service.capabilities('legacy', version),
       serverInfo: info,
       ...(instructions === undefined ? {} : { instructions }),
     },

@@ -19,9 +19,12 @@ export interface Spoken {
   readonly era: Era;
   readonly version: string;
   readonly client: { readonly name: string; readonly version: string } | null;
+  /** The client's capabilities; empty in the legacy era, whose handshake is not kept. */
+  readonly can: JsonObject;
 }
 
 const badRequest = 400;
+const nothing: JsonObject = Object.freeze({});
 const legacy: ReadonlySet<string> = new Set(legacyVersions);
 
 /** `strict`: a request of 2026-07-28 must carry the headers too, as on the public edge. */
@@ -50,14 +53,15 @@ function readModern(
   const version = said ?? header;
   if (version !== undefined && version !== modernVersion) return unsupported(id, version);
   if (!isObject(meta) || said === undefined) return missing(id, mcpMeta.version, 'a string');
-  if (!isObject(meta[mcpMeta.clientCapabilities])) return missing(id, mcpMeta.clientCapabilities, 'an object');
+  const can = meta[mcpMeta.clientCapabilities];
+  if (!isObject(can)) return missing(id, mcpMeta.clientCapabilities, 'an object');
   if (strict && header === undefined) return mismatch(id, 'the header MCP-Protocol-Version is missing');
-  return { era: 'modern', version: modernVersion, client: clientOf(meta) };
+  return { era: 'modern', version: modernVersion, client: clientOf(meta), can };
 }
 
 function readLegacy(message: Message, header: string | undefined): Spoken | Refusal {
   if (header !== undefined && !legacy.has(header)) return unsupported(message.id ?? null, header);
-  return { era: 'legacy', version: header ?? headerlessVersion, client: null };
+  return { era: 'legacy', version: header ?? headerlessVersion, client: null, can: nothing };
 }
 
 function clientOf(meta: JsonObject): Spoken['client'] {
@@ -72,6 +76,9 @@ const named: Readonly<Record<string, string>> = {
   'tools/call': 'name',
   'prompts/get': 'name',
   'resources/read': 'uri',
+  'tasks/get': 'taskId',
+  'tasks/update': 'taskId',
+  'tasks/cancel': 'taskId',
 };
 
 function headerProblem(message: Message, headers: IncomingHttpHeaders, required: boolean): Refusal | null {

@@ -47,20 +47,24 @@ export function listResult(
 export interface ToolIndex {
   /** The dotted name for a caller's name; undefined if there is no such tool. */
   resolve(written: string): string | undefined;
-  json(era: Era, names: NameStyle): string;
+  /** `tasks`: with which tools take tasks. */
+  json(era: Era, names: NameStyle, tasks: boolean): string;
+  takesTasks(name: string): boolean;
 }
 
 export function createToolIndex({ items }: Listing<ListedTool>, info: ServerInfo): ToolIndex {
   const dotted = new Set(items.map(({ name }) => name));
   const safe = safeNames([...dotted]);
   const behind = new Map([...safe].map(([name, spelled]) => [spelled, name]));
+  const tasked = new Set(items.filter(({ execution }) => execution !== undefined).map(({ name }) => name));
   const kept = createCache<string>();
   return {
     resolve: (written) => (dotted.has(written) ? written : behind.get(written)),
-    json: (era, names) =>
-      kept(`${era} ${names}`, () => {
+    takesTasks: (name) => tasked.has(name),
+    json: (era, names, tasks) =>
+      kept(`${era} ${names} ${tasks}`, () => {
         const shown = items.map((tool) => {
-          const listed = listedTool({ ...tool }, era);
+          const listed = listedTool({ ...tool }, era, tasks);
           return names === 'safe' ? { ...listed, name: safe.get(tool.name) } : listed;
         });
         return listResult('tools', shown, 'name', era, info);

@@ -26,10 +26,11 @@ export function callResult(result: ToolResult, era: Era, version: string): JsonO
   return isObject(structuredContent) ? { ...rest, content, structuredContent } : { ...rest, content };
 }
 
-/** A listed tool for this era: earlier versions could describe only an object as output. */
-export function listedTool(tool: JsonObject, era: Era): JsonObject {
-  const { outputSchema, ...rest } = tool;
-  if (era === 'modern' || !isObject(outputSchema) || outputSchema.type === 'object') return tool;
+/** A listed tool for this era: earlier versions could describe only an object as output. `tasks`: the version lists which tools take tasks. */
+export function listedTool({ execution, ...tool }: JsonObject, era: Era, tasks: boolean): JsonObject {
+  const shown = tasks && execution !== undefined ? { ...tool, execution } : tool;
+  const { outputSchema, ...rest } = shown;
+  if (era === 'modern' || !isObject(outputSchema) || outputSchema.type === 'object') return shown;
   return rest;
 }
 

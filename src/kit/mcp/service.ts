@@ -29,6 +29,8 @@ export interface McpRequest {
   readonly names: NameStyle;
   /** The client's name for itself, only in modern requests. Never a reason to allow anything. */
   readonly client: { readonly name: string; readonly version: string } | null;
+  /** What the client declares that it can, only in modern requests; else empty. */
+  readonly can: JsonObject;
   /** The raw body, for passing it on. */
   readonly raw: Buffer;
   readonly principal: Principal;
@@ -79,7 +81,7 @@ export interface Capabilities {
 export interface McpService {
   readonly info: ServerInfo;
   readonly instructions?: string;
-  capabilities(era: Era): Capabilities;
+  capabilities(era: Era, version: string): Capabilities;
   handle(request: McpRequest): Promise<RpcAnswer | null> | RpcAnswer | null;
 }
 
@@ -94,6 +96,8 @@ export interface ListedTool {
   readonly inputSchema: JsonObject;
   readonly outputSchema?: JsonObject;
   readonly annotations?: JsonObject;
+  /** Whether a call may become a task; shown only in 2025-11-25, the one version that lists it. */
+  readonly execution?: { readonly taskSupport: 'optional' };
 }
 
 export interface ListedPrompt {
@@ -147,7 +151,51 @@ export interface ToolProvider {
    * Called only with dotted names that `list` has for this caller. Bad arguments, and other errors that a model could mend, are a result with
    * `isError`; a thrown AppError becomes one, with its wire code in `structuredContent.error`. Other throws are internal faults.
    */
-  call(name: string, args: JsonObject, request: McpRequest): Maybe<ToolResult>;
+  call(
+    name: string,
+    args: JsonObject,
+    request: McpRequest,
+    wish: TaskWish | null,
+  ): Maybe<ToolResult | { readonly task: Task }>;
+}
+
+/** How a call may become a task; a call without a wish is always answered with its result. */
+export interface TaskWish {
+  /** The client asked for a task (2025-11-25); else the server decides (2026-07-28). */
+  readonly always: boolean;
+  /** How long the client wants it kept, milliseconds; null: it does not say. */
+  readonly ttlMs: number | null;
+}
+
+/** One task as its own client may see it. Times in milliseconds since the epoch. */
+export interface Task {
+  readonly id: string;
+  readonly status: 'working' | 'completed' | 'failed' | 'cancelled';
+  readonly message: string | null;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  /** Kept for this long after its creation. */
+  readonly ttlMs: number;
+  readonly pollMs: number;
+  /** Of a completed one, also if the tool reports an error. */
+  readonly result: ToolResult | null;
+  /** Of a failed one: an error of the protocol. */
+  readonly error: RpcError | null;
+  /** What a client that can may do for it while it works, by key; shown in 2026-07-28. */
+  readonly input: Readonly<Record<string, { readonly method: string; readonly params: JsonObject }>>;
+}
+
+/** Tasks of this caller; null: unknown, which a task of another client or user is as well. */
+export interface TaskProvider {
+  get(id: string, request: McpRequest): Maybe<Task | null>;
+  /** Until it has ended, at most so long. */
+  wait(id: string, request: McpRequest, maxMs: number): Maybe<Task | null>;
+  /** Newest first. */
+  list(request: McpRequest): Maybe<readonly Task[]>;
+  /** Changes nothing if it has ended. */
+  cancel(id: string, request: McpRequest): Maybe<Task | null>;
+  /** The client's answers, by key of `input`; unknown keys are ignored. */
+  update(id: string, answers: JsonObject, request: McpRequest): Maybe<Task | null>;
 }
 
 export interface PromptProvider {
@@ -182,6 +230,8 @@ export interface McpServiceOptions {
   readonly prompts?: PromptProvider;
   readonly resources?: ResourceProvider;
   readonly completions?: CompletionProvider;
+  /** With them a call may become a task. */
+  readonly tasks?: TaskProvider;
   /** Capabilities that extensions advertise besides the methods above; merged into those of either era. */
   readonly extensions?: (era: Era) => Capabilities;
   /** Methods of extensions. */

@@ -21,6 +21,7 @@ export interface Waiting {
   asking(id: string | null): void;
 }
 
+/** What became of a question. */
 export type Answered =
   | { readonly how: 'approved'; readonly id: string }
   | { readonly how: 'refused'; readonly id: string | null; readonly why: string }
@@ -125,7 +126,7 @@ export function createAsker({
   return { ask };
 }
 
-function judge(id: string, answer: ApprovalAnswer): Answered {
+export function judge(id: string, answer: ApprovalAnswer): Answered {
   const refused = (why: string): Answered => ({ how: 'refused', id, why });
   switch (answer.kind) {
     case 'approve':

@@ -23,6 +23,8 @@ export interface CallersDeps {
 export interface ToolCallers {
   /** Throws `refused` for a caller without tools here. */
   admit(principal: Principal): void;
+  /** Which client this is: see `ToolCaller.client`. */
+  clientOf(principal: Principal): string;
   /** The same, with the dependencies of its calls. */
   of(principal: Principal, signal: AbortSignal): Promise<ToolCaller> | ToolCaller;
 }
@@ -37,6 +39,9 @@ function notHere(): AppError {
   );
 }
 
+const nameOf = (principal: Principal): string =>
+  principal.agentId === undefined ? `${principal.userId}/${clientOf(principal)}` : `bot:${principal.agentId}`;
+
 export function createToolCallers({ ownerId, workspace, isBot, bot }: CallersDeps): ToolCallers {
   async function botOf(agentId: string): Promise<ToolBot> {
     const found = await bot(agentId);
@@ -47,7 +52,7 @@ export function createToolCallers({ ownerId, workspace, isBot, bot }: CallersDep
   function personOf(principal: Principal, signal: AbortSignal): ToolCaller {
     return {
       bot: null,
-      client: `${principal.userId}/${clientOf(principal)}`,
+      client: nameOf(principal),
       actor: principal.userId,
       surface: surfaceOf(principal),
       mode: null,
@@ -70,12 +75,13 @@ export function createToolCallers({ ownerId, workspace, isBot, bot }: CallersDep
       mustOwn(principal);
       if (principal.agentId !== undefined && !isBot(principal.agentId)) throw notHere();
     },
+    clientOf: nameOf,
     of(principal, signal) {
       mustOwn(principal);
       if (principal.agentId === undefined) return personOf(principal, signal);
       return botOf(principal.agentId).then(({ agentId, address, mode, root, env, secrets }) => ({
         bot: { agentId, address },
-        client: `bot:${agentId}`,
+        client: nameOf(principal),
         actor: agentId,
         surface: surfaceOf(principal),
         mode,

@@ -6,7 +6,6 @@
 import type { BoundRoute } from '../../kit/http/types.ts';
 import type { Ledger } from '../../kit/ledger/ledger.ts';
 import type { ServerInfo } from '../../kit/mcp/service.ts';
-import type { Store } from '../../kit/store/store.ts';
 import type { Approvals } from '../approvals/approvals.ts';
 import type { Base } from '../base/base.ts';
 import type { Policy } from '../policy/policy.ts';
@@ -23,11 +22,12 @@ import { toolServerRoutes } from './routes.ts';
 import { createShellSandbox, type ShellSandbox } from './shell-sandbox.ts';
 import { createShellTool } from './shell-tool.ts';
 import { createSystemTools } from './system-tools.ts';
+import { createToolTasks, type ToolTasks } from './tasks/tasks.ts';
 import { createTimeTool } from './time-tool.ts';
 import type { Tool, ToolCaller } from './tool.ts';
 import { createWeb, type WebDeps } from './web.ts';
 import { createFinder } from './what-runs-finder.ts';
-import { createWireCalls } from './wire-calls.ts';
+import { createRecordCall, createWireCalls } from './wire-calls.ts';
 
 export type { ToolInfo } from '../../contracts/tool-server/tools.ts';
 export type { ToolBot } from './callers.ts';
@@ -57,19 +57,25 @@ export interface ToolServerDeps extends Pick<Base, 'clock' | 'timers'> {
   readonly foreign?: ForeignTools;
 }
 
-interface ToolRoutesDeps extends CallersDeps {
-  readonly store: Pick<Store, 'write'>;
+interface ToolWireDeps extends CallersDeps, Pick<Base, 'store' | 'ids'> {
   readonly ledger: Pick<Ledger, 'append'>;
   readonly info: ServerInfo;
   readonly library: Library;
-  readonly log: { error(message: string, fields?: Record<string, unknown>): void };
+  /** Where the person answers approvals. */
+  readonly inboxUrl: () => string;
+  readonly log: Base['log'] & { error(message: string, fields?: Record<string, unknown>): void };
+}
+
+/** What clients reach over HTTP. */
+export interface ToolWire extends Pick<ToolTasks, 'start' | 'close'> {
+  readonly routes: readonly BoundRoute[];
 }
 
 export interface ToolServer {
   /** The tools, and these for callers of one area. */
   registry(more?: readonly Tool[]): ToolRegistry;
   /** MCP and REST. */
-  routes(deps: ToolRoutesDeps): readonly BoundRoute[];
+  wire(deps: ToolWireDeps): ToolWire;
   /** Where commands of tools run. */
   readonly sandbox: ShellSandbox;
   close(): Promise<void>;
@@ -111,10 +117,19 @@ export function createToolServer(deps: ToolServerDeps): ToolServer {
     registry,
     sandbox,
     close: () => web.close(),
-    routes(own) {
+    wire(own) {
       const callers = createToolCallers(own);
-      const calls = createWireCalls({ ...own, registry: registry(), callers });
-      return toolServerRoutes({ calls, service: createToolMcp({ ...own, calls, foreign }), log: own.log });
+      const record = createRecordCall(own);
+      const every = registry();
+      const calls = createWireCalls({ registry: every, callers, record });
+      const { approvals, clock } = deps;
+      const tasks = createToolTasks({ ...own, registry: every, callers, record, approvals, clock, timers });
+      const service = createToolMcp({ ...own, calls, foreign, tasks });
+      return {
+        routes: toolServerRoutes({ calls, service, log: own.log }),
+        start: () => tasks.start(),
+        close: () => tasks.close(),
+      };
     },
   };
 }

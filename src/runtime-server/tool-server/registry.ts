@@ -47,6 +47,10 @@ export interface ToolOutcome {
 interface CallWatch {
   /** A person is asked, or no more (null). */
   asking?(question: { readonly id: string; readonly title: string } | null): void;
+  /** Asks in another way, for a question that outlives the call. */
+  ask?(question: CallQuestion): Promise<Answered>;
+  /** Awaited before it acts; a throw keeps it from that. */
+  acting?(): Promise<void>;
 }
 
 export interface ToolRegistry {
@@ -172,15 +176,13 @@ export function createToolRegistry(
       const key = `tool:${hashOf(asked)}`;
       const { signal, patienceMs } = caller;
       const asking = (id: string | null) => watch.asking?.(id === null ? null : { id, title: plan.title });
-      const answered = await deps.ask(questionOf(tool, plan, caller, key, actionHash()), {
-        signal,
-        patienceMs,
-        asking,
-      });
+      const question = questionOf(tool, plan, caller, key, actionHash());
+      const answered = await (watch.ask?.(question) ?? deps.ask(question, { signal, patienceMs, asking }));
       approvalId = answered.id;
       if (answered.how === 'open') return stillOpen(answered.id, told);
       if (answered.how === 'refused') return failed(answered.why, { ...told, approvalId });
     }
+    await watch.acting?.();
     if (caller.signal.aborted) return failed('Stopped before this ran.', { ...told, approvalId });
     const looked = tool.readOnly && verdict.verdict === 'allow';
     const done = { ...told, approvalId, open: false, acted: true, looked };

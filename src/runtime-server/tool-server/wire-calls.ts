@@ -2,11 +2,19 @@
 import type { ToolInfo } from '../../contracts/tool-server/tools.ts';
 import type { Principal } from '../../kit/http/types.ts';
 import type { Ledger } from '../../kit/ledger/ledger.ts';
-import type { Store } from '../../kit/store/store.ts';
+import type { Store, Tx } from '../../kit/store/store.ts';
 import type { ToolCallers } from './callers.ts';
 import type { ToolOutcome, ToolRegistry } from './registry.ts';
 import { toolCalled } from './told.ts';
 import type { ToolCaller } from './tool.ts';
+
+/** The ledger's line of a call, and what else is written with it. */
+export type RecordCall = (
+  name: string,
+  outcome: ToolOutcome,
+  caller: ToolCaller,
+  also?: (tx: Tx) => void,
+) => Promise<void>;
 
 export interface WireCalls {
   /** Throws `refused` for a caller without tools here. */
@@ -15,34 +23,41 @@ export interface WireCalls {
   call(name: string, input: unknown, principal: Principal, signal: AbortSignal): Promise<ToolOutcome>;
 }
 
-export function createWireCalls({
-  registry,
-  callers,
+/** Reads are not recorded: there may be thousands, and they change nothing. A call that a person was asked about always is. */
+export function createRecordCall({
   ledger,
   store,
 }: {
-  readonly registry: ToolRegistry;
-  readonly callers: ToolCallers;
   readonly ledger: Pick<Ledger, 'append'>;
   readonly store: Pick<Store, 'write'>;
-}): WireCalls {
-  /** Reads are not recorded: there may be thousands, and they change nothing. A call that a person was asked about always is. */
-  async function tell(name: string, outcome: ToolOutcome, caller: ToolCaller): Promise<void> {
+}): RecordCall {
+  return async (name, outcome, caller, also) => {
     const told = outcome.looked ? null : toolCalled(name, outcome);
-    if (told === null) return;
+    if (told === null && also === undefined) return;
     const subject = caller.bot === null ? `client:${caller.client}` : `agent:${caller.bot.agentId}`;
     await store.write((tx) => {
-      ledger.append(tx, { ...told, actor: caller.actor, surface: caller.surface, subject });
+      if (told !== null) ledger.append(tx, { ...told, actor: caller.actor, surface: caller.surface, subject });
+      also?.(tx);
     });
-  }
+  };
+}
 
+export function createWireCalls({
+  registry,
+  callers,
+  record,
+}: {
+  readonly registry: ToolRegistry;
+  readonly callers: ToolCallers;
+  readonly record: RecordCall;
+}): WireCalls {
   return {
     admit: (principal) => callers.admit(principal),
     list: () => ({ tools: registry.list(), revision: registry.revision }),
     async call(name, input, principal, signal) {
       const caller = await callers.of(principal, signal);
       const outcome = await registry.call(name, input, caller);
-      await tell(name, outcome, caller);
+      await record(name, outcome, caller);
       return outcome;
     },
   };

@@ -19,7 +19,8 @@ async function run({ log }: FigureOptions): Promise<Measured> {
     for (const suite of suites) {
       const results = await runSuite(suite, served.url);
       const beyond = outOfReach[suite];
-      const scored = results.filter(({ scored }) => scored);
+      // Tasks are an extension, which no tier counts; here they do.
+      const scored = results.filter(({ scored, scenario }) => scored || scenario.startsWith('tasks-'));
       const applicable = scored.filter(({ scenario }) => beyond[scenario] === undefined);
       const failed = applicable.filter(({ passed }) => !passed);
       const violations = results.reduce((sum, result) => sum + result.violations, 0);

@@ -139,7 +139,7 @@ export async function startToolComputer(cloud: TestCloud, at: number, options: T
       call(name, args, request) {
         note(request);
         const text = JSON.stringify({ name, args });
-        return options.call?.(name, args, request) ?? { content: [{ type: 'text', text }], isError: false };
+        return options.call?.(name, args, request, null) ?? { content: [{ type: 'text', text }], isError: false };
       },
     },
   });

@@ -3,7 +3,7 @@
  * answers as they are. States are signed, so that a client cannot write its own.
  */
 import { createHmac } from 'node:crypto';
-import { mcpMeta, rpcCodes } from '../../../src/contracts/tool-server/mcp.ts';
+import { mcpMeta, rpcCodes, tasksExtension } from '../../../src/contracts/tool-server/mcp.ts';
 import type {
   JsonObject,
   ListedPrompt,
@@ -12,6 +12,7 @@ import type {
   McpService,
   RpcAnswer,
 } from '../../../src/kit/mcp/service.ts';
+import { declaresTasks, onlyAsTask } from './profile-tasks.ts';
 
 type Asks = Readonly<Record<string, { readonly method: string; readonly params: JsonObject }>>;
 
@@ -59,13 +60,14 @@ const scripts: Readonly<Record<string, Script>> = {
   },
   [`${prefix}tampered_state`]: { rounds: [{ confirm: ask('Please confirm', 'ok', 'boolean') }], state: true },
   [`${prefix}capabilities`]: { rounds: [{ user_name: ask('What is your name?', 'name'), sampled: sample('A word') }] },
+  test_tool_with_task: { rounds: [{ user_name: ask('What is your name?', 'name') }] },
   [`${prefix}prompt`]: { rounds: [{ user_context: ask('What context should the prompt use?', 'context') }] },
 };
 
 const isPrompt = (name: string) => name === `${prefix}prompt`;
 
 export const inputRequiredTools: readonly ListedTool[] = Object.keys(scripts)
-  .filter((name) => !isPrompt(name))
+  .filter((name) => !isPrompt(name) && name.startsWith(prefix))
   .map((name) => ({
     name,
     description: 'Asks the client, and answers when it is called again.',
@@ -126,10 +128,16 @@ export function withInputRequired(service: McpService): McpService {
       const { method, era, params } = request;
       const name = String(params.name);
       if (era === 'legacy' || (method !== 'tools/call' && method !== 'prompts/get')) return service.handle(request);
+      if (onlyAsTask.has(name) && !declaresTasks(request))
+        return lacks(tasksExtension, { extensions: { [tasksExtension]: {} } });
       if (name === 'test_missing_capability') return samplingNeeded(request) ?? service.handle(request);
       const script = scripts[name];
       if (script === undefined || isPrompt(name) !== (method === 'prompts/get')) return service.handle(request);
-      return inputRequired(request, script) ?? { result: complete(name, params) };
+      const asked = inputRequired(request, script);
+      if (asked !== null || name !== 'test_tool_with_task') return asked ?? { result: complete(name, params) };
+      const { user_name: answer } = params.inputResponses as Record<string, { content: JsonObject }>;
+      const named = { ...params, arguments: answer?.content };
+      return service.handle(withParams(request, named));
     },
   };
 }
@@ -143,13 +151,21 @@ function complete(name: string, params: JsonObject): JsonObject {
 function samplingNeeded({ params }: McpRequest): RpcAnswer | null {
   const can = (params._meta as Record<string, JsonObject>)[mcpMeta.clientCapabilities] as JsonObject;
   if (can.sampling !== undefined) return null;
-  const requiredCapabilities = { sampling: {} };
+  return lacks('sampling', { sampling: {} });
+}
+
+function lacks(capability: string, requiredCapabilities: JsonObject): RpcAnswer {
   return {
     error: {
       code: rpcCodes.missingCapability,
-      message: 'Missing required client capability: sampling.',
+      message: `Missing required client capability: ${capability}.`,
       data: { requiredCapabilities },
       status: 400,
     },
   };
+}
+
+/** The same request with other parameters; its getters need the request itself. */
+function withParams(request: McpRequest, params: JsonObject): McpRequest {
+  return new Proxy(request, { get: (of, key) => (key === 'params' ? params : Reflect.get(of, key, of)) });
 }

@@ -15,6 +15,7 @@ import type {
   ResourceContents,
 } from '../../../src/kit/mcp/service.ts';
 import { inputRequiredPrompts, inputRequiredTools, withInputRequired } from './input-required.ts';
+import { createProfileTasks, taskTools } from './profile-tasks.ts';
 
 /** One red point. */
 export const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==';
@@ -92,6 +93,12 @@ const tools = new Map<string, FixtureTool>([
     throw new AppError('usage', 'This tool intentionally returns an error for testing.', '');
   }),
   tool('test_tool_with_progress', 'Takes a while.', () => text('Done; progress is not told over plain JSON.')),
+  tool('greet', 'Greets.', ({ name }) => text(`Hello, ${String(name)}!`), {
+    type: 'object',
+    properties: { name: { type: 'string' } },
+    required: ['name'],
+    additionalProperties: false,
+  }),
   tool('test_logging_tool', 'Would log, were it asked to.', () => text('Nothing was logged.')),
   tool('test_missing_capability', 'Needs a client that samples.', () => text('Sampled.')),
   tool('test_streaming_elicitation', 'Would ask while it answers.', () => text('Nothing was asked.')),
@@ -194,18 +201,26 @@ export const profileInfo = { name: 'gantry-conformance', version: '1.0.0', title
 
 /** `order` shuffles what is registered; the lists must not show it. */
 export function createProfile({ order = (items) => items, revision = 1, more }: ProfileOptions = {}): McpService {
-  const listedTools = order([...tools.values(), ...inputRequiredTools]).map(({ name, description, inputSchema }) => ({
-    name,
-    description: description ?? '',
-    inputSchema,
-  }));
+  const listedTools = order<ListedTool>([...tools.values(), ...inputRequiredTools, ...taskTools]).map(
+    ({ name, description, inputSchema, execution }) => ({
+      name,
+      description: description ?? '',
+      inputSchema,
+      ...(execution === undefined ? {} : { execution }),
+    }),
+  );
+  const tasks = createProfileTasks();
   const service = createMcpService({
     info: profileInfo,
     instructions: 'A profile for tests.',
     tools: {
       list: () => ({ items: listedTools, revision }),
-      call: (name, args) => checked(tools.get(name) as FixtureTool, args),
+      call(name, args, _request, wish) {
+        if (!tasks.has(name)) return checked(tools.get(name) as FixtureTool, args);
+        return wish === null ? tasks.atOnce(name, args) : { task: tasks.create(name, args) };
+      },
     },
+    tasks: tasks.provider,
     prompts: {
       list: () => ({ items: order([...prompts, ...inputRequiredPrompts]), revision }),
       get: prompt,
