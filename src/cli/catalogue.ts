@@ -194,6 +194,18 @@ export const commands: readonly Verb[] = [
     load: () => import('./verbs/why.ts').then((m) => m.why),
   }),
   {
+    name: 'wait',
+    args: '<thing>',
+    about: 'Wait until a bot, step, run, task or approval has a state',
+    more: '<thing> is the name of a bot, or the id of a run, node, task or approval; with --run also the id of a step.\nWithout --for it waits until a bot is idle or done, a step or run is done, a task has succeeded, an approval is approved.\nExit code: 0 it has the state, 1 it ended in another one, 2 unknown, 4 the time is over, 5 it needs you first.',
+    options: [
+      { flags: '--run <run>', about: 'the run that the step belongs to' },
+      { flags: '--for <states>', about: 'the states to wait for, separated by commas' },
+      { flags: '--timeout <time>', about: 'how long to wait, such as 90s, 10m or 2h (default: no limit)' },
+    ],
+    load: () => import('./verbs/wait.ts').then((m) => m.wait),
+  },
+  {
     name: 'trust',
     about: 'Show what the workspace wants to run, and agree to it or refuse',
     more: 'Policy, teams, templates and settings of agent programs have no effect until you agree to their content, and again whenever it\nchanges. In a terminal it asks; elsewhere give the hash it shows. Exit code 5: something waits for your answer.',

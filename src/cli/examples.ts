@@ -12,6 +12,7 @@ export const examples: Readonly<Record<string, string>> = {
   'computer-host': 'sudo gantry computer-host --user "$USER"',
   pair: 'gantry pair https://gantry.example',
   why: 'gantry why coder@shop',
+  wait: 'gantry wait coder@shop --for idle --timeout 10m',
   trust: 'gantry trust',
   install: 'gantry install',
   backup: 'gantry backup ~/backups',
@@ -108,7 +109,7 @@ export const examples: Readonly<Record<string, string>> = {
 
 /** The groups that `gantry --help` shows commands in, each in this order. */
 export const helpGroups: readonly (readonly [heading: string, names: readonly string[]])[] = [
-  ['Every day:', ['do', 'open', 'agents', 'teams', 'orchestration', 'workspace', 'workflows', 'why']],
+  ['Every day:', ['do', 'open', 'agents', 'teams', 'orchestration', 'workspace', 'workflows', 'why', 'wait']],
   ['Start and stop:', ['start', 'stop', 'install', 'doctor', 'trust', 'desktop', 'completion']],
   ['What bots may use:', ['tools', 'vault', 'gate']],
   ['Keep and check:', ['backup', 'restore', 'ledger']],

@@ -115,6 +115,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
     const approvals = createApprovals({
       store,
       clock,
+      timers: systemTimers,
       log,
       events: events.backbone,
       call: (computerId, request) => runtimes.call(computerId, request),

@@ -4,6 +4,7 @@ import { approvalMigrations, createApprovals } from '../../src/cloud-api/approva
 import { createEvents, eventMigrations } from '../../src/cloud-api/events/index.ts';
 import type { ApprovalReport } from '../../src/contracts/approvals/approval.ts';
 import { systemClock as clock, iso } from '../../src/kit/clock/clock.ts';
+import { systemTimers } from '../../src/kit/clock/timers.ts';
 import { createIds } from '../../src/kit/ids/ids.ts';
 import { laneMigrations } from '../../src/kit/lane/migrations.ts';
 import { createSharedLanes } from '../../src/kit/lane/shared-lanes.ts';
@@ -30,6 +31,7 @@ async function replica(place: Place, listen = true) {
   const { service, close } = createApprovals({
     store,
     clock,
+    timers: systemTimers,
     log: { warn() {} },
     openLanes: (send) => createSharedLanes({ store, clock, name: 'answers', send }),
     call: async () => ({ status: 503, body: null }),

@@ -232,6 +232,7 @@ test('a bot can call these operations and no others', async () => {
     'failNode',
     'agentDiff',
     'explainWhy',
+    'waitFor',
     'listSchedules',
     // Where a rule of the policy allows it, and nowhere else.
     'createSchedule',

@@ -2,14 +2,16 @@
  * Approvals of every area: the one table, its routes and the lane that delivers answers. Owns their composition; the host passes in the store and the
  * way to a computer.
  */
-import { listApprovals, putApproval, resolveApproval } from '../../contracts/approvals/routes.ts';
+import { listApprovals, putApproval, resolveApproval, waitForApproval } from '../../contracts/approvals/routes.ts';
 import type { Clock } from '../../kit/clock/clock.ts';
+import type { Timers } from '../../kit/clock/timers.ts';
 import { surfaceOf } from '../../kit/http/principals.ts';
 import { type BoundRoute, bind, type OwnerLookups } from '../../kit/http/types.ts';
 import type { SharedStore } from '../../kit/store/shared-store.ts';
 import { type CallRuntime, createAnswers, type OpenAnswerLanes } from './answers.ts';
 import { type ApprovalService, createApprovalService, type EmitApprovalEvent } from './service.ts';
 import { createApprovalStore } from './store.ts';
+import { createApprovalWaits } from './wait.ts';
 
 export { approvalMigrations } from './migrations.ts';
 export type { Answerable, ApprovalService } from './service.ts';
@@ -32,6 +34,7 @@ interface Approvals {
 export function createApprovals(deps: {
   readonly store: SharedStore;
   readonly clock: Clock;
+  readonly timers: Timers;
   readonly openLanes: OpenAnswerLanes;
   readonly call: CallRuntime;
   readonly events: EmitApprovalEvent;
@@ -46,6 +49,7 @@ export function createApprovals(deps: {
     clock: deps.clock,
     shared: deps.store.engine === 'postgres',
   });
+  const waits = createApprovalWaits({ service, timers: deps.timers });
   return {
     service,
     owners: { approval: (principal, id) => service.owns(principal.userId, id) },
@@ -61,6 +65,9 @@ export function createApprovals(deps: {
         const by = { userId: principal.userId, surface: surfaceOf(principal) };
         return { body: await service.resolve(id, { decision, note: note ?? null, ...by }) };
       }),
+      bind(waitForApproval, async ({ principal, params: { id }, query, signal }) => ({
+        body: await waits.wait({ principal, id, states: query.for, seconds: query.seconds, signal }),
+      })),
       bind(putApproval, async ({ principal, params, body }) => ({
         body: await service.put(params.id, body, {
           userId: principal.userId,
@@ -73,6 +80,7 @@ export function createApprovals(deps: {
     forgetOld: (now) => store.forget(now - retentionMs),
     start: () => answers.start(),
     close() {
+      waits.close();
       service.close();
       return answers.close();
     },

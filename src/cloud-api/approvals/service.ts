@@ -48,6 +48,8 @@ export interface ApprovalService {
   resolve(id: string, decision: Decision): Promise<Approval>;
   /** The refusals of `resolve`, without answering. */
   check(id: string, userId: string): Promise<Approval>;
+  /** `not_found` for one that this user does not have. */
+  get(id: string, userId: string): Promise<Approval>;
   list(listing: { userId: string; state?: 'pending' | 'resolved'; limit?: number }): Promise<Approval[]>;
   owns(userId: string, id: string): Promise<boolean>;
   open(tx: SharedReader, id: string, userId: string): Op<Answerable>;
@@ -131,6 +133,11 @@ export function createApprovalService(deps: {
 
   return {
     check,
+    async get(id, userId) {
+      const row = await store.get(id);
+      if (row === null || row.userId !== userId) throw unknown(id);
+      return toApproval(row, clock.now());
+    },
     close: stop,
     async put(id, given, owner) {
       // The computer's clock does not count here, only how long it still waits.

@@ -15,6 +15,7 @@ import { forgetEnded, retentionMs } from './retention.ts';
 import { workOwners, workRoutes } from './routes.ts';
 import { changedTopic, createWorkStore } from './store.ts';
 import type { StoreClock } from './store-clock.ts';
+import { createTaskWaits } from './wait.ts';
 
 export { workQueueMigrations } from './migrations.ts';
 export { createStoreClock, type StoreClock } from './store-clock.ts';
@@ -62,6 +63,7 @@ export function createWorkQueue(deps: {
     timers,
     onFault: (error) => onFault('Changes of tasks could not be read.', error),
   });
+  const waits = createTaskWaits({ find: queue.find, changes, timers });
   const sessions = createLinks(store, 'work_session');
   const deployments = createLinks(store, 'work_deployment');
   let closed = false;
@@ -79,7 +81,7 @@ export function createWorkQueue(deps: {
   }
 
   return {
-    routes: workRoutes({ queue, reads, changes, sessions, deployments, ids, now }),
+    routes: workRoutes({ queue, reads, changes, waits, sessions, deployments, ids, now }),
     owners: workOwners({ sessions, deployments }),
     queue,
     async start() {

@@ -10,11 +10,13 @@ import { type LinkRow, type Links, wireDeployment, wireSession } from './links.t
 import type { Queue } from './queue.ts';
 import type { WorkReads } from './reads.ts';
 import { wireLease, wireTask } from './rows.ts';
+import type { TaskWaits } from './wait.ts';
 
 interface WorkRoutesDeps {
   readonly queue: Queue;
   readonly reads: WorkReads;
   readonly changes: Changes;
+  readonly waits: TaskWaits;
   readonly sessions: Links;
   readonly deployments: Links;
   readonly ids: { next(prefix: string): string };
@@ -33,7 +35,7 @@ export function workRoutes(deps: WorkRoutesDeps): BoundRoute[] {
   );
 }
 
-function queueRoutes({ queue, reads, changes, now }: WorkRoutesDeps): BoundRoute[] {
+function queueRoutes({ queue, reads, changes, waits, now }: WorkRoutesDeps): BoundRoute[] {
   return [
     bind(contract.createTask, async ({ principal: { userId }, body, seed }) => {
       const row = await queue.create(userId, seed, body);
@@ -122,6 +124,9 @@ function queueRoutes({ queue, reads, changes, now }: WorkRoutesDeps): BoundRoute
     }),
     bind(contract.getTask, async ({ principal, params }) => ({
       body: { task: wireTask(await queue.find(principal.userId, params.id)) },
+    })),
+    bind(contract.waitForTask, async ({ principal, params: { id }, query, signal }) => ({
+      body: await waits.wait({ principal, id, states: query.for, seconds: query.seconds, signal }),
     })),
     bind(contract.heartbeatTask, async ({ principal: { userId }, params: { id }, body }) => {
       const at = now();

@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
 import { Id } from '../common/values.ts';
+import { Waited, waitQuery } from '../common/waiting.ts';
 import { AnswerOutcome, Approval, ApprovalAnswerBody, ApprovalDecision, ApprovalReport, Note } from './approval.ts';
 
 const area = 'approvals';
@@ -58,6 +59,21 @@ export const resolveApproval = defineRoute({
   },
 });
 
+export const waitForApproval = defineRoute({
+  op: 'waitForApproval',
+  area,
+  errors: 'factory',
+  summary: 'Answers when an approval was answered, withdrawn or has expired, or when the time is over',
+  method: 'GET',
+  path: `${base}/:id/wait`,
+  auth: ['owner', 'user', 'key'],
+  scope: 'agents:read',
+  params: z.strictObject({ id: Id }),
+  owner: { param: 'id', noun: 'approval', list: 'gantry workspace approvals' },
+  query: z.strictObject(waitQuery),
+  answers: { 200: Waited },
+});
+
 export const putApproval = defineRoute({
   op: 'putApproval',
   area: 'link',
@@ -90,6 +106,6 @@ export const answerApproval = defineRoute({
 });
 
 /** Served by the cloud API. */
-export const approvalRoutes = [listApprovals, resolveApproval, putApproval] as const;
+export const approvalRoutes = [listApprovals, resolveApproval, waitForApproval, putApproval] as const;
 /** Served by the engine. */
 export const heldApprovalRoutes = [listApprovals, answerApproval] as const;

@@ -36,6 +36,7 @@ import { searchRoutes } from './search-routes.ts';
 import { spendingRoutes } from './spending-routes.ts';
 import { checkTeam, listTeams, teamDown, teamUp } from './teams-routes.ts';
 import { trustRoutes } from './trust-routes.ts';
+import { waitRoutes } from './wait-routes.ts';
 import { whyRoutes } from './why-routes.ts';
 import { workEngineRoutes } from './work-engine/routes.ts';
 import { workflowRoutes } from './workflow-routes.ts';
@@ -57,6 +58,7 @@ export * from './search-routes.ts';
 export * from './spending-routes.ts';
 export * from './teams-routes.ts';
 export * from './trust-routes.ts';
+export * from './wait-routes.ts';
 export * from './why-routes.ts';
 export * from './workflow-routes.ts';
 export * from './workspace-routes.ts';
@@ -98,6 +100,7 @@ export const factoryRoutes = [
   ...worktreeRoutes,
   ...fileRoutes,
   ...whyRoutes,
+  ...waitRoutes,
   ...searchRoutes,
   ...modelRoutes,
   ...spendingRoutes,

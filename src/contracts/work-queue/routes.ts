@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import { defineRoute, type Route } from '../common/route.ts';
 import { Id, Paging, QueryFlag, Time } from '../common/values.ts';
+import { Waited, waitQuery } from '../common/waiting.ts';
 import { workLinkRoutes } from './links.ts';
 import {
   historyRanges,
@@ -157,6 +158,16 @@ export const getTask = defineRoute({
   answers: { 200: z.strictObject({ task: Task }) },
 });
 
+export const waitForTask = defineRoute({
+  ...one,
+  op: 'waitForTask',
+  summary: 'Answers when a task has a status or has ended, or when the time is over',
+  method: 'GET',
+  path: `${mount}/:id/wait`,
+  query: z.strictObject(waitQuery),
+  answers: { 200: Waited },
+});
+
 export const heartbeatTask = defineRoute({
   ...one,
   op: 'heartbeatTask',
@@ -219,6 +230,7 @@ export const queueRoutes = [
   listWorkers,
   streamTasks,
   getTask,
+  waitForTask,
   heartbeatTask,
   ackTask,
   stopTask,

@@ -23,6 +23,7 @@ import { createQuickRuns } from '../../runtime-server/quick-runs/index.ts';
 import { quickRunRoutes } from '../../runtime-server/quick-runs/routes.ts';
 import { fileRoutes } from '../../runtime-server/reading/files.ts';
 import { searchRoutes } from '../../runtime-server/reading/search.ts';
+import { waitRoutes } from '../../runtime-server/reading/wait.ts';
 import { whyRoutes } from '../../runtime-server/reading/why/index.ts';
 import { trustRoutes } from '../../runtime-server/trust/routes.ts';
 import { createWorkEngine } from '../../runtime-server/work-engine/index.ts';
@@ -134,6 +135,13 @@ export function openRoutes(
       workspace: deps.workspace,
       findAgent: (name) => namedAgent(registry, views, name),
       waitingFile: (team) => (folder.get(team)?.waits === true ? `.gantry/teams/${team}/team.yaml` : null),
+    }),
+    ...waitRoutes({
+      store,
+      timers,
+      workspace: deps.workspace,
+      findAgent: (name) => namedAgent(registry, views, name),
+      moved: [workflows.onMoved, (listener) => registry.onState(({ agentId }) => listener(agentId))],
     }),
     ...orchestrationRoutes({
       store,

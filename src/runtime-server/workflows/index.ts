@@ -31,6 +31,7 @@ export interface Workflows {
   workOf(address: string): AgentWork;
   readonly routes: readonly BoundRoute[];
   readonly owners: OwnerLookups;
+  readonly onMoved: Scheduler['onMoved'];
   /** Takes up what an earlier run of this program left; until then nothing begins. */
   start(): Promise<void>;
   /** A usage limit cut the bot of a node off; it may continue. */
@@ -84,6 +85,7 @@ export function createWorkflows(deps: WorkflowDeps): Workflows {
     owners: workflowOwners(parts),
     start: scheduler.start,
     limits: scheduler,
+    onMoved: scheduler.onMoved,
     delivered: scheduler.delivered,
     async close(graceMs = 2000) {
       scheduler.close();

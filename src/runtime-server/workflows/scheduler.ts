@@ -42,6 +42,8 @@ export interface Scheduler {
   /** Asks what executes a node to end: its processes, or its bot by a message. */
   end(work: Work, node: RunNode, reason: 'cancelled' | 'timed_out'): void;
   leftovers: CommandTurns['leftovers'];
+  /** Called with the id of each run and node that has moved, after the commit. Returns a function that unsubscribes. */
+  onMoved(listener: (id: string) => void): () => void;
   close(): void;
 }
 
@@ -62,6 +64,7 @@ export function createScheduler(
   const holders = new Map<string, string>();
   const held = new Map<string, AgentWork>();
   const queues = createQueues();
+  const moved = new Set<(id: string) => void>();
   let closed = false;
 
   const commands = createCommandTurns({ ...deps, queues, persist });
@@ -148,6 +151,10 @@ export function createScheduler(
     const ends = isEnded(run.status) || run.cancelAt === null || !worksNow(run) ? null : run.cancelAt;
     arm(run.dagId, ends, () => persist(run.dagId, (again) => holdAtDeadline(again)));
     if (isEnded(run.status)) live.delete(run.dagId);
+    if (work.touched.size > 0) {
+      const ids = [run.dagId, ...[...work.touched].map((node) => node.nodeId)];
+      for (const listener of moved) for (const id of ids) listener(id);
+    }
     commands.pump();
     bots.pump();
   }
@@ -255,6 +262,10 @@ export function createScheduler(
       });
     },
     leftovers: commands.leftovers,
+    onMoved(listener) {
+      moved.add(listener);
+      return () => moved.delete(listener);
+    },
     begin(tx, run, by, change) {
       live.set(run.dagId, run);
       const work = createWork(ways, tx, run, deps.clock.now(), by);

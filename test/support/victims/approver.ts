@@ -7,6 +7,7 @@ import { approvalMigrations, createApprovals } from '../../../src/cloud-api/appr
 import { createEvents, eventMigrations } from '../../../src/cloud-api/events/index.ts';
 import { AppError } from '../../../src/contracts/common/errors.ts';
 import { systemClock } from '../../../src/kit/clock/clock.ts';
+import { systemTimers } from '../../../src/kit/clock/timers.ts';
 import { createIds } from '../../../src/kit/ids/ids.ts';
 import { laneMigrations } from '../../../src/kit/lane/migrations.ts';
 import { createSharedLanes } from '../../../src/kit/lane/shared-lanes.ts';
@@ -32,6 +33,7 @@ const store = await openSharedStore({
 const { service } = createApprovals({
   store,
   clock,
+  timers: systemTimers,
   log: { warn: () => {} },
   // Never started: answers only gather.
   openLanes: (send) => createSharedLanes({ store, clock, name: 'answers', send }),
