@@ -35,6 +35,7 @@ const areas: readonly (readonly [area: string, title: string, page: string | nul
   ['notifications', 'Events, notifications and usage', 'notifications.md'],
   ['identity', 'Sign-in, keys and administration', 'identity.md'],
   ['link', 'Computers and pairing', 'computers.md'],
+  ['metrics', 'Figures for Prometheus', 'operating.md'],
 ];
 
 const who: Readonly<Record<string, string>> = {

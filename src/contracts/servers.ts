@@ -13,6 +13,7 @@ import { poolRoutes } from './hosted-computers/admin.ts';
 import { hostedComputerRoutes } from './hosted-computers/routes.ts';
 import { identityRoutes } from './identity/routes.ts';
 import { linkRoutes, localPairingRoutes } from './link/routes.ts';
+import { metricsRoutes } from './metrics/routes.ts';
 import { notificationRoutes } from './notifications/routes.ts';
 import { phoneEngineRoutes, phoneRoutes } from './phone/routes.ts';
 import { toolServerCloudRoutes, toolServerRoutes } from './tool-server/routes.ts';
@@ -54,6 +55,7 @@ export const serverTables: readonly ServerTable[] = [
       ...connectorCloudRoutes,
       ...edgeRoutes,
       ...phoneRoutes,
+      ...metricsRoutes,
     ],
   },
   {
@@ -71,6 +73,7 @@ export const serverTables: readonly ServerTable[] = [
       ...connectorAreaRoutes,
       ...connectorEngineRoutes,
       ...phoneEngineRoutes,
+      ...metricsRoutes,
     ],
   },
   {

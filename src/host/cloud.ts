@@ -24,14 +24,19 @@ import { systemTimers } from '../kit/clock/timers.ts';
 import { createAddressOf } from '../kit/http/client-address.ts';
 import { createDispatcher, type DispatcherOptions } from '../kit/http/dispatcher.ts';
 import { createGuard, type Listener } from '../kit/http/guard.ts';
+import { createHttpMeter } from '../kit/http/http-meter.ts';
 import { createIdempotency } from '../kit/http/idempotency.ts';
 import { createOwnerAuthenticator, localUserId } from '../kit/http/principals.ts';
 import { createSharedCount } from '../kit/http/shared-count.ts';
 import type { BoundRoute, OwnerLookups, Principal } from '../kit/http/types.ts';
+import { createLaneMetrics } from '../kit/lane/lane-metrics.ts';
 import { createSharedLanes } from '../kit/lane/shared-lanes.ts';
+import { metricsRoute } from '../kit/metrics/route.ts';
 import { createSealer } from '../kit/secrets/sealer.ts';
 import { openSharedStore } from '../kit/store/open-shared-store.ts';
+import { measureWrites } from '../kit/store/store-metrics.ts';
 import { createClosing } from './closing.ts';
+import { cloudMetrics } from './cloud-metrics.ts';
 import { cloudMigrations } from './cloud-migrations.ts';
 import type { Cloud, CloudOptions } from './cloud-options.ts';
 import { composeComputers, noComputerHere } from './computers.ts';
@@ -68,13 +73,17 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
     onFault: (step, fault) => log.error('cloud did not close cleanly', { step, fault: String(fault) }),
   });
   try {
-    const store = await (options.openStore ?? openSharedStore)({
-      databaseUrl: options.databaseUrl ?? null,
-      file: options.databaseFile,
-      migrations: cloudMigrations,
-      clock,
-      tell: (sentence) => log.warn('database', { said: sentence }),
-    });
+    const { store, metrics: storeMetrics } = measureWrites(
+      await (options.openStore ?? openSharedStore)({
+        databaseUrl: options.databaseUrl ?? null,
+        file: options.databaseFile,
+        migrations: cloudMigrations,
+        clock,
+        tell: (sentence) => log.warn('database', { said: sentence }),
+      }),
+    );
+    const outboxes = createLaneMetrics(clock);
+    const meter = createHttpMeter();
     closing.add('database', () => store.close());
     const rows = watchRows({ store, tables: cloudRows, file: options.databaseFile, clock, log });
     closing.add('checks of rows', () => rows.close());
@@ -120,14 +129,17 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       events: events.backbone,
       call: (computerId, request) => runtimes.call(computerId, request),
       openLanes: (send) =>
-        createSharedLanes({
-          store,
-          clock,
-          name: 'answers',
-          send,
-          backoffMs: answerBackoffMs,
-          onFault: (fault) => log.error('An answer to an approval could not be sent.', { fault: String(fault) }),
-        }),
+        outboxes.watch(
+          'answers',
+          createSharedLanes({
+            store,
+            clock,
+            name: 'answers',
+            send,
+            backoffMs: answerBackoffMs,
+            onFault: (fault) => log.error('An answer to an approval could not be sent.', { fault: String(fault) }),
+          }),
+        ),
     });
     closing.add('approvals', () => approvals.close());
     const notifications = await composeNotifications({
@@ -168,13 +180,16 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       ownerOf,
       call: (computerId, request) => runtimes.call(computerId, request),
       openLanes: (send) =>
-        createSharedLanes({
-          store,
-          clock,
-          name: 'triggers',
-          send,
-          onFault: (fault) => log.error('A trigger event could not be delivered.', { fault: String(fault) }),
-        }),
+        outboxes.watch(
+          'triggers',
+          createSharedLanes({
+            store,
+            clock,
+            name: 'triggers',
+            send,
+            onFault: (fault) => log.error('A trigger event could not be delivered.', { fault: String(fault) }),
+          }),
+        ),
     });
     closing.add('triggers', () => triggers.close());
     const engines = createEngines({ link, computers: composed.lookup });
@@ -207,14 +222,17 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       sealer: createSealer({ masterKey: options.masterKey, purpose: 'connector events' }),
       call: (computerId, request) => runtimes.call(computerId, request),
       openLanes: (how) =>
-        createSharedLanes({
-          store,
-          clock,
-          name: 'connector-events',
-          ...how,
-          parallel: eventLanes,
-          onFault: (fault) => log.error('A connector event could not be delivered.', { fault: String(fault) }),
-        }),
+        outboxes.watch(
+          'connector-events',
+          createSharedLanes({
+            store,
+            clock,
+            name: 'connector-events',
+            ...how,
+            parallel: eventLanes,
+            onFault: (fault) => log.error('A connector event could not be delivered.', { fault: String(fault) }),
+          }),
+        ),
     });
     closing.add('events of connectors', () => connectorEvents.close());
     const phone = await composePhone({
@@ -289,6 +307,13 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       connectorEvents,
       phone,
     ];
+    const linked = new Set<string>();
+    const metrics = cloudMetrics({
+      store,
+      clock,
+      linked: () => linked.size,
+      parts: [meter.metrics, storeMetrics, outboxes.metrics],
+    });
     const listener: Listener =
       mode.kind === 'embedded'
         ? { kind: 'tcp', origins: 'own', navigable: isWayBack }
@@ -302,7 +327,12 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
         ...identity.authenticators,
         composed.authenticator,
       ],
-      routes: [...areas.flatMap(({ routes }) => routes), ...(local?.pairing ?? noComputerHere)],
+      routes: [
+        ...areas.flatMap(({ routes }) => routes),
+        ...(local?.pairing ?? noComputerHere),
+        metricsRoute(metrics, log),
+      ],
+      meter,
       owners: Object.assign({}, ...areas.map(({ owners }) => owners)),
       ids,
       log,
@@ -359,8 +389,12 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
     });
     closing.add('pairings that end', stopCutting);
     // Before any computer can dial in: what is held until then would not be woken.
-    const stopWaking = link.onChange((computerId, linked) => {
-      if (!linked) return;
+    const stopWaking = link.onChange((computerId, isLinked) => {
+      if (!isLinked) {
+        linked.delete(computerId);
+        return;
+      }
+      linked.add(computerId);
       approvals.wake(computerId);
       triggers.wake(computerId);
       connectorEvents.wake(computerId);

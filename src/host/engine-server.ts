@@ -23,7 +23,8 @@ interface EngineListeners {
   serve(deps: EngineServing): EngineServer;
 }
 
-interface EngineServing extends Pick<DispatcherOptions, 'ids' | 'log' | 'idempotency' | 'limits' | 'answers'> {
+interface EngineServing
+  extends Pick<DispatcherOptions, 'ids' | 'log' | 'idempotency' | 'limits' | 'answers' | 'meter'> {
   readonly routes: readonly BoundRoute[];
   readonly owners: OwnerLookups;
   /** Owner and bots: through port and socket. */

@@ -1,6 +1,7 @@
 /** Composes the phone's half on this computer: its connection to the home cloud. */
 import type { Clock } from '../kit/clock/clock.ts';
 import { createLanes } from '../kit/lane/create-lanes.ts';
+import type { LaneMetrics } from '../kit/lane/lane-metrics.ts';
 import type { Log } from '../kit/log/log.ts';
 import type { Store } from '../kit/store/store.ts';
 import { createPhone, type Phone } from '../runtime-server/phone/index.ts';
@@ -16,26 +17,31 @@ export function createRuntimePhone({
   log,
   homeLink,
   closing,
+  outboxes,
 }: {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Log;
   readonly homeLink: HomeLink;
   readonly closing: Closing;
+  readonly outboxes: LaneMetrics;
 }): Phone {
   const phone = createPhone({
     store,
     clock,
     log,
     openLanes: (worker) =>
-      createLanes({
-        store,
-        clock,
-        name: 'texts',
-        ...worker,
-        backoffMs,
-        onFault: (fault) => log.error('A text could not be forwarded.', { fault: String(fault) }),
-      }),
+      outboxes.watch(
+        'texts',
+        createLanes({
+          store,
+          clock,
+          name: 'texts',
+          ...worker,
+          backoffMs,
+          onFault: (fault) => log.error('A text could not be forwarded.', { fault: String(fault) }),
+        }),
+      ),
     call: (request) => homeLink.home.call(request),
   });
   closing.add('texts', () => phone.close());

@@ -12,17 +12,21 @@ import type { Clock } from '../kit/clock/clock.ts';
 import { systemTimers } from '../kit/clock/timers.ts';
 import { createBotTokens } from '../kit/http/bot-tokens.ts';
 import type { DispatcherOptions } from '../kit/http/dispatcher.ts';
+import { createHttpMeter } from '../kit/http/http-meter.ts';
 import { createIdempotency } from '../kit/http/idempotency.ts';
 import { createLinkAuthenticator, createOwnerAuthenticator, localUserId, proofOf } from '../kit/http/principals.ts';
 import type { Ids } from '../kit/ids/ids.ts';
 import { createLanes } from '../kit/lane/create-lanes.ts';
+import { createLaneMetrics } from '../kit/lane/lane-metrics.ts';
 import { createLedger } from '../kit/ledger/create-ledger.ts';
 import type { Log } from '../kit/log/log.ts';
+import { metricsRoute } from '../kit/metrics/route.ts';
 import { programCommand } from '../kit/process/programs.ts';
 import { createSealer } from '../kit/secrets/sealer.ts';
 import { newToken } from '../kit/secrets/token-file.ts';
 import { openStore } from '../kit/store/open-store.ts';
 import { shareStore } from '../kit/store/share-store.ts';
+import { measureWrites } from '../kit/store/store-metrics.ts';
 import { createBotDirectory } from '../runtime-server/agents/bot-directory.ts';
 import { createBotMemory } from '../runtime-server/agents/bot-memory.ts';
 import { upIn } from '../runtime-server/agents/store/teams.ts';
@@ -57,6 +61,7 @@ import {
 } from './runtime-checks.ts';
 import { createRuntimeConnectors } from './runtime-connectors.ts';
 import { createRuntimeHands } from './runtime-hands.ts';
+import { createSpendMetrics, runtimeMetrics } from './runtime-metrics.ts';
 import { runtimeMigrations } from './runtime-migrations.ts';
 import { createRuntimeModels } from './runtime-models.ts';
 import { createRuntimePanes, readable } from './runtime-panes.ts';
@@ -145,12 +150,17 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
   const { places, ownerToken, computer } = folder;
   const listeners = await openEngineListeners(places, options.port, closing);
   const workspace = await options.workspace();
-  const store = await openStore({
-    file: places.runtimeDb,
-    migrations: runtimeMigrations,
-    clock,
-    onFault: (fault) => log.error('An effect after a commit failed.', { fault }),
-  });
+  const { store, metrics: storeMetrics } = measureWrites(
+    await openStore({
+      file: places.runtimeDb,
+      migrations: runtimeMigrations,
+      clock,
+      onFault: (fault) => log.error('An effect after a commit failed.', { fault }),
+    }),
+  );
+  const outboxes = createLaneMetrics(clock);
+  const spending = createSpendMetrics();
+  const meter = createHttpMeter();
   closing.add('runtime.db', () => store.close());
   const rows = watchRows({ store: shareStore(store), tables: runtimeRows, file: places.runtimeDb, clock, log });
   closing.add('checks of rows', () => rows.close());
@@ -187,7 +197,10 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     cloudAheadMs: () => homeLink.home.aheadMs() ?? 0,
     knows: () => homeLink.pairing.knows(),
     openLanes: (send) =>
-      createLanes({ store, clock, name: 'cloud', send, onFault: laneFault, backoffMs: cloudBackoffMs }),
+      outboxes.watch(
+        'cloud',
+        createLanes({ store, clock, name: 'cloud', send, onFault: laneFault, backoffMs: cloudBackoffMs }),
+      ),
     call: (request) => homeLink.home.call(request),
     botName: directory.nameOf,
   });
@@ -196,7 +209,10 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     clock,
     log,
     openLanes: (send) =>
-      createLanes({ store, clock, name: 'events', send, onFault: laneFault, backoffMs: cloudBackoffMs }),
+      outboxes.watch(
+        'events',
+        createLanes({ store, clock, name: 'events', send, onFault: laneFault, backoffMs: cloudBackoffMs }),
+      ),
     call: (request) => homeLink.home.call(request),
     home: () => homeLink.pairedWith(),
   });
@@ -212,7 +228,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     held.wake();
   });
   closing.add('pairing', () => homeLink.close());
-  const phone = createRuntimePhone({ store, clock, log, homeLink, closing });
+  const phone = createRuntimePhone({ store, clock, log, homeLink, closing, outboxes });
 
   const { panes, begun } = createRuntimePanes({ home: places.home, settings: options.panes, log, closing });
 
@@ -276,7 +292,14 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     closing,
   });
   const base = { store, ledger, clock, env, log, masterKey: folder.masterKey };
-  const { models, modelRoutes } = await createRuntimeModels({ ...options, ...base, spent: outbox.spent });
+  const { models, modelRoutes } = await createRuntimeModels({
+    ...options,
+    ...base,
+    spent(tx, spend) {
+      outbox.spent(tx, spend);
+      spending.count(tx, spend);
+    },
+  });
   const runs = createRuntimeRuns({ store, hands, models, clock, ids, log, home: places.home, closing });
   const factory = createFactory({
     directory,
@@ -285,13 +308,16 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     ledger,
     events: outbox,
     openLanes: (worker) =>
-      createLanes({
-        store,
-        clock,
-        name: 'sends',
-        ...worker,
-        onFault: (fault) => log.error('A queued send failed.', { fault }),
-      }),
+      outboxes.watch(
+        'sends',
+        createLanes({
+          store,
+          clock,
+          name: 'sends',
+          ...worker,
+          onFault: (fault) => log.error('A queued send failed.', { fault }),
+        }),
+      ),
     panes,
     harnesses,
     clock,
@@ -354,6 +380,16 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     closing,
   });
 
+  const metrics = runtimeMetrics({
+    store,
+    clock,
+    home: places.home,
+    workspace: workspace.path,
+    states: () => factory.botStates(),
+    panes: () => panes.list(),
+    pairing: () => homeLink.pairing.status(),
+    parts: [meter.metrics, storeMetrics, outboxes.metrics, spending.metrics],
+  });
   let trustNote: string | null = null;
   const linkToken = newToken();
   let serving: EngineServer | null = null;
@@ -408,6 +444,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
           ...runs.routes,
           ...connectors.routes,
           ...phone.routes(factory.channels),
+          metricsRoute(metrics, log),
         ],
         owners: { ...factory.owners, ...runs.owners },
         authenticators: [createOwnerAuthenticator(ownerToken), botTokens.authenticator, homeLink.device],
@@ -416,6 +453,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
         ids,
         log,
         idempotency: createIdempotency(shareStore(store), clock),
+        meter,
         limits: options.limits,
         answers: options.answers,
       });

@@ -7,6 +7,7 @@ import { runRoutes } from '../../src/contracts/computer-use/run-routes.ts';
 import { connectorAreaRoutes, connectorEngineRoutes } from '../../src/contracts/connectors/routes.ts';
 import { factoryRoutes } from '../../src/contracts/factory/routes.ts';
 import { deliverTrigger } from '../../src/contracts/factory/work-engine/trigger-events.ts';
+import { metricsRoutes } from '../../src/contracts/metrics/routes.ts';
 import { phoneEngineRoutes, phoneRoutes } from '../../src/contracts/phone/routes.ts';
 import { type ServerTable, serverTables } from '../../src/contracts/servers.ts';
 import { toolServerRoutes } from '../../src/contracts/tool-server/routes.ts';
@@ -44,7 +45,7 @@ beforeAll(async () => {
   const reached: string[] = [];
   const routes = [
     ...[...factoryRoutes, deliverTrigger, ...toolServerRoutes, ...deviceRoutes, ...runRoutes],
-    ...[...connectorAreaRoutes, ...connectorEngineRoutes, ...phoneEngineRoutes],
+    ...[...connectorAreaRoutes, ...connectorEngineRoutes, ...phoneEngineRoutes, ...metricsRoutes],
   ].map(
     (route): BoundRoute => ({
       route,

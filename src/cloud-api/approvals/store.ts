@@ -31,6 +31,18 @@ interface ApprovalListing {
   readonly now: number;
 }
 
+/** A scrape looks at no more of those that have not expired. */
+const maxCounted = 10_000;
+
+/** Since when pending approvals of everybody wait, milliseconds since the epoch. */
+export async function waitingApprovals(store: Pick<SharedStore, 'all'>, now: number): Promise<number[]> {
+  const rows = await store.all<{ at: number; state: string }>(
+    `SELECT requested_at AS at, state FROM approval WHERE expires_at > ? ORDER BY expires_at LIMIT ${maxCounted}`,
+    now,
+  );
+  return rows.filter(({ state }) => state === 'pending').map(({ at }) => at);
+}
+
 export interface ApprovalStore {
   /**
    * Writes what a runtime reports about its approval; may be repeated. `foreign`: the id belongs to another computer. `change` is null when nothing

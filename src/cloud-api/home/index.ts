@@ -26,6 +26,7 @@ import {
 } from '../../contracts/identity/routes.ts';
 import { localPairingRoutes } from '../../contracts/link/local-pairing.ts';
 import { beginPairing, pollPairing } from '../../contracts/link/pairings.ts';
+import { metricsRoutes } from '../../contracts/metrics/routes.ts';
 import { oauthClientDocument } from '../../contracts/tool-server/mcp.ts';
 import { toolServerRoutes } from '../../contracts/tool-server/routes.ts';
 import { linkHeaders, surfaceOf } from '../../kit/http/principals.ts';
@@ -62,6 +63,7 @@ const staysHere: ReadonlySet<Route> = new Set<Route>([
   protectedResourceOf,
   ...adminRoutes,
   ...localPairingRoutes,
+  ...metricsRoutes,
   beginPairing,
   pollPairing,
   postTrigger,

@@ -6,7 +6,7 @@
 import type { Op, SharedReader, SharedStore } from '../../kit/store/shared-store.ts';
 import { coarserSamples, type Move, recordMoves } from './history.ts';
 
-interface Count {
+export interface Count {
   readonly kind: string;
   /** Seconds since the epoch: waiting tasks wait since then, or a little later. 0 for other kinds. */
   readonly since: number;
@@ -30,6 +30,11 @@ const steps = [
   { older: 21_600, step: 600 },
   { older: 2 * 86_400, step: 86_400 },
 ] as const;
+/** The step at which waiting since then is counted by now; both in seconds since the epoch. */
+export function stepAt(since: number, now: number): number {
+  const step = steps.findLast(({ older }) => now - since > older)?.step ?? 1;
+  return Math.floor(since / step) * step;
+}
 const coarsenEveryMs = 60_000;
 const maxRemembered = 10_000;
 
@@ -50,7 +55,7 @@ const dropSql = 'DELETE FROM work_count WHERE user_id = ? AND kind = ? AND since
 const fineSql = `DELETE FROM work_count WHERE user_id = ? AND kind = 'queued' AND since < ? AND since % ? <> 0 RETURNING kind, since, n`;
 
 /** The sum of the changes, without those that cancel out. */
-function added(moves: readonly Move[]): (Count & { readonly userId: string })[] {
+export function added(moves: readonly Move[]): (Count & { readonly userId: string })[] {
   const sums = new Map<string, Count & { userId: string }>();
   const add = (userId: string, kind: string, second: number, by: number) => {
     if (kind === '' || kind === 'succeeded' || kind === 'cancelled') return;

@@ -24,6 +24,7 @@ const claimed: readonly (readonly [prefix: string, shape: ErrorShape])[] = [
   ['/.well-known/', 'plain'],
   ['/open', 'plain'],
   ['/login', 'plain'],
+  ['/metrics', 'plain'],
 ];
 
 /** The error shape of the area that claims `path`, or null for a page. */

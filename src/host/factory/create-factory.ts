@@ -65,6 +65,7 @@ export function createFactory(deps: FactoryDeps): Factory {
         return member === null ? null : toolBotOf(member, deps.workspace, vault.secrets.open);
       },
     },
+    botStates: () => registry.members().map(({ placement, shown }) => (placement.shows ?? shown).state),
     liveBots: () => livePanes().length,
     async stopAll() {
       const names = new Set(registry.members().map((member) => member.team));

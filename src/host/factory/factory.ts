@@ -19,6 +19,8 @@ export interface Factory {
   start(): Promise<void>;
   /** Bots with a live pane, of this workspace and others. */
   liveBots(): number;
+  /** The state of each bot of this workspace. */
+  botStates(): readonly string[];
   /** Bots of this workspace as the tool server's callers; bots that another computer brought are not among them. */
   readonly toolBots: ToolBots;
   /** What connectors bring work to, and as what. */

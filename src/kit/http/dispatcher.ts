@@ -16,6 +16,7 @@ import { baseHeaders } from './base-headers.ts';
 import { RequestContext } from './context.ts';
 import { render, toAppError } from './faults.ts';
 import { createGuard, type Listener } from './guard.ts';
+import type { HttpMeter } from './http-meter.ts';
 import { fingerprint, type Idempotency, type StoredAnswer } from './idempotency.ts';
 import { createLimits, type LimitDeps, type LimitSettings } from './limits.ts';
 import { routeProblems } from './mount.ts';
@@ -43,6 +44,8 @@ export interface DispatcherOptions extends AdmissionOptions, LimitDeps {
   readonly answers?: 'throw' | 'log';
   /** Paths that no area claims: `pass` leaves them to the pages behind, `refuse` (default) answers 404. */
   readonly unclaimed?: 'pass' | 'refuse';
+  /** Counts requests for `GET /metrics`. */
+  readonly meter?: HttpMeter | undefined;
   /** Error shape of unclaimed paths and of errors before a route is known; default `plain`. */
   readonly shape?: ErrorShape;
 }
@@ -144,6 +147,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     const mounted = (found?.store ?? undefined) as Mounted | undefined;
     if (mounted === undefined) return unmatched(request, response, target, found !== null);
     const requestId = nextRequestId();
+    const answered = options.meter?.began(mounted.route);
     try {
       const search = found!.searchParams as unknown as string;
       await serve(mounted, request, response, found!.params, search, requestId);
@@ -163,6 +167,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
           requestId,
           admission.challenge(error, mounted.route, pathOf(target), request),
         );
+    } finally {
+      answered?.(response.statusCode);
     }
     return true;
   }

@@ -90,12 +90,23 @@ export interface SharedLanes extends LaneWork {
   waiting(column: string): Fragment;
 }
 
+export interface LaneLoad {
+  readonly items: number;
+  /** When the oldest of the heads was appended, milliseconds since the epoch; null: nothing waits. */
+  readonly oldestAt: number | null;
+  readonly sending: number;
+  /** Lanes that may send at the same time. */
+  readonly parallel: number;
+}
+
 interface LaneWork {
   /** Rows of the lane that are committed and not settled; from memory, so changes by other processes may show a second later. */
   depth(lane: string): number;
   /** Lanes that have rows, with their depth; from memory. */
   depths(): ReadonlyMap<string, number>;
   list(lane: string): Promise<QueuedItem[]>;
+  /** What waits in all lanes, and how many of them send at this moment; from memory. */
+  load(): LaneLoad;
   /** Asks again at once for a held or retried head; for all lanes if none is named. */
   wake(lanes?: string | readonly string[]): void;
   /** Loads the rows of an earlier run and begins to send. Until then rows only queue up. */

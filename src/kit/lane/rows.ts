@@ -23,6 +23,8 @@ export interface LoadedLane {
   /** When the head may be tried again, milliseconds since the epoch. */
   readonly notBefore: number;
   readonly person: string | null;
+  /** When the head was appended. */
+  readonly at: number;
 }
 
 /** A head and how often it was taken out. */
@@ -111,7 +113,7 @@ export function createLaneRows(lanes: string) {
   /** Every lane that has rows, oldest head first. */
   const load = (tx: SharedReader): Asked<LoadedLane[]> =>
     tx.all<LoadedLane>(
-      `SELECT head.lane, lane.depth, head.not_before AS "notBefore", head.person FROM lane_item head
+      `SELECT head.lane, lane.depth, head.not_before AS "notBefore", head.person, head.at FROM lane_item head
         JOIN (SELECT count(*) AS depth, min(seq) AS seq FROM lane_item WHERE lanes = ? GROUP BY lane) lane
         ON lane.seq = head.seq ORDER BY head.seq`,
       lanes,

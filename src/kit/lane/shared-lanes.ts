@@ -40,6 +40,8 @@ interface LaneState {
   /** The unit that takes turns: its person, or the lane itself. */
   whose: string;
   depth: number;
+  /** When its head was appended; milliseconds since the epoch. */
+  since: number;
   /** Rows that this process has appended, ever. */
   appended: number;
   busy: boolean;
@@ -88,6 +90,7 @@ export function createSharedLanes(options: SharedLanesOptions): SharedLanes {
       state = {
         whose: person ?? lane,
         depth: 0,
+        since: clock.now(),
         appended: 0,
         busy: false,
         ended: 0,
@@ -198,7 +201,10 @@ export function createSharedLanes(options: SharedLanesOptions): SharedLanes {
     yield* expire(tx, lane);
     const head = stop.signal.aborted ? null : yield* rows.takeHead(tx, lane, state.taking);
     state.taking = head;
-    if (head !== null) return head;
+    if (head !== null) {
+      state.since = head.at;
+      return head;
+    }
     yield* holds.letGo(tx, lane);
     // Another process may have sent rows that this process remembers: all except those appended since the look.
     if (shared && !stop.signal.aborted)
@@ -260,6 +266,7 @@ export function createSharedLanes(options: SharedLanesOptions): SharedLanes {
       }
       // After the last one, no further look: a row appended in the meantime starts the lane again once it is committed.
       const isLast = !shared && state.depth <= 1;
+      state.since = clock.now();
       if (!isLast && (options.gate?.(lane) ?? null) === null) return yield* take(tx, lane, state, appended);
       yield* holds.letGo(tx, lane);
       return null;
@@ -306,9 +313,10 @@ export function createSharedLanes(options: SharedLanesOptions): SharedLanes {
     }
   }
 
-  function adopt({ lane, depth, notBefore, person }: LoadedLane): void {
+  function adopt({ lane, depth, notBefore, person, at }: LoadedLane): void {
     const state = stateOf(lane, person);
     state.depth = depth;
+    state.since = at;
     if (state.busy || (state.notBefore === notBefore && state.waiting !== null)) return;
     state.notBefore = notBefore;
     // A wall clock that was set back must not delay a lane longer than the schedule would.
@@ -375,6 +383,7 @@ export function createSharedLanes(options: SharedLanesOptions): SharedLanes {
           // A lane that waits already, or sends, is looked at when its time comes or its head has gone.
           const idle = (states.get(item.lane)?.depth ?? 0) <= 0;
           changeDepth(item.lane, 1, item.person);
+          if (idle) stateOf(item.lane).since = clock.now();
           stateOf(item.lane).appended += 1;
           if (idle) pump();
         });
@@ -403,6 +412,15 @@ export function createSharedLanes(options: SharedLanesOptions): SharedLanes {
       const items = await store.read((tx) => rows.list(tx, lane));
       const waiting = states.get(lane)?.waiting ?? null;
       return items.map((item, index) => ({ ...item, waiting: index === 0 && !item.sending ? waiting : null }));
+    },
+    load() {
+      const load = { items: 0, oldestAt: null as number | null, sending: running.size, parallel };
+      for (const { depth, since } of states.values()) {
+        if (depth <= 0) continue;
+        load.items += depth;
+        load.oldestAt = Math.min(load.oldestAt ?? since, since);
+      }
+      return load;
     },
     wake,
     start,

@@ -54,6 +54,7 @@ export async function openPostgres(options: OpenPostgresOptions): Promise<Opened
   return {
     ...store,
     notices: [],
+    connections: connections.load,
     async close() {
       await wake?.close();
       await store.close();

@@ -13,6 +13,7 @@ export interface Connections {
   lend<T>(work: (client: pg.ClientBase) => Promise<T>, spoils: (error: unknown) => boolean): Promise<T>;
   /** Why it is away, with its place; null: it is not. */
   trouble(): string | null;
+  load(): { readonly lent: number; readonly waiting: number; readonly max: number };
   /** Waits for the lent ones. */
   close(): Promise<void>;
 }
@@ -178,6 +179,7 @@ export function createConnections(deps: {
       }
     },
     trouble: () => trouble,
+    load: () => ({ lent: max - free, waiting: waiting.length, max }),
     async close() {
       if (closed) return;
       closed = true;

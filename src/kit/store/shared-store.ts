@@ -73,6 +73,8 @@ export interface SharedStore {
 }
 
 export interface OpenedSharedStore extends SharedStore {
+  /** Of PostgreSQL: how many connections are lent, how many callers wait for one, and the most there may be. */
+  readonly connections?: () => { readonly lent: number; readonly waiting: number; readonly max: number };
   /** Findings of the start for the person. Sentences. */
   readonly notices: readonly string[];
 }

@@ -34,6 +34,9 @@ export interface Hold {
   readonly takenAt: number | null;
 }
 
+/** A scrape looks at no more. */
+const maxCounted = 10_000;
+
 /** From which state each move starts; every move ends a live hold, and `take` an answered one's wait. */
 const holdMoves = {
   answer: { from: 'live', to: 'answered' },
@@ -184,6 +187,15 @@ export function untakenByKey(tx: Reader, key: string): Hold | null {
   const sql = `SELECT ${columns} FROM approval_hold WHERE dedupe_key = ? AND state = 'answered' AND taken_at IS NULL
     ORDER BY ended_at DESC LIMIT 1`;
   return toHold(tx.get<HoldRow>(sql, key));
+}
+
+/** Since when live holds wait, at most so many; milliseconds since the epoch. */
+export function waitingSince(tx: Reader): number[] {
+  return tx
+    .all<{ at: string }>(
+      `SELECT question ->> '$.requestedAt' AS at FROM approval_hold WHERE state = 'live' LIMIT ${maxCounted}`,
+    )
+    .map(({ at }) => Date.parse(at));
 }
 
 /** Newest first. */

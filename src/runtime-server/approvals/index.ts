@@ -11,7 +11,7 @@ import { type CallHome, createReports, type OpenReportLanes } from './reports.ts
 
 export type { ApprovalAnswer, ApprovalAsk, Approvals, ApprovalVerdict } from './approvals.ts';
 export { liveApprovals } from './create-approvals.ts';
-export { holdMigrations } from './holds.ts';
+export { holdMigrations, waitingSince } from './holds.ts';
 export type { CallHome } from './reports.ts';
 
 export interface HeldApprovalsDeps extends Omit<ApprovalsDeps, 'reports'> {

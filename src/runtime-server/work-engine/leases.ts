@@ -28,6 +28,12 @@ interface LeaseRow {
 type Read = Pick<Tx, 'get' | 'all'>;
 type Claim = Pick<LeaseRow, 'kind' | 'key'>;
 
+/** How many leases have not ended. */
+export function liveLeases(tx: Read, workspace: string, now: number): number {
+  const sql = 'SELECT count(*) AS n FROM engine_lease WHERE workspace = ? AND expires_at > ?';
+  return tx.get<{ n: number }>(sql, workspace, now)?.n ?? 0;
+}
+
 export function createLeases({ store, ledger, clock, ids, workspace, parties }: EnginePartDeps): EnginePart {
   const wire = (row: LeaseRow): Lease => ({
     id: row.id,

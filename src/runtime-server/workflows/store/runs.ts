@@ -215,6 +215,15 @@ export function openRuns(tx: Read, workspace: string): string[] {
 }
 
 /** Whether a bot holds a node now. */
+/** How many steps of the runs that have not ended are in each status. */
+export function openSteps(tx: Read, workspace: string): { readonly status: string; readonly n: number }[] {
+  return tx.all(
+    `SELECT node.status, count(*) AS n FROM factory_run AS run JOIN factory_node AS node ON node.dag_id = run.dag_id
+     WHERE run.workspace = ? AND run.status IN ('running', 'needs_you') GROUP BY node.status`,
+    workspace,
+  );
+}
+
 export function isHolding(tx: Read, address: string): boolean {
   return tx.get('SELECT 1 FROM factory_node WHERE holder = ? LIMIT 1', address) !== undefined;
 }
