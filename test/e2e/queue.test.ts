@@ -52,6 +52,29 @@ test('an empty queue says what it is for and which lines begin, and g q leads to
   await picture(page, 'queue-empty-dark');
 });
 
+test.each([
+  ['sessions', 'Sessions', 'Make a sample session', 'Sample session'],
+  ['deployments', 'Deployments', 'Make a sample deployment', 'Sample deployment'],
+])(
+  'without %s the page says what they are for, and makes a sample with a task in one click',
+  async (kind, title, label, name) => {
+    const { page } = first;
+    await page.goto(`${gantry.origin}/queue/${kind}`);
+    await page.getByRole('heading', { name: title, level: 1 }).waitFor();
+    await page.getByRole('button', { name: label }).waitFor();
+    await looked(page, `queue-${kind}-empty`);
+    await page.getByRole('button', { name: label }).click();
+    await page.getByRole('heading', { name, level: 1 }).waitFor();
+    const sample = page.locator('tr', { hasText: 'echo Hello from the queue' });
+    await seen(sample, 'Queued');
+    const id = await sample.locator('[data-task]').getAttribute('data-task');
+    await queue.call('POST', `/beta/work/${id}/stop`, {});
+    await seen(sample, 'Cancelled');
+    await page.goto(`${gantry.origin}/queue`);
+    await page.getByRole('heading', { name: 'Queue', level: 1 }).waitFor();
+  },
+);
+
 test('a task is handed in with keys alone, opens, and is followed to its end without a reload', async () => {
   const { page } = first;
   await page.evaluate(() => Object.assign(window, { sameDocument: true }));

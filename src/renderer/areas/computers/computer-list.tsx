@@ -1,5 +1,6 @@
 /** The person's own computers, and the hosted ones of their project. */
 import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { Plus, Settings2 } from 'lucide-react';
 import { useState } from 'react';
 import { AppError } from '../../../contracts/common/errors.ts';
@@ -9,6 +10,7 @@ import { useFloors } from '../../base/floors.tsx';
 import { PlaceRow, placeRowHeight } from '../../base/place-frame.tsx';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
+import { Command } from '../../ui/copy.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Ago } from '../../ui/now.tsx';
 import { hostedStatus, Status } from '../../ui/status.tsx';
@@ -44,6 +46,7 @@ export function ComputerList({ hosted, go }: { hosted: string | null; go: Go }) 
           </PlaceRow>
         ))}
       </ul>
+      {places.length < 2 && <PairMore />}
       <div className="flex items-center border-t border-line pt-1 pr-2 pl-3">
         <h2 className="flex-1 text-meta text-muted">Hosted</h2>
         {enabled && (
@@ -99,6 +102,29 @@ export function ComputerList({ hosted, go }: { hosted: string | null; go: Go }) 
         <HostedSettings settings={settings.data} onClose={() => setDialog(null)} />
       )}
     </div>
+  );
+}
+
+/** What another computer is good for, and the command that brings it here. */
+function PairMore() {
+  const { queries } = useHandsServices();
+  const mode = useQuery(queries.session).data?.mode;
+  if (mode === undefined) return null;
+  const isCloud = mode === 'headless';
+  return (
+    <Empty action={<Command text={`npx gantry pair ${isCloud ? window.location.origin : 'https://gantry.example'}`} />}>
+      {isCloud
+        ? 'The bots, runs and files of every computer that you pair appear here. Run this on the other computer:'
+        : 'At a Gantry cloud, all your computers appear in one place, and you reach them from your phone. Run this with the address of your cloud, or pair in '}
+      {!isCloud && (
+        <>
+          <Link to="/settings/computers" className="rounded-control text-accent underline">
+            Settings
+          </Link>
+          :
+        </>
+      )}
+    </Empty>
   );
 }
 

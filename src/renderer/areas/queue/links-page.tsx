@@ -1,5 +1,5 @@
 /** All sessions or all deployments, newest first, by page. */
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { BackLink } from '../../base/place-frame.tsx';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
@@ -7,6 +7,8 @@ import { Button } from '../../ui/button.tsx';
 import { Command } from '../../ui/copy.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Ago } from '../../ui/now.tsx';
+import { Problem } from '../../ui/problem.tsx';
+import { useAct } from '../../ui/use-act.ts';
 import type { LinkKind } from './queries.ts';
 import { shortId } from './task-parts.tsx';
 import { useQueueServices } from './use-queue-services.ts';
@@ -14,13 +16,16 @@ import { useQueueServices } from './use-queue-services.ts';
 const words = {
   sessions: {
     title: 'Sessions',
-    about: 'Sessions group related tasks, such as those of one build. They appear here once a program creates one:',
+    about:
+      'A session groups tasks that belong together, such as those of one build: you see them on one page and filter by it. Programs create sessions and name them in their tasks.',
+    sample: 'Make a sample session',
     body: '{"title":"nightly build"}',
   },
   deployments: {
     title: 'Deployments',
     about:
-      'Deployments say what tasks are for, such as a service and its stage. They appear here once a program creates one:',
+      'A deployment says what tasks are for, such as a service and its stage: you see what was done for it on one page. Programs create deployments and name them in their tasks.',
+    sample: 'Make a sample deployment',
     body: '{"name":"shop in production"}',
   },
 } as const;
@@ -51,14 +56,13 @@ function LinksPage({ kind }: { kind: LinkKind }) {
         skeleton={<SkeletonRows count={8} />}
         isEmpty={(data) => data.links.length === 0 && cursor === undefined}
         empty={
-          <Empty
-            action={
+          <Empty action={<Sample kind={kind} />}>
+            {about} With a key that has the scope <code className="font-mono text-code">work</code> in a file:
+            <span className="mt-2 block">
               <Command
                 text={`curl -s -H "Authorization: Bearer $(cat key)" -H 'content-type: application/json' ${window.location.origin}/beta/${kind} -d '${body}'`}
               />
-            }
-          >
-            {about}
+            </span>
           </Empty>
         }
       >
@@ -92,3 +96,32 @@ function LinksPage({ kind }: { kind: LinkKind }) {
     </main>
   );
 }
+
+/** One with a task, which any worker can run. */
+function Sample({ kind }: { kind: LinkKind }) {
+  const { api } = useQueueServices();
+  const queryClient = useQueryClient();
+  const navigate = useNavigate();
+  const make = useAct(async () => {
+    if (kind === 'sessions') {
+      const { id } = await api.queue.createWorkSession({ body: { title: 'Sample session' } });
+      await api.queue.createTask({ body: { session_id: id, payload: samplePayload } });
+      await navigate({ to: '/queue/sessions/$id', params: { id } });
+    } else {
+      const { id } = await api.queue.createDeployment({ body: { name: 'Sample deployment' } });
+      await api.queue.createTask({ body: { deployment_id: id, payload: samplePayload } });
+      await navigate({ to: '/queue/deployments/$id', params: { id } });
+    }
+    void queryClient.invalidateQueries({ queryKey: ['queue', kind] });
+  });
+  return (
+    <>
+      <Button disabled={make.busy} onClick={() => make.run()}>
+        {words[kind].sample}
+      </Button>
+      {make.failure !== null && <Problem error={make.failure} />}
+    </>
+  );
+}
+
+const samplePayload = { command: 'echo Hello from the queue' };
