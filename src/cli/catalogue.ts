@@ -5,6 +5,7 @@ import type { Option, Part, Verb } from './command.ts';
 import { computerHost } from './computer-host/catalogue.ts';
 import { install } from './install/catalogue.ts';
 import { plain } from './plain.ts';
+import { support } from './support/catalogue.ts';
 import { tools } from './tools/catalogue.ts';
 import { agents, orchestration, teams } from './verbs/catalogue.ts';
 import { ledgerExport, ledgerQuery, ledgerVerify, vault } from './work-engine/catalogue.ts';
@@ -72,6 +73,7 @@ export const parts: readonly Part[] = [
   gate,
   vault,
   tools,
+  support,
   desktop,
   admin,
 ];

@@ -98,6 +98,7 @@ export const examples: Readonly<Record<string, string>> = {
   'tools connect': 'gantry tools connect codex',
   'tools stdio': 'gantry tools stdio',
   'tools approve': 'gantry tools approve Helpdesk --bot coder@shop --days 90',
+  'support bundle': 'gantry support bundle',
   'desktop install': 'gantry desktop install',
   'admin users': 'gantry admin users',
   'admin projects': 'gantry admin projects',
@@ -112,6 +113,6 @@ export const helpGroups: readonly (readonly [heading: string, names: readonly st
   ['Every day:', ['do', 'open', 'agents', 'teams', 'orchestration', 'workspace', 'workflows', 'why', 'wait']],
   ['Start and stop:', ['start', 'stop', 'install', 'doctor', 'trust', 'desktop', 'completion']],
   ['What bots may use:', ['tools', 'vault', 'gate']],
-  ['Keep and check:', ['backup', 'restore', 'ledger']],
+  ['Keep and check:', ['backup', 'restore', 'ledger', 'support']],
   ['More computers and people:', ['pair', 'runtime', 'cloud', 'worker', 'computer-host', 'admin']],
 ];

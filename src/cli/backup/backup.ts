@@ -56,7 +56,7 @@ function target(context: Context, given: string | undefined): string {
   return statSync(asked, { throwIfNoEntry: false })?.isDirectory() === true ? join(asked, name) : asked;
 }
 
-const stampOf = (now: number) => new Date(now).toISOString().slice(0, 16).replace('T', '-').replace(':', '');
+export const stampOf = (now: number) => new Date(now).toISOString().slice(0, 16).replace('T', '-').replace(':', '');
 
 /** A multi-user cloud keeps its data in PostgreSQL if DATABASE_URL is set, or if there is no `cloud.db` beside its keys. */
 function postgresCommand(context: Context, cloudDb: string, computer: string): string | null {

@@ -14,13 +14,18 @@ const words: Record<Check['state'], string> = { ok: 'ok', missing: 'missing', wa
 const leastFree = 1024 ** 3;
 
 export const doctor: Action = async (context) => {
-  const own = [nodeCheck(), browserCheck(context), electronCheck(context), diskCheck(context), serviceCheck(context)];
-  const engine = await engineChecks(context);
-  const named = new Set(own.map((check) => `${check.group}:${check.name}`));
-  const checks = [...own, ...engine.filter((check) => !named.has(`${check.group}:${check.name}`))];
+  const checks = await allChecks(context);
   context.output.result({ checks }, () => report(context, checks));
   return undefined;
 };
+
+/** Those of the command line, then those of what runs here. */
+export async function allChecks(context: Context): Promise<Check[]> {
+  const own = [nodeCheck(), browserCheck(context), electronCheck(context), diskCheck(context), serviceCheck(context)];
+  const engine = await engineChecks(context);
+  const named = new Set(own.map((check) => `${check.group}:${check.name}`));
+  return [...own, ...engine.filter((check) => !named.has(`${check.group}:${check.name}`))];
+}
 
 export const agentsDoctor: Action = async (context) => {
   const { factory } = await context.connect();

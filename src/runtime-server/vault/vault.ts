@@ -9,6 +9,7 @@ import { SecretName, secretReference } from '../../contracts/factory/work-engine
 import { iso } from '../../kit/clock/clock.ts';
 import { bind } from '../../kit/http/types.ts';
 import type { Sealer } from '../../kit/secrets/sealer.ts';
+import type { Op, SharedReader } from '../../kit/store/shared-store.ts';
 import type { Tx } from '../../kit/store/store.ts';
 import type { Base } from '../base/base.ts';
 import type { EnginePart } from '../parties/part.ts';
@@ -52,9 +53,23 @@ interface SecretRow {
 }
 type Read = Pick<Tx, 'get' | 'all'>;
 
+const placeOf = (name: string, ownerId: string) => `engine_secret|sealed|${name}|${ownerId}`;
+
+/** Every value, so that they can be removed from a text; those that another master key sealed are left out. */
+export function* vaultValues(tx: SharedReader, sealer: Sealer, ownerId: string): Op<string[]> {
+  const rows = yield* tx.all<Pick<SecretRow, 'name' | 'sealed'>>('SELECT name, sealed FROM engine_secret');
+  return rows.flatMap(({ name, sealed }) => {
+    try {
+      return [sealer.open(placeOf(name, ownerId), sealed)];
+    } catch {
+      return [];
+    }
+  });
+}
+
 export function createVault(deps: VaultDeps): Vault {
   const { store, sealer } = deps;
-  const place = (name: string) => `engine_secret|sealed|${name}|${deps.ownerId}`;
+  const place = (name: string) => placeOf(name, deps.ownerId);
   const find = (tx: Read, name: string) =>
     tx.get<SecretRow>('SELECT name, sealed, updated_at FROM engine_secret WHERE name = ?', name);
 
