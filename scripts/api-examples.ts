@@ -199,6 +199,7 @@ const given: Readonly<Record<string, Example>> = {
   postTrigger: { params: { key: exampleIds.triggerKey }, body: { issue: 42 } },
   uploadProof: { query: { dryRun: 'true' }, form: { line: 'The tests pass', file: '@result.txt' } },
   agentHook: { params: { event: 'Stop' }, body: {} },
+  takeReport: { body: { id: 'rep_0123456789abcdef0123456789abcdef' } },
   agentInput: { body: { text: 'npm test', keys: ['Enter'] } },
   agentSize: { body: { cols: 120, rows: 40 } },
   addAgentImage: {
@@ -521,7 +522,7 @@ const needs: readonly (readonly [status: number, what: string, ops: readonly str
       ...['deliverConnectorEvent', 'deliverText', 'resyncRuntime'],
     ],
   ],
-  [401, 'the token of a bot', ['agentHook']],
+  [401, 'the token of a bot', ['agentHook', 'takeReport']],
   [403, 'a signed-in page; no token is enough', ['addPolicyRule', 'proposePolicyRules']],
   [404, 'the button of a push', ['pushAction']],
   [404, 'a conversation that the program keeps on this computer', ['adoptKeptSession']],

@@ -35,7 +35,7 @@ interface Way {
 export async function connect(env: Env, names: CommandNames): Promise<Connection> {
   const bot = env.GANTRY_TOKEN_FILE !== undefined && env.GANTRY_URL_FILE !== undefined;
   const places = placesIn(dataFolder(env));
-  const ways = bot ? waysOf(readPrivateFile(env.GANTRY_URL_FILE ?? '').trim(), null) : ownerWays(places);
+  const ways = bot ? waysOf(urlIn(env.GANTRY_URL_FILE ?? ''), null) : ownerWays(places);
   const noEngine = async (cause?: unknown): Promise<AppError> => {
     // Only now: whether something runs is asked of a lock, which needs the database's module.
     const isCloud = !bot && (await import('./running.ts')).findRunning(env)?.listens !== undefined;
@@ -83,14 +83,19 @@ async function readToken(file: string, noEngine: (cause: unknown) => Promise<App
 }
 
 function ownerWays(places: Places): Way[] {
-  let url: string | null = null;
-  try {
-    url = readPrivateFile(places.url).trim();
-  } catch (error) {
-    if (!(error instanceof AppError && error.code === 'not_found')) throw error;
-  }
+  const url = urlIn(places.url);
   const socket = process.platform !== 'win32' && existsSync(places.engineSocket) ? places.engineSocket : null;
   return waysOf(url, socket);
+}
+
+/** The engine removes the file when it stops. */
+function urlIn(file: string): string | null {
+  try {
+    return readPrivateFile(file).trim();
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'not_found') return null;
+    throw error;
+  }
 }
 
 /** `url` is `http://127.0.0.1:<port>` or `unix:<path>`. */

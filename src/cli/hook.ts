@@ -3,5 +3,5 @@ import { runHook } from '../runtime-server/harness/hook-client.ts';
 
 /** Exit code 0 whatever happens, so that a hook never stands in the way of a bot. */
 export function main(argv: readonly string[]): Promise<number> {
-  return runHook(argv[0] ?? '', process);
+  return runHook(argv[0] ?? '', { env: process.env, stdin: process.stdin, stdout: process.stdout, now: Date.now });
 }

@@ -26,6 +26,7 @@ import {
   text,
   words,
 } from './command.ts';
+import { keptWords, report } from './report.ts';
 
 type Awaitable<T> = T | Promise<T>;
 const parts = ['params', 'query', 'body'] as const;
@@ -60,9 +61,16 @@ export function verbsOf<const T extends readonly Route[]>(
     const route = routes.find((one) => one.op === op) as Route;
     return async (context, input) => {
       const asked = await requestOf(route, own.fields ?? {}, context, input);
-      const client = (await connect(context, input)) as Readonly<Record<string, unknown>>;
-      const call = client[op] as (asked: Request) => Promise<RouteResult<RouteOf<T, Op>>>;
-      const answer = await call(asked);
+      const reported = await report(context, op, asked);
+      if (reported !== null && 'kept' in reported) {
+        context.output.result(reported.kept, keptWords);
+        return undefined;
+      }
+      const send = async () => {
+        const client = (await connect(context, input)) as Readonly<Record<string, unknown>>;
+        return (client[op] as (asked: Request) => Promise<unknown>)(asked);
+      };
+      const answer = (reported === null ? await send() : reported.answer) as RouteResult<RouteOf<T, Op>>;
       const read = context.output.json ? '' : await own.words(answer, context, input);
       context.output.result(answer, () => read);
       return own.exit?.(answer);

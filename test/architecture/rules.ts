@@ -47,6 +47,8 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
       // The token is read by the rules it was written by.
       'kit/secrets/token-file.ts',
       'kit/files/within.ts',
+      // What a bot reports is kept before it is sent.
+      'kit/spool/bot-spool.ts',
       // The other end of the hook door: `gantry hook` runs inside a bot's program and must load nothing else.
       'runtime-server/harness/hook-client.ts',
     ],
@@ -93,7 +95,7 @@ function runtimeRooms(): Record<string, readonly string[]> {
     // Which bots exist, what they use, how they are reached, where else they run.
     ...['agents', 'usage', 'messaging', 'hosted-bots', 'peers'],
     // What they work on together, and the read models over all of it.
-    ...['workflows', 'quick-runs', 'work-engine', 'reading'],
+    ...['workflows', 'quick-runs', 'work-engine', 'reports', 'reading'],
   ];
   return Object.fromEntries(order.map((room, index) => [room, order.slice(0, index)]));
 }

@@ -208,6 +208,7 @@ test('a bot can call these operations and no others', async () => {
     'agentScreen',
     'explainAgent',
     'agentHook',
+    'takeReport',
     'listTeams',
     'checkTeam',
     'sendMessage',

@@ -31,6 +31,7 @@ import {
 } from './orchestration-routes.ts';
 import { addPolicyRule, proposePolicyRules } from './policy-routes.ts';
 import { quickRunRoutes } from './quick-run-routes.ts';
+import { reportRoutes } from './report-routes.ts';
 import { scheduleRoutes } from './schedules-routes.ts';
 import { searchRoutes } from './search-routes.ts';
 import { spendingRoutes } from './spending-routes.ts';
@@ -53,6 +54,7 @@ export * from './model-routes.ts';
 export * from './orchestration-routes.ts';
 export * from './policy-routes.ts';
 export * from './quick-run-routes.ts';
+export * from './report-routes.ts';
 export * from './schedules-routes.ts';
 export * from './search-routes.ts';
 export * from './spending-routes.ts';
@@ -78,6 +80,7 @@ export const factoryRoutes = [
   agentSize,
   explainAgent,
   agentHook,
+  ...reportRoutes,
   listTeams,
   teamUp,
   teamDown,

@@ -20,7 +20,7 @@ export function createFactory(deps: FactoryDeps): Factory {
   const messaging = createMessaging(deps, bots);
   const work = createWork(deps, bots, messaging);
   const teams = createTeams(deps, bots, messaging, work);
-  const mounted = openRoutes(deps, { bots, messaging, work, teams });
+  const { reports, ...mounted } = openRoutes(deps, { bots, messaging, work, teams });
 
   const { registry, vault, restarts, needs } = bots;
   const { workflows, hosted, metering, schedules } = work;
@@ -40,6 +40,7 @@ export function createFactory(deps: FactoryDeps): Factory {
       await metering.load();
       await messaging.lanes.start();
       await workflows.start();
+      await reports.start();
       metering.start();
       await schedules.start();
       await hosted.tellInterrupted();
@@ -76,6 +77,7 @@ export function createFactory(deps: FactoryDeps): Factory {
     },
     async close() {
       restarts.close();
+      await reports.close();
       work.off();
       needs.close();
       await metering.close();

@@ -19,6 +19,7 @@ import type { PaneEngine } from '../../runtime-server/panes/pane-engine.ts';
 import type { PeerHome } from '../../runtime-server/peers/remote/calls.ts';
 import type { ChannelOut } from '../../runtime-server/phone/ports.ts';
 import type { Policy } from '../../runtime-server/policy/index.ts';
+import type { TakerDeps } from '../../runtime-server/reports/taker.ts';
 import type { ShellSandbox, Tool, ToolRegistry } from '../../runtime-server/tool-server/index.ts';
 import type { WorkspaceTrusts } from '../../runtime-server/trust/index.ts';
 
@@ -46,7 +47,7 @@ export interface FactoryDeps extends Base {
   readonly computerId: string;
   /** The user whose bots these are. */
   readonly ownerId: string;
-  readonly botTokens: BotTokens;
+  readonly botTokens: BotTokens & TakerDeps['tokens'];
   /** File that holds the engine's URL; read by bots at call time, because ports move. */
   readonly urlFile: string;
   /** argv of the `gantry` command. */

@@ -4,6 +4,7 @@ import { hostedMigrations } from '../../runtime-server/hosted-bots/index.ts';
 import { peerMigrations } from '../../runtime-server/peers/index.ts';
 import { remoteMigrations } from '../../runtime-server/peers/remote/index.ts';
 import { quickRunMigrations } from '../../runtime-server/quick-runs/index.ts';
+import { reportMigrations } from '../../runtime-server/reports/migrations.ts';
 import { meteringMigrations } from '../../runtime-server/usage/index.ts';
 import { workEngineMigrations } from '../../runtime-server/work-engine/migrations.ts';
 import { workflowMigrations } from '../../runtime-server/workflows/migrations.ts';
@@ -19,4 +20,5 @@ export const factoryMigrations = [
   ...meteringMigrations,
   ...scheduleMigrations,
   ...quickRunMigrations,
+  ...reportMigrations,
 ];

@@ -1,6 +1,7 @@
 /** The routes of a factory, each bound to the part that answers it, and the owners of what they name. */
 import { AppError } from '../../contracts/common/errors.ts';
 import { factoryRoutes } from '../../contracts/factory/routes.ts';
+import { createLocalCall } from '../../kit/http/local-call.ts';
 import type { BoundRoute, OwnerLookup, OwnerLookups, Principal } from '../../kit/http/types.ts';
 import { createGit } from '../../kit/process/git.ts';
 import { createAdopting } from '../../runtime-server/agents/adopt/index.ts';
@@ -25,6 +26,7 @@ import { fileRoutes } from '../../runtime-server/reading/files.ts';
 import { searchRoutes } from '../../runtime-server/reading/search.ts';
 import { waitRoutes } from '../../runtime-server/reading/wait.ts';
 import { whyRoutes } from '../../runtime-server/reading/why/index.ts';
+import { createReports, type Reports } from '../../runtime-server/reports/index.ts';
 import { trustRoutes } from '../../runtime-server/trust/routes.ts';
 import { createWorkEngine } from '../../runtime-server/work-engine/index.ts';
 import { readTemplate } from '../../runtime-server/workflows/template/read.ts';
@@ -81,7 +83,7 @@ function partsWithRoutes(deps: FactoryDeps, { bots, messaging, work, teams }: Fa
 export function openRoutes(
   deps: FactoryDeps,
   all: FactoryParts,
-): { readonly routes: readonly BoundRoute[]; readonly owners: OwnerLookups } {
+): { readonly routes: readonly BoundRoute[]; readonly owners: OwnerLookups; readonly reports: Reports } {
   const { store, ledger, clock, timers } = deps;
   const { registry } = all.bots;
   const { sends, threads, lanes, deliverer } = all.messaging;
@@ -168,9 +170,6 @@ export function openRoutes(
       },
     }),
   ]);
-  const missing = factoryRoutes.filter((route) => !routes.some((bound) => bound.route.op === route.op));
-  if (missing.length > 0) throw new Error(`Routes without a handler: ${missing.map((route) => route.op).join(', ')}.`);
-
   const mine = (principal: Principal) => principal.userId === deps.ownerId;
   const owners: OwnerLookups = peers.routing.owners({
     ...Object.fromEntries(
@@ -190,5 +189,16 @@ export function openRoutes(
         principal.agentId === undefined ? readThread(tx, id) !== null : threadConcerns(tx, id, principal.agentId),
       ),
   });
-  return { routes, owners };
+  const reports = createReports({
+    ...deps,
+    tokens: deps.botTokens,
+    call: createLocalCall({ routes, owners }),
+    bots: () => registry.members().map(({ id }) => id),
+    tellBot: all.messaging.tellBot,
+    note: workflows.verbs.note,
+  });
+  const mounted = [...routes, ...reports.routes];
+  const missing = factoryRoutes.filter((route) => !mounted.some((bound) => bound.route.op === route.op));
+  if (missing.length > 0) throw new Error(`Routes without a handler: ${missing.map((route) => route.op).join(', ')}.`);
+  return { routes: mounted, owners, reports };
 }

@@ -72,7 +72,7 @@ export function createAdmission(options: AdmissionOptions & { readonly limits: L
       // A person who is shut out is refused whatever credential they have.
       const admitted = userId === '' || options.admits === undefined || options.admits(userId);
       if (admitted !== true && !(await admitted)) throw shutOut();
-      checkKind(gate, principal);
+      checkKind(gate.route, principal);
       await gate.before?.(principal, { request, params });
       checkScope(gate.route, principal);
       return principal;
@@ -109,9 +109,15 @@ const credentials: Readonly<Record<PrincipalKind, string>> = {
 /** Who asks behind a link: a key or a bot has no more rights there than in front of it. */
 const behindLink: Readonly<Record<string, Principal['kind']>> = { 'link:key': 'key', 'link:bot': 'bot' };
 
-function checkKind({ route, kinds }: Gate, principal: Principal): void {
+/** Whether this caller may use this route at all. Throws if not. */
+export function checkCaller(route: Route, principal: Principal): void {
+  checkKind(route, principal);
+  checkScope(route, principal);
+}
+
+function checkKind(route: Route, principal: Principal): void {
   const asking = behindLink[principal.via] ?? principal.kind;
-  if (kinds.has(principal.kind) && kinds.has(asking)) return;
+  if (route.auth.includes(principal.kind) && route.auth.includes(asking)) return;
   const fact = `${credentials[asking]} is not enough to ${route.method} ${route.path}.`;
   throw new AppError('refused', fact, 'Ask the owner to do it.', { wireCode: 'forbidden' });
 }

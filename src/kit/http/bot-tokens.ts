@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto';
 import type { Scope } from '../../contracts/common/route.ts';
 import { newToken } from '../secrets/token-file.ts';
-import type { Migration, Store } from '../store/store.ts';
+import type { Migration, Store, Tx } from '../store/store.ts';
 import { bearerOf } from './principals.ts';
 import type { Authenticator, Principal } from './types.ts';
 
@@ -23,7 +23,23 @@ CREATE TABLE bot_tokens (
 ) STRICT;
 `,
   },
+  {
+    area: 'bot-tokens',
+    number: 2,
+    name: 'ended bot tokens',
+    sql: `
+CREATE TABLE bot_token_ended (
+  digest TEXT PRIMARY KEY,
+  agent_id TEXT NOT NULL,
+  ended_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX bot_token_ended_agent ON bot_token_ended (agent_id);
+`,
+  },
 ];
+
+/** What a bot wrote before its token ended is taken for so long. Milliseconds. */
+const endedRetentionMs = 30 * 24 * 60 * 60_000;
 
 interface BotTokens {
   /** A new token for this agent; its former one is void once this resolves. */
@@ -31,6 +47,10 @@ interface BotTokens {
   /** Voids the agent's token. Idempotent. */
   revoke(agentId: string): Promise<void>;
   readonly authenticator: Authenticator;
+  /** The keys that may have signed a report of this agent: its token's, and those of its tokens that ended. */
+  spoolKeys(agentId: string): Promise<readonly string[]>;
+  /** The agent as a caller, also after its token has ended. */
+  principalOf(agentId: string): Principal;
 }
 
 /** The scopes a bot may have; the route table's `auth` decides which routes it reaches. */
@@ -56,9 +76,21 @@ export async function createBotTokens({
 }): Promise<BotTokens> {
   const bots = new Map<string, Principal>();
   const digests = new Map<string, string>();
+  const principal = (agentId: string, user: string): Principal => {
+    return { kind: 'bot', userId: user, scopes: botScopes, via: 'bot-token', agentId };
+  };
+  /** Its reports may still lie in its spool. */
+  const keepEnded = (tx: Tx, agentId: string) => {
+    tx.run('DELETE FROM bot_token_ended WHERE ended_at < ?', clock.now() - endedRetentionMs);
+    tx.run(
+      'INSERT OR REPLACE INTO bot_token_ended (digest, agent_id, ended_at) SELECT digest, agent_id, ? FROM bot_tokens WHERE agent_id = ?',
+      clock.now(),
+      agentId,
+    );
+  };
   const know = (agentId: string, user: string, digest: string) => {
     forget(agentId);
-    bots.set(digest, { kind: 'bot', userId: user, scopes: botScopes, via: 'bot-token', agentId });
+    bots.set(digest, principal(agentId, user));
     digests.set(agentId, digest);
   };
   const forget = (agentId: string) => {
@@ -73,22 +105,34 @@ export async function createBotTokens({
     async mint(agentId) {
       const token = prefix + newToken(random);
       const digest = hash('sha256', token, 'base64url');
-      await store.write((tx) =>
+      await store.write((tx) => {
+        keepEnded(tx, agentId);
         tx.run(
           'INSERT OR REPLACE INTO bot_tokens (agent_id, user_id, digest, minted_at) VALUES (?, ?, ?, ?)',
           agentId,
           userId,
           digest,
           clock.now(),
-        ),
-      );
+        );
+      });
       know(agentId, userId, digest);
       return token;
     },
     async revoke(agentId) {
       forget(agentId);
-      await store.write((tx) => tx.run('DELETE FROM bot_tokens WHERE agent_id = ?', agentId));
+      await store.write((tx) => {
+        keepEnded(tx, agentId);
+        tx.run('DELETE FROM bot_tokens WHERE agent_id = ?', agentId);
+      });
     },
+    async spoolKeys(agentId) {
+      const sql = `SELECT digest FROM bot_tokens WHERE agent_id = ?
+        UNION ALL SELECT digest FROM bot_token_ended WHERE agent_id = ? AND ended_at >= ?`;
+      const since = clock.now() - endedRetentionMs;
+      const found = await store.read((tx) => tx.all<{ digest: string }>(sql, agentId, agentId, since));
+      return found.map(({ digest }) => digest);
+    },
+    principalOf: (agentId) => principal(agentId, userId),
     authenticator: {
       name: 'bot-token',
       authenticate(request) {

@@ -5,7 +5,10 @@ import type { OwnerRule, Route } from '../../contracts/common/route.ts';
 import { defaultBodyLimit, readJson } from './body.ts';
 
 export async function readBody(route: Route, request: IncomingMessage): Promise<unknown> {
-  const given = await readJson(request, route.bodyLimit ?? defaultBodyLimit);
+  return checkBody(route, await readJson(request, route.bodyLimit ?? defaultBodyLimit));
+}
+
+export function checkBody(route: Route, given: unknown): unknown {
   if (route.body === undefined) {
     if (given === undefined) return undefined;
     if (typeof given === 'object' && given !== null && Object.keys(given).length === 0) return undefined;

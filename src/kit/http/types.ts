@@ -11,6 +11,16 @@ import type {
   RouteQuery,
   Scope,
 } from '../../contracts/common/route.ts';
+import type { Tx } from '../store/store.ts';
+
+/** A report that is being taken from a bot's spool: see `runtime-server/reports`. */
+export interface ReportTaken {
+  readonly id: string;
+  /** The attempt of the step that the bot had been given when it wrote the report; null for any other step. */
+  attemptOf(dagId: string, nodeId: string): number | null;
+  /** Marks it as taken, in the operation that records what it says. Throws if it was taken before. */
+  take(tx: Tx): void;
+}
 
 /** The caller. Every principal belongs to one user id; scopes come only from our own records, never from the caller. */
 export interface Principal {
@@ -34,6 +44,8 @@ export interface Principal {
   readonly computerId?: string;
   /** When a credential that is checked only once ends, milliseconds since the epoch: open streams must end with it. */
   readonly expiresAt?: number;
+  /** What the bot reported and is taken now; absent for a request. */
+  readonly report?: ReportTaken;
 }
 
 /**

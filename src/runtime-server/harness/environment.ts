@@ -2,6 +2,7 @@
  * The environment of a bot's program: the person's own, without what a surrounding agent, terminal or npm run left there, plus
  * Gantry's `GANTRY_*` variables. Must not know a harness.
  */
+import { join } from 'node:path';
 import type { BotPaths, BotSpec } from './harness.ts';
 
 /**
@@ -100,6 +101,8 @@ export function botEnvironment(
     ...bot.env,
     GANTRY_URL_FILE: paths.urlFile,
     GANTRY_TOKEN_FILE: paths.tokenFile,
+    // Without a spool, what a bot reports while the engine is away is lost.
+    ...(env.GANTRY_SPOOL === 'off' ? {} : { GANTRY_SPOOL: join(paths.folder, 'spool') }),
     GANTRY_WORKSPACE: paths.workspace,
     GANTRY_AGENT: bot.agentId,
     GANTRY_TEAM: bot.team,

@@ -1,12 +1,14 @@
 /**
  * The program that a harness's hook runs: reads the event from stdin, posts it to the engine, prints the engine's answer. It must never harm the
- * harness: without Gantry, or with an engine that is down or slow, it prints nothing and ends with 0 within its deadline. Imports only Node, because
+ * harness: without Gantry, or with an engine that is down or slow, it prints nothing and ends with 0 within its deadline; what it reports is kept in the
+ * bot's spool until the engine is back. Imports only Node and what only imports Node, because
  * it starts for every event of every bot.
  */
 import { readFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
+import { keepReport } from '../../kit/spool/bot-spool.ts';
 
 /** Shorter than the harness's own timeout for a hook, so that no harness ever reports a hook of ours as failed. */
 const deadlineMs = 4000;
@@ -28,6 +30,8 @@ interface HookProcess {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdin: Readable;
   readonly stdout: { write(text: string): unknown };
+  /** Absent: nothing is kept. */
+  readonly now?: () => number;
 }
 
 interface HookCall {
@@ -41,14 +45,18 @@ interface HookCall {
  * The engine's address and the bot's token are read from their files now, not kept in the environment: the engine may have
  * moved to another port since the bot was started. Resolves to the exit code, always 0.
  */
-export async function runHook(event: string, { env, stdin, stdout }: HookProcess): Promise<0> {
+export async function runHook(event: string, { env, stdin, stdout, now }: HookProcess): Promise<0> {
   const { GANTRY_URL_FILE: urlFile, GANTRY_TOKEN_FILE: tokenFile } = env;
   if (!/^[A-Za-z]{1,64}$/.test(event) || !urlFile || !tokenFile) return 0;
   try {
     const signal = AbortSignal.timeout(deadlineMs);
     const body = await readAll(addAbortSignal(signal, stdin));
     const hook = { urlFile, tokenFile, event, body };
-    const answer = waitingEvents.has(event) ? await waitForAnswer(hook) : answerOf(await postHook(hook, signal));
+    const answer = waitingEvents.has(event)
+      ? await waitForAnswer(hook)
+      : env.GANTRY_SPOOL && now
+        ? await report(hook, env.GANTRY_SPOOL, now(), signal)
+        : answerOf(await postHook(hook, signal));
     if (answer !== null && answer !== '{}') stdout.write(`${answer}\n`);
   } catch {
     // The engine is down, moved or slow: the harness continues as if there were no hook.
@@ -95,6 +103,20 @@ async function untilChanged(file: string, text: string, signal: AbortSignal): Pr
 interface Answer {
   readonly status: number | undefined;
   readonly body: string;
+}
+
+/** Kept first, so that nothing is lost while the engine is away. */
+async function report(hook: HookCall, spool: string, at: number, signal: AbortSignal): Promise<string | null> {
+  const token = (await readFile(hook.tokenFile, 'utf8')).trim();
+  const { event, body } = hook;
+  const kept = keepReport(spool, token, { op: 'agentHook', params: { event }, body: JSON.parse(body) }, at);
+  const url = (await readFile(hook.urlFile, 'utf8')).trim();
+  const asked = JSON.stringify({ id: kept.id });
+  const { status, body: text } = await post(new URL('/api/factory/reports', url), token, asked, signal);
+  if (status === 200) return JSON.stringify((JSON.parse(text) as { answer: unknown }).answer ?? {});
+  // Refused: the bot was stopped, or is not this engine's. Anything else is over soon, and the report is taken then.
+  if (status !== undefined && status < 500) kept.remove();
+  return null;
 }
 
 const answerOf = ({ status, body }: Answer): string | null => (status === 200 ? body : null);

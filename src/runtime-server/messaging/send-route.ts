@@ -4,6 +4,7 @@
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { DeliveryVia, SendRequest, Thread } from '../../contracts/factory/delivery.ts';
+import type { ReportTaken } from '../../kit/http/types.ts';
 import type { Lanes } from '../../kit/lane/lane.ts';
 import type { Store, Tx } from '../../kit/store/store.ts';
 import type { Member } from '../agents/registry.ts';
@@ -21,6 +22,8 @@ export interface Sender {
   /** The bot that sends, or null. */
   readonly agentId: string | null;
   readonly inPerson: boolean;
+  /** See `Actor`. */
+  readonly report?: ReportTaken | undefined;
 }
 
 export interface SendRoute {

@@ -95,6 +95,7 @@ export function createSendService(
     return store.write((tx): { record: DeliveryRecord; repeated: boolean } => {
       const first = key === null ? null : findByKey(tx, sender.caller, key);
       if (first !== null) return { record: first, repeated: true };
+      sender.report?.take(tx);
       insertDelivery(tx, accepted);
       recordAccepted(tx, ledger, accepted, request.text, by);
       if (messageId !== null) writeMessage(tx, route, request, sender, accepted, by);

@@ -40,5 +40,6 @@ export function senderOf(registry: Bots, principal: Principal): Sender {
     name: bot?.address ?? (isOwnerInPerson(principal) ? 'owner' : `owner (${surfaceOf(principal)})`),
     agentId: bot?.id ?? null,
     inPerson: isOwnerInPerson(principal),
+    report: principal.report,
   };
 }

@@ -50,7 +50,8 @@ export function createParties({
   };
   return {
     caller(principal) {
-      const actor = { actor: principal.agentId ?? principal.userId, surface: surfaceOf(principal) };
+      const { report } = principal;
+      const actor = { actor: principal.agentId ?? principal.userId, surface: surfaceOf(principal), report };
       if (principal.agentId === undefined) return { id: owner, name: owner, bot: null, actor };
       const member = registry.find(principal.agentId);
       if (member !== null) return { id: member.id, name: member.address, bot: member, actor };

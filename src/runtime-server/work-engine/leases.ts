@@ -192,6 +192,7 @@ export function createLeases({ store, ledger, clock, ids, workspace, parties }: 
         return {
           body: {
             released: await store.write((tx) => {
+              caller.actor.report?.take(tx);
               const row = found(tx);
               tx.run('DELETE FROM engine_lease WHERE id = ?', row.id);
               const { id, kind, key, fence } = row;

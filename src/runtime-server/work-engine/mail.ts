@@ -82,6 +82,7 @@ export function createMail(deps: EnginePartDeps): EnginePart {
   async function write(request: MailRequest, caller: Caller): Promise<Mail> {
     const from = caller.id;
     return store.write((tx) => {
+      caller.actor.report?.take(tx);
       const to = check(tx, request, caller);
       const row: MailRow = {
         id: deps.ids.next('mail'),

@@ -209,6 +209,7 @@ export function createPlans(deps: EnginePartDeps & { readonly runner: PlanRunner
         const template = canonicalJson(body.template);
         const given = { title: body.title, intent: body.intent ?? null, template, steps: steps.length };
         const row = await store.write((tx) => {
+          caller.actor.report?.take(tx);
           refuseMany(tx, caller);
           return draft(tx, given, body.note ?? null, caller);
         });
@@ -223,6 +224,7 @@ export function createPlans(deps: EnginePartDeps & { readonly runner: PlanRunner
           return { body: planned(id, next, steps, 'plan.refined') };
         }
         const row = await store.write((tx) => {
+          caller.actor.report?.take(tx);
           const before = draftOf(tx, id, body.revision);
           const at = clock.now();
           const history = [
@@ -247,6 +249,7 @@ export function createPlans(deps: EnginePartDeps & { readonly runner: PlanRunner
           return { body: planned(id, row.revision, row.steps, 'plan.discarded') };
         }
         const row = await store.write((tx) => {
+          actor.report?.take(tx);
           const saved = save(tx, { ...draftOf(tx, id), state: 'discarded', updated_at: clock.now() });
           record(tx, 'plan.discarded', saved, actor);
           return saved;

@@ -15,7 +15,7 @@ import { nodeOf, type Run, type RunNode } from './model.ts';
 import { type Scheduler, unknownRun } from './scheduler.ts';
 import { proofFileOf } from './store/pages.ts';
 import { loadRun } from './store/runs.ts';
-import type { Caller, NodeRef } from './verbs.ts';
+import { type Caller, type NodeRef, takeReport } from './verbs.ts';
 import { conflict } from './work.ts';
 
 interface StoredProof {
@@ -70,6 +70,7 @@ export function createProofs(deps: WorkflowDeps & { readonly scheduler: Schedule
       };
       const receiptId = await deps.scheduler.mutate(ref.dagId, { actor: by.actor, surface: by.surface }, (work) => {
         const node = nodeOf(work.run, ref.nodeId);
+        takeReport(work, node, by);
         mayProve(node, by);
         return work.proof(node, line, 'proven', file);
       });

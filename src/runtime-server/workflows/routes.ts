@@ -53,7 +53,7 @@ export function bindWorkflowRoutes(deps: RouteDeps): BoundRoute[] {
 }
 
 function actorOf(principal: Principal): Actor {
-  return { actor: principal.agentId ?? principal.userId, surface: surfaceOf(principal) };
+  return { actor: principal.agentId ?? principal.userId, surface: surfaceOf(principal), report: principal.report };
 }
 
 function callerOf(deps: RouteDeps, principal: Principal): Caller {

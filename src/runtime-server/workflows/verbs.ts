@@ -5,10 +5,11 @@
 import { Readable } from 'node:stream';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { NodeCard, NodePlan } from '../../contracts/factory/node.ts';
+import { staleReport } from '../../contracts/factory/report-routes.ts';
 import { largestProof } from '../../contracts/factory/workflow-routes.ts';
 import type { Blobs } from '../../kit/blobs/blobs.ts';
 import { iso } from '../../kit/clock/clock.ts';
-import type { Actor } from '../base/actor.ts';
+import { type Actor, engineActor } from '../base/actor.ts';
 import { proofPath } from './command-turns.ts';
 import type { WorkflowDeps } from './deps.ts';
 import { diffLine, exitLine, missingFromExecutor, missingLines, nodeOf, type RunNode, verifyLine } from './model.ts';
@@ -39,6 +40,8 @@ export interface Verbs {
   retry(node: NodeRef, by: Caller): Answer;
   skip(node: NodeRef, by: Caller, reason: string | null): Answer;
   gate(node: NodeRef, by: Caller, note: string | null): Answer;
+  /** Adds a line of Gantry's own to the progress of a step; nothing if it is not there any more. */
+  note(step: NodeRef, text: string): Promise<void>;
 }
 
 /** Rolls back the operation of a dry run and carries its result. */
@@ -59,6 +62,7 @@ export function createVerbs(deps: VerbDeps): Verbs {
       const seq = await deps.scheduler.mutate(ref.dagId, actor, (work) => {
         const node = nodeOf(work.run, ref.nodeId);
         const from = node.status;
+        takeReport(work, node, by);
         change(work, node);
         if (ref.dryRun === true) {
           const { dagId, nodeId, status: to, cause } = node;
@@ -83,15 +87,17 @@ export function createVerbs(deps: VerbDeps): Verbs {
           throw conflict(node, 'progress', 'Progress can be noted only while a step is in progress.');
         if (by.address !== null) takeUp(work, node);
         work.touch(node);
-        addProgress(work.tx, node, `- ${iso(work.now)} ${by.address ?? 'person'}: ${text}\n`);
-        deps.ledger.append(work.tx, {
-          type: 'node.progress',
-          subject: `node:${node.nodeId}`,
-          actor: by.actor,
-          surface: by.surface,
-          body: { v: 1, dagId: node.dagId, nodeId: node.nodeId, text },
-        });
+        noteProgress(work, node, by.address ?? 'person', text);
       }),
+    async note(ref, text) {
+      try {
+        await deps.scheduler.mutate(ref.dagId, engineActor, (work) =>
+          noteProgress(work, nodeOf(work.run, ref.nodeId), 'Gantry', text),
+        );
+      } catch (error) {
+        if (!(error instanceof AppError && error.code === 'not_found')) throw error;
+      }
+    },
     async done(ref, by, given) {
       const diff = by.address === null ? null : await keepDiff(by.address);
       return act(ref, by, (work, node) => done(work, node, by, given, diff));
@@ -124,6 +130,17 @@ export function createVerbs(deps: VerbDeps): Verbs {
       }),
   };
 
+  function noteProgress({ tx, now, by }: Work, node: RunNode, who: string, text: string): void {
+    addProgress(tx, node, `- ${iso(now)} ${who}: ${text}\n`);
+    deps.ledger.append(tx, {
+      type: 'node.progress',
+      subject: `node:${node.nodeId}`,
+      actor: by.actor,
+      surface: by.surface,
+      body: { v: 1, dagId: node.dagId, nodeId: node.nodeId, text },
+    });
+  }
+
   /** The bot's changes in its worktree, as a file; null when there are none, or git cannot say. */
   async function keepDiff(address: string): Promise<Omit<ProofFile, 'name'> | null> {
     try {
@@ -151,6 +168,19 @@ export function createVerbs(deps: VerbDeps): Verbs {
       }
     });
   }
+}
+
+/** What a bot reported about an attempt that is over, or about a step that somebody else has now, changes nothing. */
+export function takeReport(work: Work, node: RunNode, { report, address }: Caller): void {
+  if (report === undefined) return;
+  report.take(work.tx);
+  const attempt = report.attemptOf(node.dagId, node.nodeId);
+  if (attempt === null || (attempt === node.attempt && [node.assignee, node.checker].includes(address))) return;
+  const now = attempt === node.attempt ? `${node.assignee} has it now` : `attempt ${node.attempt} is under way`;
+  throw new AppError('refused', `The report is about attempt ${attempt} of ${node.title}; ${now}.`, 'Leave it.', {
+    status: 409,
+    wireCode: staleReport,
+  });
 }
 
 /** Causes in which a bot may still be at work although a person was asked. */

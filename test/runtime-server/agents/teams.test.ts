@@ -226,6 +226,7 @@ test('a bot finds its doors in its environment, in files of mode 0600', async ()
     `GANTRY_AGENT=${id}`,
     `GANTRY_PANE=${pane?.id}`,
     expect.stringMatching(/^GANTRY_PANE_RECORD=/),
+    `GANTRY_SPOOL=${join(home, 'spool')}`,
     `GANTRY_TEAM=${name}`,
     `GANTRY_TOKEN_FILE=${join(home, 'token')}`,
     `GANTRY_URL_FILE=${join(engine.home, 'run', 'url')}`,

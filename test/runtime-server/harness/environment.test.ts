@@ -46,6 +46,7 @@ test('the team file wins over the adapter, and the doors of Gantry win over all'
     FOO: 'team',
     GANTRY_URL_FILE: '/u',
     GANTRY_TOKEN_FILE: '/t',
+    GANTRY_SPOOL: '/f/spool',
     GANTRY_WORKSPACE: '/w',
     GANTRY_AGENT: 'agent_1',
     GANTRY_TEAM: 'dev',

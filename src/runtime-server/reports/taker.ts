@@ -1,0 +1,330 @@
+/**
+ * Takes the reports in the spools of bots: in order, each once, with the authority of the bot's token. A live report and one that was kept go the
+ * same way; a live one has its verb waiting for the answer. A refusal that nobody waited for comes back to its bot as a message and is noted at its
+ * step. Must not know what operations do: they are routes.
+ */
+import { AppError } from '../../contracts/common/errors.ts';
+import { staleReport } from '../../contracts/factory/report-routes.ts';
+import type { LocalCall } from '../../kit/http/local-call.ts';
+import type { Principal, ReportTaken } from '../../kit/http/types.ts';
+import type { Tx } from '../../kit/store/store.ts';
+import type { Base } from '../base/base.ts';
+import type { SpooledReport, Spools } from './spool.ts';
+
+/** What became of a report that was asked for. */
+type Taken = { readonly answer: unknown } | { readonly error: AppError };
+
+export interface Taker {
+  /** Takes everything up to this report. Throws what refused it. */
+  take(agentId: string, id: string): Promise<unknown>;
+  /** Takes everything that lies in the spools. */
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface TakerDeps extends Pick<Base, 'store' | 'ledger' | 'clock' | 'timers' | 'log'> {
+  readonly spools: Spools;
+  readonly tokens: {
+    spoolKeys(agentId: string): Promise<readonly string[]>;
+    principalOf(agentId: string): Principal;
+  };
+  readonly call: LocalCall;
+  /** Ids of the bots of all teams. */
+  bots(): readonly string[];
+  /** A message of the engine to a bot; nothing if there is no such bot. */
+  tellBot(agentId: string, text: string, idempotencyKey: string): Promise<void>;
+  /** Notes at a step that a report about it was refused. */
+  note(step: { readonly dagId: string; readonly nodeId: string }, text: string): Promise<void>;
+}
+
+/** A verb that was killed between writing its report and sending it. */
+const sweepMs = 10_000;
+/** Duplicates are recognised, and refusals can be looked up, for so long. Milliseconds. */
+const retentionMs = 30 * 24 * 60 * 60_000;
+/** Answers of reports that were taken before their own verb asked. */
+const maxEarly = 1_000;
+
+class Repeated extends Error {}
+
+interface Row {
+  id: string;
+  agent_id: string;
+  op: string;
+  dag_id: string | null;
+  node_id: string | null;
+  outcome: 'applied' | 'refused' | 'stale';
+  why: string | null;
+}
+
+export function createTaker(deps: TakerDeps): Taker {
+  const { store, clock, spools } = deps;
+  /** The end of each bot's queue: its reports are taken one after the other. */
+  const tails = new Map<string, Promise<void>>();
+  const early = new Map<string, Taken>();
+  /** Bots that were in a team while this program ran. */
+  const known = new Set<string>();
+  /** Files that lay there at the last sweep. */
+  let seen = new Set<string>();
+  let closed = false;
+  let cancel = () => {};
+  let sweeping = Promise.resolve();
+
+  function inTurn<T>(agentId: string, work: () => Promise<T>): Promise<T> {
+    const turn = (tails.get(agentId) ?? Promise.resolve()).then(work);
+    const tail = turn.then(
+      () => {},
+      () => {},
+    );
+    tails.set(agentId, tail);
+    void tail.then(() => {
+      if (tails.get(agentId) === tail) tails.delete(agentId);
+    });
+    return turn;
+  }
+
+  /** Takes these files in order, up to this report. Resolves with what stopped it before the end. */
+  async function takeFiles(
+    agentId: string,
+    files: readonly string[],
+    upTo: string | null,
+    became: (id: string, taken: Taken) => void,
+  ): Promise<AppError | null> {
+    if (files.length === 0) return null;
+    const keys = await deps.tokens.spoolKeys(agentId);
+    for (const file of files) {
+      if (closed) return new AppError('transport', 'Gantry is stopping.', 'The report is delivered at its next start.');
+      const report = spools.read(agentId, file, keys);
+      if (report === null) {
+        deps.log.warn('A file in the spool of a bot is not a report of it and was set aside.', { agentId, file });
+        continue;
+      }
+      const taken = await takeOne(agentId, report);
+      if (taken === 'again') {
+        spools.remove(agentId, file, report);
+        continue;
+      }
+      if ('error' in taken) {
+        // The disk is full, or what it concerns cannot be reached: it stays, and what comes after it waits.
+        if (taken.error.code === 'transport' || taken.error.code === 'timeout') return taken.error;
+        await refuse(agentId, report, taken.error);
+        if (isStale(taken.error)) spools.setAside(agentId, file, report);
+        else spools.remove(agentId, file, report);
+      } else spools.remove(agentId, file, report);
+      became(report.id, taken);
+      if (report.id === upTo) return null;
+    }
+    return null;
+  }
+
+  async function takeOne(agentId: string, report: SpooledReport): Promise<Taken | 'again'> {
+    const isHook = report.op === 'agentHook';
+    if (!isHook && (await store.read((tx) => find(tx, report.id))) !== undefined) return 'again';
+    let marked = false;
+    const insert = (tx: Tx) => {
+      if (find(tx, report.id) !== undefined) throw new Repeated(report.id);
+      insertRow(tx, agentId, report, 'applied', null);
+    };
+    const reported: ReportTaken = {
+      id: report.id,
+      attemptOf: (dagId, nodeId) =>
+        report.work?.dagId === dagId && report.work.nodeId === nodeId ? report.work.attempt : null,
+      take(tx) {
+        insert(tx);
+        marked = true;
+      },
+    };
+    try {
+      const answer = await deps.call(
+        report.op,
+        { ...deps.tokens.principalOf(agentId), report: reported },
+        {
+          params: report.params,
+          query: report.query,
+          body: report.body,
+          headers: {
+            'idempotency-key': report.id,
+            ...(report.form === null ? {} : { 'content-type': report.form.type }),
+          },
+          ...(await bytesOf(agentId, report)),
+        },
+      );
+      // A message with this key was sent before: nothing of it was recorded now.
+      if (!marked && !isHook) await store.write(insert);
+      return { answer };
+    } catch (error) {
+      if (error instanceof Repeated) return 'again';
+      if (error instanceof AppError) return { error };
+      deps.log.warn('A report of a bot could not be taken.', {
+        agentId,
+        id: report.id,
+        op: report.op,
+        error: error instanceof Error ? (error.stack ?? '') : String(error),
+      });
+      return { error: new AppError('internal', 'Gantry failed to take the report.', 'Report it again.') };
+    }
+  }
+
+  async function bytesOf(agentId: string, report: SpooledReport) {
+    if (report.form === null) return {};
+    const bytes = await spools.form(agentId, report);
+    if (bytes !== null) return { bytes };
+    throw new AppError('refused', 'The file of the report is damaged.', 'Upload it again.');
+  }
+
+  async function refuse(agentId: string, report: SpooledReport, error: AppError): Promise<void> {
+    if (report.op === 'agentHook') return;
+    await store.write((tx) => {
+      if (find(tx, report.id) !== undefined) return;
+      const outcome = isStale(error) ? 'stale' : 'refused';
+      insertRow(tx, agentId, report, outcome, `${error.fact} ${error.action}`.trim());
+      deps.ledger.append(tx, {
+        type: `report.${outcome}`,
+        actor: agentId,
+        surface: 'bot',
+        subject: `report:${report.id}`,
+        body: { v: 1, id: report.id, op: report.op, ...stepOf(report), why: error.fact },
+      });
+    });
+  }
+
+  function insertRow(tx: Tx, agentId: string, report: SpooledReport, outcome: Row['outcome'], why: string | null) {
+    const { dagId = null, nodeId = null } = stepOf(report);
+    const now = clock.now();
+    tx.run(
+      `INSERT INTO bot_report (id, agent_id, op, dag_id, node_id, at, taken_at, outcome, why, told_at)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      report.id,
+      agentId,
+      report.op,
+      dagId,
+      nodeId,
+      Math.round(report.at),
+      now,
+      outcome,
+      why,
+      // What changes nothing concerns nobody: it is evidence.
+      outcome === 'refused' ? null : now,
+    );
+  }
+
+  const told = (id: string) =>
+    store.write((tx) => tx.run('UPDATE bot_report SET told_at = ? WHERE id = ? AND told_at IS NULL', clock.now(), id));
+
+  /** Its own verb does not wait any more. */
+  async function tellRefused(): Promise<void> {
+    const rows = await store.read((tx) =>
+      tx.all<Row>(
+        'SELECT * FROM bot_report WHERE told_at IS NULL AND taken_at <= ? ORDER BY taken_at, id LIMIT 100',
+        clock.now() - sweepMs,
+      ),
+    );
+    for (const row of rows) {
+      const what = verbs[row.op] ?? row.op;
+      const about = row.node_id === null ? '' : ` about the step ${row.node_id}`;
+      const text = `Gantry was away when you reported \`${what}\`${about}. It was refused when it was delivered: ${row.why}`;
+      if (row.dag_id !== null && row.node_id !== null) {
+        await deps.note({ dagId: row.dag_id, nodeId: row.node_id }, `a kept report (${what}) was refused: ${row.why}`);
+      }
+      await deps.tellBot(row.agent_id, text, `report:${row.id}`);
+      await told(row.id);
+    }
+  }
+
+  async function sweep(all: boolean): Promise<void> {
+    const now = new Set<string>();
+    for (const id of deps.bots()) known.add(id);
+    // What bots of other teams and other days left is looked for once.
+    const agents = all ? spools.agents() : [...known];
+    await Promise.all(
+      agents.map((agentId) =>
+        inTurn(agentId, async () => {
+          const files = spools.files(agentId);
+          // A file that is new has its verb on the way here.
+          const due = files.filter((file) => all || seen.has(`${agentId}/${file}`));
+          for (const file of files) now.add(`${agentId}/${file}`);
+          const last = due.at(-1);
+          if (last === undefined) return;
+          await takeFiles(agentId, files.slice(0, files.indexOf(last) + 1), null, remember);
+        }),
+      ),
+    );
+    seen = now;
+    await tellRefused();
+  }
+
+  function remember(id: string, taken: Taken): void {
+    early.set(id, taken);
+    const oldest = early.keys().next().value;
+    if (early.size > maxEarly && oldest !== undefined) early.delete(oldest);
+  }
+
+  function nextSweep(): void {
+    if (closed) return;
+    cancel = deps.timers.after(sweepMs, () => {
+      sweeping = sweep(false)
+        .catch((error: unknown) => deps.log.warn('The spools of bots could not be read.', { error: String(error) }))
+        .finally(nextSweep);
+    });
+  }
+
+  return {
+    async take(agentId, id) {
+      const stopped = await inTurn(agentId, async () =>
+        early.has(id) ? null : takeFiles(agentId, spools.files(agentId), id, remember),
+      );
+      if (stopped !== null) throw stopped;
+      const ours = early.get(id);
+      early.delete(id);
+      const row = await store.read((tx) => find(tx, id));
+      if (row?.agent_id === agentId && row.outcome === 'refused') await told(id);
+      if (ours !== undefined) return answerOf(ours);
+      if (row?.agent_id !== agentId) {
+        throw new AppError('not_found', `The spool has no report ${id}.`, 'Report it again.');
+      }
+      if (row.outcome === 'applied') return null;
+      throw new AppError('refused', row.why ?? 'The report was refused.', '', { status: 409 });
+    },
+    async start() {
+      await store.write((tx) => tx.run('DELETE FROM bot_report WHERE taken_at < ?', clock.now() - retentionMs));
+      await sweep(true).catch((error: unknown) =>
+        deps.log.warn('The spools of bots could not be read.', { error: String(error) }),
+      );
+      nextSweep();
+    },
+    async close() {
+      closed = true;
+      cancel();
+      await sweeping;
+      await Promise.all(tails.values());
+    },
+  };
+}
+
+/** Operations by the verbs that a bot knows. */
+const verbs: Readonly<Record<string, string>> = {
+  progressNode: 'progress',
+  doneNode: 'done',
+  failNode: 'fail',
+  uploadProof: 'proof',
+  sendMessage: 'reply',
+  sendMail: 'mail',
+  draftPlan: 'plan draft',
+  refinePlan: 'plan refine',
+  discardPlan: 'plan discard',
+  releaseLease: 'lease release',
+};
+
+const find = (tx: Pick<Tx, 'get'>, id: string) => tx.get<Row>('SELECT * FROM bot_report WHERE id = ?', id);
+
+const isStale = (error: AppError) => error.options.wireCode === staleReport;
+
+function answerOf(taken: Taken): unknown {
+  if ('error' in taken) throw taken.error;
+  return taken.answer;
+}
+
+/** The step that a report names. */
+function stepOf({ params }: SpooledReport): { dagId?: string; nodeId?: string } {
+  const { dagId, nodeId } = params ?? {};
+  return typeof dagId === 'string' && typeof nodeId === 'string' ? { dagId, nodeId } : {};
+}
