@@ -307,7 +307,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       connectorEvents,
       phone,
     ];
-    const linked = new Set<string>();
+    const linked = new Set(local === null ? [] : [local.computer.id]);
     const metrics = cloudMetrics({
       store,
       clock,

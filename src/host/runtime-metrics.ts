@@ -102,6 +102,10 @@ export function createSpendMetrics() {
   const tokens = createCounter('gantry_model_tokens_total', 'Tokens of requests to models, by model and kind.');
   const dollars = createCounter('gantry_model_dollars_total', 'Cost of requests to models whose price is known.');
   const requests = createCounter('gantry_model_requests_total', 'Requests to models.');
+  // A query should find 0, and not nothing, before the first request.
+  requests.add({ model: 'other' }, 0);
+  dollars.add({ model: 'other' }, 0);
+  for (const kind of ['input', 'output']) tokens.add({ model: 'other', kind }, 0);
   type Spent = Parameters<Models['note']>[1];
   return {
     metrics: [requests, tokens, dollars],

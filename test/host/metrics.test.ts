@@ -1,10 +1,25 @@
 /** `GET /metrics` of the two servers of one computer: who may read it, what is in it, and what never is. */
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { waitingApprovals } from '../../src/cloud-api/approvals/store.ts';
+import { queueFigures } from '../../src/cloud-api/work-queue/figures.ts';
+import { cloudMigrations } from '../../src/host/cloud-migrations.ts';
 import { startCombined } from '../../src/host/combined.ts';
 import { placesIn } from '../../src/host/places.ts';
+import { runtimeMigrations } from '../../src/host/runtime-migrations.ts';
 import { readSettings } from '../../src/host/settings.ts';
+import { systemClock } from '../../src/kit/clock/clock.ts';
+import { openStore } from '../../src/kit/store/open-store.ts';
+import { shareStore } from '../../src/kit/store/share-store.ts';
+import type { SharedStore } from '../../src/kit/store/shared-store.ts';
+import type { Store } from '../../src/kit/store/store.ts';
+import { waitingSince } from '../../src/runtime-server/approvals/index.ts';
+import { liveLeases } from '../../src/runtime-server/work-engine/leases.ts';
+import { openSteps } from '../../src/runtime-server/workflows/store/runs.ts';
 import { caller, onEnd } from '../kit/http/support.ts';
+import { recording } from '../support/plans.ts';
+import { scratchFolder } from '../support/scratch.ts';
 import { scratchHome } from './support.ts';
 
 async function start() {
@@ -62,3 +77,44 @@ test('what waits in the queue is counted, with the age of the oldest', async () 
   expect(series.get('gantry_work_tasks{state="leased"}')).toBe(1);
   expect(series.get('gantry_work_oldest_seconds')).toBeGreaterThan(0);
 });
+
+test('no figure of a scrape walks a table to its end: each read has a limit, or goes along an index', async () => {
+  const asked: { readonly sql: string; readonly store: Store }[] = [];
+  for (const [migrations, read] of [
+    [runtimeMigrations, readRuntime],
+    [cloudMigrations, readCloud],
+  ] as const) {
+    const file = join(scratchFolder(), 'some.db');
+    const store = await openStore({ file, migrations, clock: systemClock });
+    onEnd(() => store.close());
+    const recorded = recording(shareStore(store));
+    await read(recorded.store);
+    for (const sql of recorded.asked.keys()) asked.push({ sql, store });
+  }
+  expect(asked).toHaveLength(6);
+  for (const { sql, store } of asked) {
+    const plan = await store.read((tx) => tx.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, ...nulls(sql)));
+    const scans = plan.filter(({ detail }) => detail.startsWith('SCAN') && !/LIMIT \d+/.test(sql));
+    expect([sql, scans]).toEqual([sql, []]);
+  }
+});
+
+const nulls = (sql: string) => Array.from(sql.matchAll(/\?/g), () => null);
+/** The runtime's reads, through a store that records what they ask. */
+const readRuntime = (store: SharedStore) =>
+  store.read(function* (tx) {
+    for (const read of [waitingSince, (one: Reads) => openSteps(one, '/w'), (one: Reads) => liveLeases(one, '/w', 0)]) {
+      const sql: string[] = [];
+      const note = (text: string) => {
+        sql.push(text);
+        return [];
+      };
+      read({ all: note, get: (text: string) => void note(text) } as unknown as Reads);
+      for (const text of sql) yield* tx.all(text, ...nulls(text));
+    }
+  });
+async function readCloud(store: SharedStore): Promise<void> {
+  await waitingApprovals(store, 0);
+  await queueFigures(store, 0);
+}
+type Reads = Parameters<typeof waitingSince>[0] & Parameters<typeof openSteps>[0];

@@ -22,6 +22,7 @@ export const computerHost: Verb = {
     { flags: '--most <n>', about: 'most computers kept here, 1 to 180 (default 20)' },
     { flags: '--memory <MiB>', about: 'memory of each computer (default 2048)' },
     { flags: '--processes <n>', about: 'processes and threads of each computer (default 1024)' },
+    { flags: '--metrics <port>', about: 'answer figures for Prometheus at this port of 127.0.0.1' },
   ],
   load: () => import('./computer-host.ts').then((m) => m.computerHost),
 };

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { isAbsolute } from 'node:path';
 import { AppError } from '../../contracts/common/errors.ts';
+import { packageVersion } from '../../host/places.ts';
 import { defaultFolder } from '../../programs/computer-host/protocol.ts';
 import { defaultSettings, maxComputers } from '../../programs/computer-host/settings.ts';
 import { startComputerHost } from '../../programs/computer-host/start.ts';
@@ -21,10 +22,13 @@ export const computerHost: Action = async (context, input) => {
       most: integer(input, 'most', 1, maxComputers) ?? defaultSettings.most,
       memory: integer(input, 'memory', 512, 1024 * 1024) ?? defaultSettings.memory,
       processes: integer(input, 'processes', 128, 1_000_000) ?? defaultSettings.processes,
+      metricsPort: integer(input, 'metrics', 0, 65_535) ?? defaultSettings.metricsPort,
     },
     env.PATH ?? '',
     { now, monotonic: () => performance.now() },
+    packageVersion(),
   );
+  if (host.metrics !== null) output.note(`Figures: ${host.metrics.url} (token in ${host.metrics.tokenFile})`);
   output.note(`Ready to make computers: ${host.socket}`);
   await new Promise<void>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve());

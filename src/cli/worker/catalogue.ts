@@ -13,6 +13,7 @@ export const worker: Verb = {
     { flags: '--concurrency <n>', about: 'tasks at the same time, 1 to 256 (default 1)' },
     { flags: '--drain', about: 'end once the queue is empty and its tasks are done' },
     { flags: '--spool <folder>', about: 'keeps results while the queue is away (default: run/worker in GANTRY_HOME)' },
+    { flags: '--metrics <port>', about: 'answer figures for Prometheus at this port of 127.0.0.1' },
     { flags: '--network', about: 'let commands in the sandbox reach the network' },
     { flags: '--no-sandbox', about: 'run commands as you, with your files and your network' },
   ],

@@ -4,8 +4,9 @@ import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { AppError } from '../../contracts/common/errors.ts';
-import { dataFolder } from '../../host/places.ts';
+import { dataFolder, packageVersion } from '../../host/places.ts';
 import { commandRunner } from '../../programs/worker/command.ts';
+import { createWorkerMetrics } from '../../programs/worker/metrics.ts';
 import { findSandbox } from '../../programs/worker/sandbox.ts';
 import { removeAbandoned } from '../../programs/worker/scratch.ts';
 import { openSpool, type Spool } from '../../programs/worker/spool.ts';
@@ -29,6 +30,11 @@ export const worker: Action = async (context, input) => {
   output.note(`Worker ${workerId} at ${url}, ${concurrency === 1 ? 'one task' : `${concurrency} tasks`} at a time.`);
   output.note(sandbox.about);
   await removeAbandoned();
+  const figures = createWorkerMetrics({ concurrency, version: packageVersion(), note: output.note });
+  const port = integer(input, 'metrics', 0, 65_535);
+  const tokenFile = join(dataFolder(env), 'worker-metrics-token');
+  const served = port === undefined ? null : await figures.serve({ port, tokenFile, now: context.now });
+  if (served !== null) output.note(`Figures: ${served.url} (token in ${tokenFile})`);
   const began = performance.now();
   const running = startWorker({
     url,
@@ -40,6 +46,7 @@ export const worker: Action = async (context, input) => {
     random: Math.random,
     spool: spoolIn(optionalText(input, 'spool') ?? folderFor(url, dataFolder(env)), key, output.note),
     tell(event) {
+      figures.tell(event);
       const said = lineOf(event);
       if (event.kind === 'trouble') output.note(said);
       else output.line(said);
@@ -64,6 +71,7 @@ export const worker: Action = async (context, input) => {
     });
     return 0;
   } finally {
+    await served?.close();
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.off(signal, end);
   }
 };

@@ -34,7 +34,7 @@ export const HostRequest = z.discriminatedUnion('op', [
 export type HostRequest = z.infer<typeof HostRequest>;
 export const HostRequestLine = z.object({ id: z.number().int().min(1) });
 
-const hostStates = ['stopped', 'starting', 'running', 'frozen'] as const;
+export const hostStates = ['stopped', 'starting', 'running', 'frozen'] as const;
 export const HostedState = z.strictObject({
   computer: z.string(),
   state: z.enum(hostStates),

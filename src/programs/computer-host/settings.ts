@@ -19,6 +19,8 @@ export interface HostSettings {
   readonly memory: number;
   /** Processes and threads of each computer. */
   readonly processes: number;
+  /** Port of `GET /metrics` on 127.0.0.1; null: none. */
+  readonly metricsPort: number | null;
 }
 
 /** User ids 60578–61183 are unassigned in Debian's and systemd's lists. */
@@ -30,6 +32,7 @@ export const defaultSettings = {
   most: 20,
   memory: 2048,
   processes: 1024,
+  metricsPort: null,
 } as const satisfies Partial<HostSettings>;
 export const maxComputers = 180;
 

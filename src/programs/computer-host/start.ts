@@ -5,9 +5,11 @@ import { AppError } from '../../contracts/common/errors.ts';
 import type { Clock } from '../../kit/clock/clock.ts';
 import { systemTimers } from '../../kit/clock/timers.ts';
 import { createLog } from '../../kit/log/log.ts';
+import { serveMetrics } from '../../kit/metrics/serve-metrics.ts';
 import { takeInstanceLock } from '../../kit/store/instance-lock.ts';
 import { openHost } from './host.ts';
 import { whereNobodyEnters, whoElseChanges, whyNot } from './machine.ts';
+import { computerHostMetrics } from './metrics.ts';
 import { socketIn } from './protocol.ts';
 import { findCode } from './room.ts';
 import { openHostServer } from './server.ts';
@@ -16,12 +18,19 @@ import { createTool, HostError } from './tools.ts';
 
 interface ComputerHost {
   readonly socket: string;
+  /** Address of its figures, and the file with the token that reads them. */
+  readonly metrics: { readonly url: string; readonly tokenFile: string } | null;
   /** Stops every computer, within the seconds that they take. Idempotent. */
   close(): Promise<void>;
 }
 
 /** Fails with `refused` if another helper has the folder or this machine cannot make computers; the sentence names what is missing. */
-export async function startComputerHost(settings: HostSettings, path: string, clock: Clock): Promise<ComputerHost> {
+export async function startComputerHost(
+  settings: HostSettings,
+  path: string,
+  clock: Clock,
+  version: string,
+): Promise<ComputerHost> {
   const tool = createTool(path);
   const { platform } = process;
   const { firstUid, most, folder } = settings;
@@ -39,13 +48,26 @@ export async function startComputerHost(settings: HostSettings, path: string, cl
     });
     const socket = socketIn(folder);
     const server = await openHostServer({ socket, owner: settings.owner, host });
+    const tokenFile = join(folder, 'metrics-token');
+    const figures =
+      settings.metricsPort === null
+        ? null
+        : await serveMetrics({
+            port: settings.metricsPort,
+            tokenFile,
+            metrics: computerHostMetrics(host, { most, version }),
+            clock,
+            log,
+          });
     log.info('Computers can be made.', { folder });
     let closed: Promise<void> | undefined;
     return {
       socket,
+      metrics: figures === null ? null : { url: figures.url, tokenFile },
       close() {
         closed ??= server
           .close()
+          .then(() => figures?.close())
           .then(() => host.close())
           .finally(() => {
             log.close();
