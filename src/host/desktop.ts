@@ -11,6 +11,7 @@ import { type Combined, startCombined } from './combined.ts';
 import { dataFolder, packageRoot, placesIn } from './places.ts';
 import { findRunning, type Running } from './running.ts';
 import { readSettings, type Settings } from './settings.ts';
+import { type Watchdog, watchOver } from './watchdog.ts';
 
 export interface DesktopGantry {
   /** `attached`: another process owns the servers and continues without this one. */
@@ -29,6 +30,8 @@ export interface DesktopGantry {
 interface DesktopOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly fetch?: typeof fetch;
+  /** The command that starts the desktop program again if its loop stands; absent: nobody watches. */
+  readonly again?: readonly string[];
   /** How often, and how many times, another one that is still starting is asked for its address. */
   readonly waits?: { readonly ms: number; readonly times: number };
 }
@@ -41,13 +44,20 @@ export async function openDesktop(options: DesktopOptions): Promise<DesktopGantr
   const { env } = options;
   try {
     const { combined, notices } = await startOwn(env, readSettings(env));
+    const watchdog = watchdogOf(options);
     return {
       kind: 'own',
       origin: combined.origin,
       notices: [...notices, ...combined.notices],
       openUrl: async () => (await combined.openUrl()).url,
-      rest: (asleep) => combined.rest(asleep),
-      close: () => combined.close(),
+      rest(asleep) {
+        watchdog?.rest(asleep);
+        combined.rest(asleep);
+      },
+      close() {
+        watchdog?.end();
+        return combined.close();
+      },
     };
   } catch (error) {
     const refused = error instanceof AppError && error.code === 'refused';
@@ -55,6 +65,10 @@ export async function openDesktop(options: DesktopOptions): Promise<DesktopGantr
     if (running === null) throw error;
     return attach(running, options);
   }
+}
+
+function watchdogOf({ env, again }: DesktopOptions): Watchdog | null {
+  return again === undefined ? null : watchOver({ beat: placesIn(dataFolder(env)).beat, env, again });
 }
 
 /** An app started from a menu has no command line to choose a port: one that the person did not choose may be any. */

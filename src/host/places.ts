@@ -45,6 +45,7 @@ export function placesIn(home: string) {
     logs: join(home, 'logs'),
     lock: join(run, 'lock'),
     holder: join(run, 'holder.json'),
+    beat: join(run, 'beat'),
     commandNotes: join(run, 'commands'),
     engineSocket: join(run, 'engine.sock'),
     panesSocket: join(run, 'panes-v1.sock'),

@@ -80,7 +80,9 @@ running = runShell({
   async openGantry() {
     const path = await personPath({ platform: process.platform, packaged: app.isPackaged, env: process.env });
     if (path !== null) process.env.PATH = path;
-    return openDesktop({ env: process.env });
+    // An AppImage runs from a folder that goes with its process.
+    const again = [process.env.APPIMAGE ?? process.execPath, ...process.argv.slice(1)];
+    return openDesktop({ env: process.env, again });
   },
   loadUpdater: async () => (await import('electron-updater')).autoUpdater as unknown as Updater,
   fetch,

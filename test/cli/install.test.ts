@@ -52,6 +52,7 @@ test('bots outlive the service, and what a person has to decide is not tried aga
   const { text } = systemdUnit('gantry', '/units', oddProgram());
   expect(text).toContain('\nKillMode=process\n');
   expect(text).toContain('\nRestartPreventExitStatus=1 2 5 64\n');
+  expect(text).toContain('\nWatchdogSec=20\nNotifyAccess=all\n');
   const plist = launchdPlist('gantry', '/agents', oddProgram()).text;
   expect(plist).toContain('<key>AbandonProcessGroup</key><true/>');
   expect(plist).not.toContain('SuccessfulExit');

@@ -2,10 +2,13 @@
  * `gantry cloud`: starts the multi-user cloud API in this process, prints its address, and runs until it is stopped. Imports the server only here.
  */
 import { readCloudSettings } from '../../host/cloud-settings.ts';
+import { beginUnwatched } from '../../host/watchdog.ts';
 import { type Action, optionalText } from '../command.ts';
 import { makeMasterKeyIfAsked } from '../new-master-key.ts';
+import { watchServer } from '../start/watched.ts';
 
 export const cloud: Action = async (context, input) => {
+  beginUnwatched(context.env);
   makeMasterKeyIfAsked(context, input);
   const settings = readCloudSettings(context.env, {
     baseUrl: optionalText(input, 'baseUrl'),
@@ -36,7 +39,9 @@ export const cloud: Action = async (context, input) => {
       '',
     ].join('\n'),
   );
+  const watchdog = watchServer(context.env, home);
   await told;
+  watchdog.end();
   await server.close();
   context.output.note('Stopped.');
   // Whatever still waits (a socket half closed) must not keep a stopped server alive.

@@ -49,6 +49,9 @@ OOMPolicy=continue
 TimeoutStopSec=20
 Restart=on-failure
 RestartSec=5
+# Gantry tells of each 7 seconds in which its loop went round, and asks for more time while it starts and stops.
+WatchdogSec=20
+NotifyAccess=all
 # A person has to decide: another Gantry runs, or a damaged database was moved aside.
 RestartPreventExitStatus=${forPeople.join(' ')}
 

@@ -7,10 +7,12 @@ import { AppError } from '../../contracts/common/errors.ts';
 import type { LocalPairing } from '../../contracts/link/local-pairing.ts';
 import type { RuntimeAlone } from '../../host/runtime-alone.ts';
 import { readSettings } from '../../host/settings.ts';
+import { beginUnwatched } from '../../host/watchdog.ts';
 import { type Action, type Context, flag, optionalText } from '../command.ts';
 import { makeMasterKeyIfAsked } from '../new-master-key.ts';
 import { createEnding, type Reason } from '../start/ending.ts';
 import { waitingLine } from '../start/waiting.ts';
+import { watchServer } from '../start/watched.ts';
 import { inCell } from '../words.ts';
 import { codeLines, statusLines } from './words.ts';
 
@@ -20,6 +22,7 @@ const lookMs = 1000;
 const againMs = 30_000;
 
 export const runtime: Action = async (context, input) => {
+  beginUnwatched(context.env);
   const cloudUrl = optionalText(input, 'cloud') ?? context.env.GANTRY_CLOUD;
   const named = optionalText(input, 'workspace');
   makeMasterKeyIfAsked(context, input);
@@ -50,6 +53,7 @@ export const runtime: Action = async (context, input) => {
     await servers.close();
     throw error;
   }
+  const watchdog = watchServer(context.env, settings.home);
   const stopWatching = watch(context, servers, cloudUrl);
   const ending = createEnding({
     interactive: !context.output.json && context.terminal.stdin.isTTY === true,
@@ -58,6 +62,7 @@ export const runtime: Action = async (context, input) => {
     liveBots: () => servers.liveBots(),
     close: (stopBots) => {
       stopWatching();
+      watchdog.end();
       return servers.close({ stopBots });
     },
     say: (text) => context.output.note(text),

@@ -17,7 +17,9 @@ import { waitingLine } from './waiting.ts';
 export function asService(context: Context, input: Input): Context {
   const home = optionalText(input, 'service');
   if (home === undefined) return context;
-  const env = { ...context.env, ...variablesIn(placesIn(home).serviceEnv), GANTRY_HOME: home };
+  // systemd listens to this process, not to its bots.
+  const { NOTIFY_SOCKET: _, WATCHDOG_USEC: __, WATCHDOG_PID: ___, ...own } = context.env;
+  const env = { ...own, ...variablesIn(placesIn(home).serviceEnv), GANTRY_HOME: home };
   return { ...context, env, connect: () => connect(env, context.names) };
 }
 

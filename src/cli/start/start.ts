@@ -8,6 +8,7 @@ import type { LocalPairing } from '../../contracts/link/local-pairing.ts';
 import type { Combined } from '../../host/combined.ts';
 import { packageRoot } from '../../host/places.ts';
 import { readSettings } from '../../host/settings.ts';
+import { beginUnwatched } from '../../host/watchdog.ts';
 import { type Action, type Context, flag, type Input, optionalFlag, optionalText } from '../command.ts';
 import { makeMasterKeyIfAsked } from '../new-master-key.ts';
 import { inCell } from '../words.ts';
@@ -17,9 +18,11 @@ import { openBrowser } from './browser.ts';
 import { createEnding, type Reason } from './ending.ts';
 import { hereAndNow, overSsh, sshLine } from './surroundings.ts';
 import { waitingLine } from './waiting.ts';
+import { watchServer } from './watched.ts';
 import { openWindow } from './window.ts';
 
 export const start: Action = async (given, input) => {
+  beginUnwatched(given.env);
   const context = asService(given, input);
   const service = context !== given;
   makeMasterKeyIfAsked(context, input);
@@ -54,13 +57,17 @@ export const start: Action = async (given, input) => {
     demoPhone: flag(input, 'demoPhone'),
   });
   for (const notice of servers.notices) context.output.note(notice);
+  const watchdog = watchServer(given.env, settings.home, { service, more: ['--headless'] });
 
   const ending = createEnding({
     interactive,
     stopBots: flag(input, 'stopBots'),
     names: context.names,
     liveBots: () => servers.liveBots(),
-    close: (stopBots) => servers.close({ stopBots }),
+    close(stopBots) {
+      watchdog.end();
+      return servers.close({ stopBots });
+    },
     say: (text) => context.output.note(text),
     now: () => performance.now(),
     after(ms, task) {
