@@ -3,9 +3,10 @@
  * it, stdout gets text for a person and stderr gets problems. Output quotes bots, programs and clouds, so control
  * characters are made harmless here, for every command.
  */
+
+import { spawnSync } from 'node:child_process';
 import { AppError, exitCode, type FactoryError } from '../contracts/common/errors.ts';
 import type { Env } from './connect.ts';
-import { page, pagerOf } from './pager.ts';
 import { coloured, paint, wantsColours } from './paint.ts';
 import { createProgress, type Progress } from './progress.ts';
 import { hanging, harmless, harmlessDrawing, harmlessJson, inCell, localTimes } from './words.ts';
@@ -105,4 +106,30 @@ export function asAppError(error: unknown): AppError {
       cause: error,
     },
   );
+}
+
+/** The pager's command line; null: none is wanted, or nobody could turn the page. */
+function pagerOf(env: Env): string | null {
+  // A bot in its pane would wait before the first page for ever.
+  if (process.platform === 'win32' || env.GANTRY_TOKEN_FILE !== undefined || env.TERM === 'dumb') return null;
+  const wanted = env.PAGER ?? 'less';
+  return wanted === '' || wanted === 'cat' ? null : wanted;
+}
+
+/** Shows a long text in the pager, and returns when the person leaves it. False: it could not be started, and nothing was shown. */
+function page(text: string, pager: string, env: Env): boolean {
+  // The pager answers Ctrl-C itself; without a listener it would end this process and leave the pager alone on the terminal.
+  const ignore = () => {};
+  process.on('SIGINT', ignore);
+  try {
+    const ran = spawnSync('/bin/sh', ['-c', pager], {
+      input: text,
+      stdio: ['pipe', 'inherit', 'inherit'],
+      env: { LESS: 'FRX', ...env },
+    });
+    // The shell's answers for a program that is not there or cannot be run.
+    return ran.error === undefined && ran.status !== 127 && ran.status !== 126;
+  } finally {
+    process.off('SIGINT', ignore);
+  }
 }

@@ -2,10 +2,11 @@
  * Runtime and cloud API in one process: what `gantry start` runs. The same two parts also run separately; here the link
  * between them is this computer's socket.
  */
+
+import type { DoctorCheck } from '../contracts/common/doctor-check.ts';
 import { AppError } from '../contracts/common/errors.ts';
 import type { LocalPairing } from '../contracts/link/local-pairing.ts';
 import { systemTimers } from '../kit/clock/timers.ts';
-import { createChecks } from './checks.ts';
 import { createCloud } from './cloud.ts';
 import { startDemoPhone } from './demo-phone.ts';
 import { openPort } from './listeners.ts';
@@ -117,4 +118,15 @@ function sealedBy(file: string) {
 
 function listening(name: string, address: string) {
   return { name, group: 'port', state: 'ok', version: null, detail: `Listens on ${address}.`, fix: null } as const;
+}
+
+/** Checks of this program for `gantry doctor`, in the order in which its parts added them, each once it was there. */
+type Check = () => Promise<readonly DoctorCheck[]> | readonly DoctorCheck[];
+
+function createChecks(): { add(check: Check): void; run(): Promise<readonly DoctorCheck[]> } {
+  const checks: Check[] = [];
+  return {
+    add: (check) => void checks.push(check),
+    run: async () => (await Promise.all(checks.map((check) => check()))).flat(),
+  };
 }

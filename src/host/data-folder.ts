@@ -3,16 +3,17 @@
  * owner's token and its id.
  * Must not know servers.
  */
-import { chmodSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { z } from 'zod';
 import { AppError } from '../contracts/common/errors.ts';
 import { type Clock, iso } from '../kit/clock/clock.ts';
 import type { Ids } from '../kit/ids/ids.ts';
+import { sealedPrefix } from '../kit/secrets/sealer.ts';
 import { ensureTokenFile, writePrivateFile } from '../kit/secrets/token-file.ts';
 import { takeInstanceLock } from '../kit/store/instance-lock.ts';
+import { rowsBeginning } from '../kit/store/rows-beginning.ts';
 import { undoCutOff } from './backup/exchange.ts';
-import { refuseLostKey } from './lost-key.ts';
 import type { Places } from './places.ts';
 
 const Computer = z.strictObject({ id: z.string().regex(/^computer_[0-9A-Z]{26}$/), createdAt: z.string() });
@@ -161,4 +162,36 @@ function ensureComputer(path: string, clock: Clock, ids: Ids): Identified {
       { cause },
     );
   }
+}
+
+/** What a person calls the rows of a table; what is not here is named by its table. */
+const words: Readonly<Record<string, string>> = {
+  device: 'the identity of this computer',
+  home_secret: 'the pairing with its cloud',
+  engine_secret: 'secrets of the vault',
+  model_place: 'keys of model providers',
+  attached_server: 'secrets of attached tool servers',
+  oauth_grant: 'sign-ins at other services',
+  computer: 'the keys of computers',
+  ticket_key: 'the key that signs peer tickets',
+  push_key: 'the keys of web push',
+  edge_subscription: 'secrets of webhooks',
+  connector_registration: 'addresses of connector events',
+  phone_invite: 'invites to phone numbers',
+};
+
+/**
+ * A data folder without its master key although something in it was sealed: a new key would open none of it, and a person who only mislaid the file
+ * would lose everything without warning. Throws `refused`, naming what would be lost; nothing was changed then. Must not open sealed values.
+ */
+function refuseLostKey({ home, masterKey, runtimeDb, cloudDb }: Places, gantry: string): void {
+  if (existsSync(masterKey)) return;
+  const lost = [runtimeDb, cloudDb].flatMap((file) => [...rowsBeginning(file, sealedPrefix)]);
+  if (lost.length === 0) return;
+  const named = lost.map(([table, rows]) => `${words[table] ?? table} (${rows})`).join(', ');
+  throw new AppError(
+    'refused',
+    `master.key is missing from ${home}. Without it these cannot be opened: ${named}.`,
+    `Put the file back, or restore a backup that contains it: ${gantry} restore <file>. To start without them, use --new-master-key.`,
+  );
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readCallLimits, readTextLimits } from '../../src/host/phone-limits.ts';
+import { readCallLimits, readTextLimits } from '../../src/host/phone-settings.ts';
 
 test('limits of texts keep their defaults unless settings say otherwise', () => {
   expect(readTextLimits({})).toEqual({

@@ -2,9 +2,11 @@
  * Identity: the one owner of a computer, or the many people of a cloud, by the same tables and code; only the ways to sign in differ. Provides
  * routes, authenticators and the ports of other areas. Must not know the factory.
  */
+
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { DoctorCheck } from '../../contracts/common/doctor-check.ts';
 import { AppError } from '../../contracts/common/errors.ts';
+import { cloudHealth } from '../../contracts/identity/health.ts';
 import * as keyContract from '../../contracts/identity/keys.ts';
 import { protectedResource, protectedResourceOf } from '../../contracts/identity/resource.ts';
 import * as contract from '../../contracts/identity/routes.ts';
@@ -15,7 +17,6 @@ import { type Authenticator, type BoundRoute, bind, type OwnerLookups } from '..
 import type { SharedStore } from '../../kit/store/shared-store.ts';
 import { createAdminRoutes, toApiKey } from './admin.ts';
 import { createChanges } from './changes.ts';
-import { createHealthRoute } from './health.ts';
 import { createInternalAuthenticator } from './internal.ts';
 import { createKeys, type Keys } from './keys.ts';
 import { cookieNameFor, cookieText, localPath, sessionLifeMs } from './model.ts';
@@ -295,4 +296,31 @@ function describe(resources: Resources | null, suffix: string) {
 function toSignIn(row: SignInRow, current: string | undefined) {
   const { id, kind, device } = row;
   return { id, kind, device, createdAt: iso(row.created_at), usedAt: iso(row.used_at), current: id === current };
+}
+
+/** The caller has its own deadline of a few seconds. */
+const healthPatienceMs = 2_000;
+
+/** Whether the database answers, on request. Discloses neither its place nor the cause of a failure: anybody may ask. */
+export function createHealthRoute(store: Pick<SharedStore, 'get' | 'trouble'>): BoundRoute {
+  return bind(cloudHealth, async () => {
+    const told = await answers(store);
+    if (told && store.trouble() === null) return { body: { ok: true as const } };
+    const fact = told ? 'The database of this cloud cannot be written.' : 'The database of this cloud does not answer.';
+    throw new AppError('transport', fact, 'See its log for the reason; it recovers automatically.', {
+      wireCode: 'unavailable',
+    });
+  });
+}
+
+async function answers(store: Pick<SharedStore, 'get'>): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), healthPatienceMs);
+  });
+  const asked = store.get('SELECT 1 AS one').then(
+    () => true,
+    () => false,
+  );
+  return Promise.race([asked, late]).finally(() => clearTimeout(timer));
 }

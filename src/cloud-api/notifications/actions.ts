@@ -3,8 +3,12 @@
  * has one winner, so for a used token the response names who decided. Owns `push_action`; reads whether the device still exists.
  */
 import { hash } from 'node:crypto';
+import type { ApprovalDecision } from '../../contracts/approvals/approval.ts';
 import { AppError } from '../../contracts/common/errors.ts';
+import { pushAction } from '../../contracts/notifications/push.ts';
 import type { Clock } from '../../kit/clock/clock.ts';
+import { shutOut } from '../../kit/http/admission.ts';
+import { type BoundRoute, bind } from '../../kit/http/types.ts';
 import { newToken } from '../../kit/secrets/token-file.ts';
 import type { SharedStore } from '../../kit/store/shared-store.ts';
 
@@ -48,4 +52,51 @@ export function createPushActions({ store, clock }: { store: SharedStore; clock:
       });
     },
   };
+}
+
+/** The buttons of a notification. The token is the credential, and it answers only its own approval. */
+export interface ApprovalResolver {
+  /** Throws `refused` 409 that names who answered, or 410 if it has expired. */
+  resolve(
+    id: string,
+    decision: {
+      readonly decision: ApprovalDecision;
+      readonly note: null;
+      readonly userId: string;
+      readonly surface: string;
+    },
+  ): Promise<{ readonly id: string; readonly title: string }>;
+}
+
+const surface = 'push';
+
+export function actionRoutes({
+  actions,
+  approvals,
+  admits,
+}: {
+  readonly actions: PushActions;
+  readonly approvals: ApprovalResolver;
+  /** Whether this person may act at all; default: everybody. */
+  readonly admits?: ((userId: string) => boolean | Promise<boolean>) | undefined;
+}): BoundRoute[] {
+  return [
+    bind(pushAction, async ({ params, body: { decision } }) => {
+      const { approvalId, userId } = await actions.find(params.token);
+      if (!((await admits?.(userId)) ?? true)) throw shutOut();
+      try {
+        const { title } = await approvals.resolve(approvalId, { decision, note: null, userId, surface });
+        return { body: { approvalId, title, decision } };
+      } catch (error) {
+        throw withoutApproval(error);
+      }
+    }),
+  ];
+}
+
+/** Says who answered and when; the whole question is shown only to someone signed in. */
+function withoutApproval(error: unknown): unknown {
+  if (!(error instanceof AppError)) return error;
+  const { extra: _, ...options } = error.options;
+  return new AppError(error.code, error.fact, error.action, options);
 }

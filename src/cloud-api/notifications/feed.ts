@@ -2,18 +2,25 @@
  * Notifications as a person reads them in the app: events that a sink has claimed, in the words of a push. Owns only the read state. Joins the
  * backbone's rows with their outcomes; must not know pushes.
  */
-
 import { AppError } from '../../contracts/common/errors.ts';
 import type { EventData, NotifiableEvent } from '../../contracts/events/registry.ts';
-import type { Notification, NotificationOutcome } from '../../contracts/notifications/routes.ts';
+import {
+  getReach,
+  listNotifications,
+  type Notification,
+  type NotificationOutcome,
+  readNotifications,
+} from '../../contracts/notifications/routes.ts';
 import { type Clock, iso } from '../../kit/clock/clock.ts';
+import { type BoundRoute, bind } from '../../kit/http/types.ts';
 import { portion } from '../../kit/store/remove-portions.ts';
 import type { Op, SharedStore, SharedTx } from '../../kit/store/shared-store.ts';
 import type { Value } from '../../kit/store/store.ts';
 import { buildNotification } from './build.ts';
 import { addChanges, type Counted, counted, countsOf } from './counts.ts';
+import type { DeviceStore } from './devices.ts';
 
-export interface Feed {
+interface Feed {
   list(query: { userId: string; unread: boolean; limit: number; cursor?: string | undefined }): Promise<{
     notifications: Notification[];
     total: number;
@@ -132,4 +139,53 @@ function placeOf(cursor: string): number {
   if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
   const fact = `${JSON.stringify(cursor.slice(0, 60))} is not a cursor of this list.`;
   throw new AppError('usage', fact, 'Use `nextCursor` of an answer.', { wireCode: 'bad_request' });
+}
+
+/** The person's computers, and since when each is linked or away. */
+export type ComputerReach = (
+  userId: string,
+) => Promise<
+  readonly { readonly id: string; readonly name: string; readonly state: 'linked' | 'away'; readonly since: string }[]
+>;
+
+const defaultLimit = 50;
+
+export function feedRoutes({
+  feed,
+  devices,
+  computers,
+  pushConfigured,
+  sinkWorks,
+}: {
+  readonly feed: Feed;
+  readonly devices: Pick<DeviceStore, 'list'>;
+  readonly computers: ComputerReach;
+  readonly pushConfigured: boolean;
+  readonly sinkWorks: () => boolean;
+}): BoundRoute[] {
+  return [
+    bind(listNotifications, async ({ principal, query: { unread = false, limit = defaultLimit, cursor } }) => ({
+      body: await feed.list({ userId: principal.userId, unread, limit, cursor }),
+    })),
+    bind(readNotifications, async ({ principal, body }) => ({
+      body: await ('undo' in body
+        ? feed.undo(principal.userId, body.undo)
+        : feed.read(principal.userId, 'ids' in body ? body.ids : null)),
+    })),
+    bind(getReach, async ({ principal: { userId } }) => {
+      const all = await devices.list(userId);
+      const reachable = all.filter(({ lastOutcome }) => lastOutcome === null || lastOutcome === 'sent');
+      const away = (await computers(userId)).filter(({ state }) => state === 'away');
+      return {
+        body: {
+          pushConfigured,
+          working: sinkWorks(),
+          devices: all.length,
+          reachable: reachable.length,
+          lastOutcome: await feed.latest(userId),
+          away: away.map(({ id, name, since }) => ({ id, name, since })),
+        },
+      };
+    }),
+  ];
 }

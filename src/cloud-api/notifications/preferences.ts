@@ -4,7 +4,8 @@
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import { findNotifiable, type NotifiableEvent, notifiableEvents } from '../../contracts/events/registry.ts';
-import type { Preferences } from '../../contracts/notifications/preferences.ts';
+import { getPreferences, type Preferences, setPreferences } from '../../contracts/notifications/preferences.ts';
+import { type BoundRoute, bind } from '../../kit/http/types.ts';
 import type { Op, SharedReader, SharedStore } from '../../kit/store/shared-store.ts';
 
 type Change = ReadonlyMap<NotifiableEvent, boolean | null>;
@@ -51,7 +52,7 @@ export function createPreferences(store: SharedStore): PreferenceStore {
 }
 
 /** The map in a request, bare or under `preferences`. Throws `unknown_event` or `bad_value`. */
-export function readChange(body: unknown): Change {
+function readChange(body: unknown): Change {
   const map = isMap(body) && isMap(body.preferences) && Object.keys(body).length === 1 ? body.preferences : body;
   if (!isMap(map) || Object.keys(map).length === 0) {
     throw bad('bad_value', 'The body names no event.', 'Send a map such as {"call.ended": false}.');
@@ -79,4 +80,19 @@ function isMap(value: unknown): value is Record<string, unknown> {
 
 function bad(wireCode: 'unknown_event' | 'bad_value', fact: string, action: string): AppError {
   return new AppError('usage', fact, action, { wireCode });
+}
+
+/** The routes of preferences. */
+export function preferenceRoutes(deps: { preferences: PreferenceStore; pushConfigured: boolean }): BoundRoute[] {
+  const { preferences, pushConfigured } = deps;
+  const shown = async (userId: string) => ({
+    body: { pushConfigured, preferences: await preferences.list(userId) },
+  });
+  return [
+    bind(getPreferences, ({ principal }) => shown(principal.userId)),
+    bind(setPreferences, async ({ principal, body }) => {
+      await preferences.change(principal.userId, readChange(body));
+      return shown(principal.userId);
+    }),
+  ];
 }

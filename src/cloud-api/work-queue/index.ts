@@ -2,16 +2,17 @@
  * The work queue: tasks that people give to their own workers, which lease them over HTTP, send heartbeats, and end them. Provides the routes and the
  * periodic work. Must not know what a task is for.
  */
-import { leaseSeconds } from '../../contracts/work-queue/task.ts';
+import { leaseSeconds, type TaskStatus } from '../../contracts/work-queue/task.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
 import type { BoundRoute, OwnerLookups } from '../../kit/http/types.ts';
+import { portion, removePortions } from '../../kit/store/remove-portions.ts';
 import type { SharedStore } from '../../kit/store/shared-store.ts';
 import { createChanges } from './changes.ts';
 import { forgetSamples } from './history.ts';
 import { createLinks } from './links.ts';
+import { moves } from './model.ts';
 import { createQueue, type Queue } from './queue.ts';
 import { createWorkReads } from './reads.ts';
-import { forgetEnded, retentionMs } from './retention.ts';
 import { workOwners, workRoutes } from './routes.ts';
 import { changedTopic, createWorkStore } from './store.ts';
 import type { StoreClock } from './store-clock.ts';
@@ -100,4 +101,29 @@ export function createWorkQueue(deps: {
       changes.close();
     },
   };
+}
+
+/**
+ * How long ended tasks are kept. Waiting and held tasks stay however old they are, and so do sessions and deployments, so that a task's link leads
+ * somewhere. Must not know leases.
+ */
+export const retentionMs = 30 * 24 * 3600 * 1000;
+
+const nextOwner = 'SELECT user_id FROM work_task WHERE user_id > ? ORDER BY user_id LIMIT 1';
+/**
+ * The oldest of each state and person, so that neither younger nor waiting rows are read. Checks twice that a task has ended: somebody may just be
+ * retrying it.
+ */
+const remove = (
+  status: TaskStatus,
+) => `DELETE FROM work_task WHERE status = '${status}' AND id IN (SELECT id FROM work_task
+  WHERE user_id = ? AND status = '${status}' AND created_at < ? AND updated_at < ? ORDER BY created_at LIMIT ${portion})`;
+const removals = [moves.ack.to, moves.fail.to, moves.cancel.to].map(remove);
+
+/** Removes tasks that ended before that time (milliseconds since the epoch), person by person. */
+export async function forgetEnded(store: SharedStore, before: number): Promise<void> {
+  const ownerAfter = (userId: string) => store.get<{ user_id: string }>(nextOwner, userId);
+  for (let owner = await ownerAfter(''); owner !== undefined; owner = await ownerAfter(owner.user_id)) {
+    for (const sql of removals) await removePortions(store, sql, owner.user_id, before, before);
+  }
 }

@@ -7,17 +7,15 @@ import type { ToolsetCall } from '../../contracts/computer-use/toolset.ts';
 import { type ActingDeps, createActing } from './acting.ts';
 import { errorResult, noScreen, readStored } from './answers.ts';
 import type { Approvals } from './approvals.ts';
-import type { Audit, AuditCall } from './audit.ts';
+import type { Audit, AuditCall, AuditRow, Outcome } from './audit.ts';
 import type { ExecutorProgram } from './executor-program.ts';
 import type { ToolsetCaller, ToolsetGate, ToolsetOutcome } from './gate.ts';
 import { createJudging, type JudgingDeps } from './judging.ts';
-import { createPlaceLanes } from './lanes.ts';
 import type { Lease } from './lease.ts';
 import { createLooking, type LookingDeps } from './looking.ts';
 import { createOrigins } from './origins.ts';
 import { nameOfPlace, placeOf, readCall } from './read-call.ts';
 import type { Sessions } from './sessions.ts';
-import { judgeTurn } from './turns.ts';
 import { createEnds, createScreens, type Ended, type Way } from './way.ts';
 import { maskedInput } from './words.ts';
 
@@ -117,4 +115,58 @@ export function createGate(
   }
 
   return { call, ...acting };
+}
+
+/** Runs one action at a time in each place. Must not know the actions. */
+interface PlaceLanes {
+  /** Runs `work` after all that was given before it for this place. Rejects with the signal's reason when it aborts first. */
+  run<Result>(place: string, signal: AbortSignal, work: () => Promise<Result>): Promise<Result>;
+}
+
+function createPlaceLanes(): PlaceLanes {
+  const last = new Map<string, Promise<void>>();
+  return {
+    async run(place, signal, work) {
+      const before = last.get(place) ?? Promise.resolve();
+      const { promise: over, resolve: end } = Promise.withResolvers<void>();
+      const mine = before.then(() => over);
+      last.set(place, mine);
+      try {
+        await before;
+        signal.throwIfAborted();
+        return await work();
+      } finally {
+        end();
+        if (last.get(place) === mine) last.delete(place);
+      }
+    },
+  };
+}
+
+/**
+ * Calls of one turn: after the first that failed, no later one is carried out, and a call that was carried out is never repeated.
+ * Decided by the audit, so that a restart forgets nothing. Pure.
+ */
+type TurnVerdict =
+  | { readonly kind: 'go' }
+  /** It has acted: the answer is its recorded result. */
+  | { readonly kind: 'again'; readonly row: AuditRow }
+  | { readonly kind: 'stopped'; readonly by: AuditRow };
+
+/** A caller that sends these again may still get through; they stop later calls only by their index. */
+const open: ReadonlySet<Outcome> = new Set<Outcome>(['approval_required', 'not_executed']);
+
+/** `rows` of the turn, oldest first. */
+function judgeTurn(rows: readonly AuditRow[], callIndex: number | null): TurnVerdict {
+  const again = callIndex === null ? undefined : rows.find((row) => row.callIndex === callIndex && row.acts === 1);
+  if (again !== undefined) return { kind: 'again', row: again };
+  const latest = new Map<number, AuditRow>();
+  for (const row of rows) if (row.callIndex !== null) latest.set(row.callIndex, row);
+  const failed = (row: AuditRow) => row.outcome !== 'done' && row.outcome !== 'started' && !open.has(row.outcome);
+  const by =
+    rows.find((row) => row.callIndex === null && failed(row)) ??
+    [...latest.values()]
+      .sort((one, other) => one.callIndex! - other.callIndex!)
+      .find((row) => (callIndex === null ? failed(row) : row.callIndex! < callIndex && row.outcome !== 'done'));
+  return by === undefined ? { kind: 'go' } : { kind: 'stopped', by };
 }

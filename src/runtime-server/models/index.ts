@@ -3,6 +3,7 @@
  * request, so that a start without hosted bots pays nothing for them. Must not know bots or tools.
  */
 
+import type { Clock } from '../../kit/clock/clock.ts';
 import type { Tx } from '../../kit/store/store.ts';
 import type { Base } from '../base/base.ts';
 import { askAnthropic } from './anthropic.ts';
@@ -15,12 +16,12 @@ import {
   listEndpoints,
   type Target,
 } from './endpoints.ts';
+import { faultOf } from './faults.ts';
 import { askGoogle } from './google.ts';
 import { type LoopDeps, runTurn, type Turn, type TurnEnd, type TurnHooks, type TurnLimits } from './loop.ts';
-import type { Wire } from './model.ts';
+import type { ModelPort, Wire } from './model.ts';
 import { askOpenAi } from './openai.ts';
 import { askOpenAiResponses } from './openai-responses.ts';
-import { createPort } from './port.ts';
 import { costOf, createPriceOf, type Price } from './prices.ts';
 import { recordSpend, type Spend, type SpendSum, sumSpend } from './spend.ts';
 import { type ComputerUseSettings, known, type ToolsetForm, toolsetForm } from './toolsets/which.ts';
@@ -152,6 +153,24 @@ export function createModels(deps: ModelsDeps): Models {
       const port = createPort(ask, target, clock);
       const loop: LoopDeps = { port, clock, timers, random };
       return runTurn(loop, { ...turn, wire: target.wire, model: target.model }, hooks);
+    },
+  };
+}
+
+/** One request to a model, over any wire: errors become a {@link ModelFault}. Must not know a vendor. */
+function createPort(askWire: AskWire, target: Target, clock: Pick<Clock, 'now'>): ModelPort {
+  return {
+    async ask(ask) {
+      let started = false;
+      const onStart = () => {
+        started = true;
+        ask.onStart();
+      };
+      try {
+        return await askWire(target, { ...ask, onStart });
+      } catch (error) {
+        throw faultOf(error, { clock, signal: ask.signal, started, where: target.where, secret: target.key });
+      }
     },
   };
 }

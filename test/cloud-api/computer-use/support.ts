@@ -1,7 +1,7 @@
 /** Runs as a computer would answer them, and a cloud of two people whose computers are reached over a real link. */
 import { createCallersComputers } from '../../../src/cloud-api/computer-use/computers.ts';
-import { createDeviceRoutes } from '../../../src/cloud-api/computer-use/device-routes.ts';
 import type { HostedDevices } from '../../../src/cloud-api/computer-use/hosted-port.ts';
+import { createDeviceRoutes } from '../../../src/cloud-api/computer-use/index.ts';
 import { createRunProxy } from '../../../src/cloud-api/computer-use/run-proxy.ts';
 import { createEngines } from '../../../src/cloud-api/link/engines.ts';
 import type { Run } from '../../../src/contracts/computer-use/run.ts';

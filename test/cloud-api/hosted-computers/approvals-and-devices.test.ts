@@ -1,6 +1,6 @@
 /** Questions of a hosted computer's executor and who answers them; the live view and control for the person whose project it is. */
 import { describe, expect, test } from 'vitest';
-import { createDeviceRoutes } from '../../../src/cloud-api/computer-use/device-routes.ts';
+import { createDeviceRoutes } from '../../../src/cloud-api/computer-use/index.ts';
 import { answerHostedApproval } from '../../../src/contracts/hosted-computers/device.ts';
 import { serve } from '../../kit/http/support.ts';
 import { engines } from '../../support/engines.ts';

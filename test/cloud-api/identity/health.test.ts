@@ -1,6 +1,6 @@
 /** Whoever sends requests to a cloud hears whether its database is there, and nothing about where. */
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createHealthRoute } from '../../../src/cloud-api/identity/health.ts';
+import { createHealthRoute } from '../../../src/cloud-api/identity/index.ts';
 import { systemClock } from '../../../src/kit/clock/clock.ts';
 import { openPostgres } from '../../../src/kit/store/open-postgres.ts';
 import type { SharedStore } from '../../../src/kit/store/shared-store.ts';

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { buildNotification, type StoredEvent, urgentEvents } from '../../../src/cloud-api/notifications/build.ts';
-import { fitPayload, largestPayload, sizeOf } from '../../../src/cloud-api/notifications/fit.ts';
+import { fitPayload, largestPayload, sizeOf } from '../../../src/cloud-api/notifications/pusher.ts';
 import { type notifiableEventNames, notifiableEvents } from '../../../src/contracts/events/registry.ts';
 import { PushPayload } from '../../../src/contracts/notifications/push.ts';
 

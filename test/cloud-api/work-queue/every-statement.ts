@@ -1,9 +1,8 @@
 /** Every statement that is ever asked of the queue for one person, asked beside very many tasks of somebody else. */
 import { onTestFinished } from 'vitest';
 import { forgetSamples } from '../../../src/cloud-api/work-queue/history.ts';
-import { workQueueMigrations } from '../../../src/cloud-api/work-queue/index.ts';
+import { forgetEnded, workQueueMigrations } from '../../../src/cloud-api/work-queue/index.ts';
 import { createWorkReads } from '../../../src/cloud-api/work-queue/reads.ts';
-import { forgetEnded } from '../../../src/cloud-api/work-queue/retention.ts';
 import { createWorkStore } from '../../../src/cloud-api/work-queue/store.ts';
 import { historyRanges, type NewTask, taskStatuses } from '../../../src/contracts/work-queue/task.ts';
 import { iso, systemClock } from '../../../src/kit/clock/clock.ts';

@@ -1,6 +1,6 @@
 /** What has ended is kept for 30 days and then goes by itself; what has not ended stays. */
 import { describe, expect, test } from 'vitest';
-import { retentionMs } from '../../../src/cloud-api/work-queue/retention.ts';
+import { retentionMs } from '../../../src/cloud-api/work-queue/index.ts';
 import { engines } from '../../support/engines.ts';
 import { startQueue } from './support.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { tooLong } from '../../../src/cloud-api/phone/texts/parts.ts';
-import { maxPieces, piecesOf } from '../../../src/runtime-server/phone/pieces.ts';
+import { maxPieces, piecesOf } from '../../../src/runtime-server/phone/outgoing.ts';
 
 test('a short answer is one text, and one that says nothing is none', () => {
   expect(piecesOf('  Tomorrow at nine.\n')).toEqual(['Tomorrow at nine.']);

@@ -4,23 +4,22 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { PaidSteps } from '../carrier/paid-steps.ts';
+import { CarrierFault } from '../carrier/port.ts';
 import type { PartDeps, PhonePart } from '../part.ts';
-import type { Consents, InviteProofs, NumberHooks, Numbers } from '../ports.ts';
+import type { CarrierEvent, CarrierEventReader, Consents, InviteProofs, NumberHooks, Numbers } from '../ports.ts';
 import { createAddresses } from './address.ts';
-import { createOrderReaders } from './carrier-events.ts';
 import { createCome } from './come.ts';
-import { createDailyLook } from './daily-look.ts';
 import { countFeesOfAll } from './fees.ts';
 import { createInvitePage } from './invite-page.ts';
 import { createInvites } from './invites.ts';
-import { shown } from './model.ts';
+import { isLost, lostSays, type NumberRow, shown } from './model.ts';
 import { createPortWork } from './port-work.ts';
 import { createPurchase } from './purchase.ts';
 import { createRelease } from './release.ts';
 import { createResync } from './resync.ts';
 import { createNumberRoutes } from './routes.ts';
 import { createStay } from './stay.ts';
-import { createNumberStore } from './store.ts';
+import { createNumberStore, type NumberStore } from './store.ts';
 import { createWork, type Work, type WorkDeps } from './work.ts';
 
 export { phoneNumberMigrations } from './migrations.ts';
@@ -107,5 +106,71 @@ export function createNumbers(
       await work.close();
       await resync.close();
     },
+  };
+}
+
+/** The order of an event, by its id or by our reference. */
+function ordersIn({ payload }: CarrierEvent): string[] {
+  const { id, customer_reference: reference, order_id: order, number_order_id: numberOrder } = payload;
+  return [reference, id, order, numberOrder].filter((each): each is string => typeof each === 'string' && each !== '');
+}
+
+/**
+ * The carrier's reports about orders and ports. An event may be late, doubled or out of order, so it only makes waiting work read the carrier again.
+ */
+function createOrderReaders(deps: {
+  readonly rows: Pick<NumberStore, 'byOrder'>;
+  readonly work: Pick<Work, 'wake'>;
+}): readonly CarrierEventReader[] {
+  return ['number_order.', 'porting_order.'].map((prefix) => ({
+    prefix,
+    subject: (event) => `order ${ordersIn(event)[0] ?? event.id}`,
+    async take(event) {
+      for (const order of ordersIn(event)) {
+        const row = await deps.rows.byOrder(order);
+        if (row === null) continue;
+        deps.work.wake(row.id);
+        return;
+      }
+    },
+  }));
+}
+
+/**
+ * Once a day each number is looked up at the carrier: one that another carrier has taken away neither texts nor calls, and its person hears of it,
+ * until the carrier has it again. Must not know who asks for it.
+ */
+function createDailyLook(deps: Pick<WorkDeps, 'store' | 'carrier' | 'rows' | 'resync' | 'log'>) {
+  const { store, carrier, rows, resync, log } = deps;
+
+  /** What to record for it; undefined: no change. */
+  async function problemOf({ e164, problem }: NumberRow): Promise<string | null | undefined> {
+    const found = await carrier.numbers.find(e164);
+    const lost = found === null || isLost(found);
+    if (lost === (problem === lostSays)) return undefined;
+    return lost ? lostSays : null;
+  }
+
+  return async function look(): Promise<void> {
+    for (const { id } of await rows.numbers.all()) {
+      const row = await rows.get(id);
+      if (row === null || row.phase !== 'held' || row.voiceState !== 'active') continue;
+      let problem: string | null | undefined;
+      try {
+        problem = await problemOf(row);
+      } catch (fault) {
+        if (!(fault instanceof CarrierFault)) throw fault;
+        // Tomorrow is soon enough, also for the others.
+        log.warn('The carrier cannot say which numbers it has.', { fault: fault.message });
+        return;
+      }
+      if (problem === undefined) continue;
+      await store.write(function* (tx) {
+        const now = yield* rows.read(tx, id);
+        if (now === null || now.phase !== 'held') return;
+        yield* rows.note(tx, id, { problem });
+        yield* resync.tell(tx, now.runtimeId);
+      });
+    }
   };
 }

@@ -1,6 +1,7 @@
 /** One hosted computer: its screen, questions, history and usage; starting, stopping and deleting it. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { Hand } from 'lucide-react';
 import { useMemo, useRef, useState } from 'react';
 import type { HostedComputer, HostedEvent, MeterLine } from '../../../contracts/hosted-computers/computer.ts';
 import { OpenBar } from '../../base/place-frame.tsx';
@@ -13,10 +14,10 @@ import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Ago } from '../../ui/now.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { hostedStatus, Status } from '../../ui/status.tsx';
+import { TextView } from '../../ui/text-view.tsx';
 import { useAct } from '../../ui/use-act.ts';
-import { HostedQuestions } from './hosted-questions.tsx';
-import { hostedEventWords } from './hosted-words.ts';
 import { LiveView } from './live-view.tsx';
+import { actionWords } from './run-words.ts';
 import { useHands } from './use-hands.ts';
 import { useHandsServices } from './use-hands-services.ts';
 import { useLiveView } from './use-live-view.ts';
@@ -240,4 +241,81 @@ function usedOf(lines: readonly MeterLine[]): { readonly minutes: string; readon
   const sum = (meter: MeterLine['meter']) =>
     lines.reduce((whole, line) => whole + (line.meter === meter ? line.quantity : 0), 0);
   return { minutes: sum('computer_minute').toFixed(3), actions: String(sum('computer_action')) };
+}
+
+/** What happened to a hosted computer, in words. Pure. */
+const plain: Readonly<Record<HostedEvent['type'], string>> = {
+  'computer.created': 'Created',
+  'computer.started': 'Started',
+  'computer.sleeping': 'Went to sleep',
+  'computer.woken': 'Woke up',
+  'computer.stopped': 'Stopped',
+  'computer.deleted': 'Deleted',
+  'computer.failed': 'The computer failed',
+  'action.completed': 'Done',
+  'action.failed': 'Failed',
+  'action.denied': 'Not allowed',
+  'approval.required': 'Asks for approval',
+  'approval.resolved': 'Approval answered',
+  'control.taken': 'Control taken',
+  'control.released': 'Control given back',
+  'spend_cap.reached': 'Spend cap reached',
+};
+
+/** Of members whose words need what was handed in: events of hosted computers do not have it. */
+const withoutInput: Readonly<Record<string, string>> = {
+  find: 'Look for an element',
+  form_input: 'Fill in a field',
+  hold_key: 'Hold keys',
+  key: 'Press keys',
+  navigate: 'Open a page',
+  scroll: 'Scroll',
+  type: 'Type',
+  wait: 'Wait',
+};
+
+function hostedEventWords({ type, data }: HostedEvent): string {
+  const words = plain[type];
+  const { toolset, member, message, reason } = data;
+  const what = typeof member === 'string' ? (withoutInput[member] ?? actionWords(String(toolset), member, {})) : null;
+  const why = [message, reason].find((one) => typeof one === 'string');
+  return [what === null ? words : `${words}: ${what}`, ...(why === undefined ? [] : [why])].join('. ');
+}
+
+/** Questions of a hosted computer's calls, answered by the owner of its project. */
+function HostedQuestions({ id }: { id: string }) {
+  const { api, keys, queries } = useHandsServices();
+  const client = useQueryClient();
+  const waiting = useQuery(queries.hostedApprovals(id)).data ?? [];
+  const answer = useAct(async (approvalId: string, decision: 'approve' | 'deny') => {
+    await api.hosted.approveHosted({ params: { id, approvalId }, body: { decision } });
+    await client.invalidateQueries({ queryKey: keys.hosted(id, 'approvals') });
+  });
+  if (waiting.length === 0) return null;
+  return (
+    <section aria-label="Waiting for you" className="flex flex-col gap-2">
+      {waiting.map((one) => (
+        <article key={one.id} className="flex min-w-0 flex-col gap-2 rounded-panel border border-line bg-panel p-3">
+          <p className="flex items-center gap-1.5 text-meta">
+            <Hand className="size-3.5 text-need" aria-hidden="true" />
+            <span className="text-need">Waiting for you</span>
+            <span className="text-muted">· {one.risk} risk ·</span>
+            <span className="text-muted">
+              <Ago at={one.requested_at} />
+            </span>
+          </p>
+          <TextView text={one.words} label="What the call would do" diff={false} wrap maxLines={14} />
+          <div className="flex gap-2 self-end">
+            <Button disabled={answer.busy} onClick={() => answer.run(one.id, 'deny')}>
+              Reject
+            </Button>
+            <Button kind="primary" disabled={answer.busy} onClick={() => answer.run(one.id, 'approve')}>
+              Approve
+            </Button>
+          </div>
+        </article>
+      ))}
+      {answer.failure !== null && <Problem error={answer.failure} />}
+    </section>
+  );
 }

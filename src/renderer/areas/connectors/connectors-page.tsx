@@ -2,22 +2,21 @@
 import { useQueries, useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { Plus } from 'lucide-react';
-import { useCallback, useMemo, useRef, useState } from 'react';
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { AppError } from '../../../contracts/common/errors.ts';
 import type { Connector } from '../../../contracts/connectors/connector.ts';
 import type { Action } from '../../base/actions.ts';
-
-import { PlaceFrame } from '../../base/place-frame.tsx';
+import { OpenBar, PlaceFrame } from '../../base/place-frame.tsx';
 import { useAddActions } from '../../base/services.tsx';
 import { backAction, stepOut } from '../../base/way-back.ts';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button } from '../../ui/button.tsx';
-import { type ListSource, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
+import { Empty, type ListSource, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { AppPage } from './app-page.tsx';
 import { ConnectorDialog } from './connector-dialog.tsx';
 import { ConnectorList } from './connector-list.tsx';
 import { ConnectorPage } from './connector-page.tsx';
-import { FindRun } from './find-run.tsx';
 import { JobPage } from './job-page.tsx';
 import type { ConnectorsSearch } from './search.ts';
 import { SubscribePage } from './subscribe-page.tsx';
@@ -191,5 +190,30 @@ function AllSubscriptions({ source, go }: { source: ListSource<readonly Connecto
         )}
       </ListStates>
     </section>
+  );
+}
+
+/** Opens a run of which only the id is known, as from its question in the inbox. */
+function FindRun({ run, go, onBack }: { run: string; go: Go; onBack: () => void }) {
+  const { queries } = useConnectorServices();
+  const found = useQuery(queries.jobPlace(run));
+  const { data, error } = found;
+  useEffect(() => {
+    if (data !== undefined) go({ connector: data.connectorId, sub: data.subscriptionId, run }, true);
+  }, [data, go, run]);
+  const gone = error instanceof AppError && error.code === 'not_found';
+  return (
+    <>
+      <OpenBar back="Back to all connectors" onBack={onBack} title="Run" />
+      {gone ? (
+        <Empty action={<Button onClick={onBack}>Show all connectors</Button>}>
+          This run was not found on this computer. Its service may have been removed.
+        </Empty>
+      ) : (
+        <ListStates fill source={found} skeleton={<SkeletonRows count={8} />} isEmpty={() => false} empty={null}>
+          {() => null}
+        </ListStates>
+      )}
+    </>
   );
 }

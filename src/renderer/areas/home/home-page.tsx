@@ -1,14 +1,15 @@
 /** Home: what needs a person, what is under way, what ended; before the first team, the first steps. */
 import { useQuery } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
-import { lazy, Suspense, useState } from 'react';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { lazy, Suspense, useEffect, useMemo, useState } from 'react';
 import type { Team } from '../../../contracts/factory/agent.ts';
+import type { Action } from '../../base/actions.ts';
 import { useHere, useOnlyComputer } from '../../base/computers.tsx';
 import type { Place, PlacedBot } from '../../base/data/places.ts';
 import { useBots, useFloors } from '../../base/floors.tsx';
 import { isLive, isStartable } from '../../base/is-live.ts';
 import { useTickKey } from '../../base/selection.tsx';
-import { OnComputer, useServices } from '../../base/services.tsx';
+import { OnComputer, useAddActions, useServices } from '../../base/services.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { FirstRows } from '../../ui/first-rows.tsx';
@@ -19,7 +20,7 @@ import { LastDeliveries } from '../floor/deliveries.tsx';
 import type { TeamAsk } from '../floor/team-dialog.tsx';
 import { useTeamDialogs } from '../floor/use-team-dialogs.tsx';
 import { useDemoTeam } from '../set-up/use-demo-team.ts';
-import { NewRunPlace } from './new-run-place.tsx';
+import type { NewRunAsk } from './new-run-form.tsx';
 import { ObeyLink } from './obey-link.tsx';
 import { SinceCard } from './since-card.tsx';
 import { UnderWayCard } from './under-way-card.tsx';
@@ -182,5 +183,40 @@ function SendCard({ bots }: { bots: readonly PlacedBot[] }) {
         </div>
       </OnComputer>
     </Card>
+  );
+}
+
+/** Where a new run begins: its form at the top of Home, its key, and links to `/?new=1&prompt=…&repo=…&who=…`. */
+const NewRunForm = lazy(later(() => import('./new-run-form.tsx').then((module) => ({ default: module.NewRunForm }))));
+
+function NewRunPlace({ onDemo }: { onDemo: () => void }) {
+  const { new: begin, prompt, repo, who } = useSearch({ from: '/' });
+  const navigate = useNavigate();
+  const [ask, setAsk] = useState<NewRunAsk>({ count: 0 });
+  const asked = [begin, prompt, repo, who].some((one) => one !== undefined);
+  useEffect(() => {
+    if (!asked) return;
+    setAsk(({ count }) => ({ count: count + 1, prompt, repo, who }));
+    // Going back, or loading the page again, does not write over what was typed since.
+    void navigate({ to: '/', search: {}, replace: true });
+  }, [asked, prompt, repo, who, navigate]);
+  const actions = useMemo<readonly Action[]>(
+    () => [
+      {
+        id: 'write-new-run',
+        title: 'Write a new run',
+        group: 'Work',
+        keys: 'n',
+        changes: false,
+        run: () => setAsk(({ count }) => ({ count: count + 1 })),
+      },
+    ],
+    [],
+  );
+  useAddActions(actions);
+  return (
+    <Suspense fallback={<div className="h-[58px] rounded-panel border border-line bg-panel" />}>
+      <NewRunForm ask={ask} onDemo={onDemo} />
+    </Suspense>
   );
 }

@@ -1,9 +1,11 @@
 /** Everything that needs the person now: the questions, answered here, then what needs them elsewhere; each longest waiting first. */
 import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useState } from 'react';
-import { splitApprovals, useLaterEnds } from '../../base/approvals.ts';
+import { splitApprovals, useLaterEnds, usePendingApprovals } from '../../base/approvals.ts';
 import type { PlacedBot } from '../../base/data/places.ts';
+import { useFloors } from '../../base/floors.tsx';
 import { useServices } from '../../base/services.tsx';
+import { useWaiting } from '../../base/use-waiting.ts';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
@@ -12,8 +14,11 @@ import { later } from '../../ui/later.ts';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Elapsed, useNow } from '../../ui/now.tsx';
 import { Status } from '../../ui/status.tsx';
+import { useOpenBot } from '../floor/use-open-bot.ts';
 import type { Need } from './need.ts';
-import { useNeeds } from './use-needs.ts';
+import { botNeeds, inOrder, lostNeeds, stepNeeds } from './need-rows.ts';
+import { usePartNeeds } from './part-needs.ts';
+import { useLead } from './use-lead.ts';
 
 /** With the first question: until then nothing shows a command or a diff. */
 const QuestionCard = lazy(
@@ -114,4 +119,27 @@ function NeedRow({ need: { look, wire, title, text, since, act } }: { need: Need
       </Button>
     </li>
   );
+}
+
+/**
+ * What needs the person now besides questions, from all parts of Gantry, as one list, longest waiting first. A part that cannot be read (not set up
+ * here) has no needs. `bots`: those that this page shows.
+ */
+function useNeeds(bots: readonly PlacedBot[]): readonly Need[] {
+  const { queries } = useServices();
+  const lead = useLead();
+  const open = useOpenBot('home');
+  const now = useNow();
+  const approvals = usePendingApprovals();
+  const several = useFloors().length > 1;
+  const { steps } = useWaiting();
+  const campaigns = useQuery(queries.campaigns).data?.campaigns ?? [];
+  const deliveries = useQuery(queries.deliveries).data?.deliveries ?? [];
+  const parts = usePartNeeds();
+  return inOrder([
+    ...botNeeds(bots, approvals, several, open),
+    ...(steps === 0 ? [] : stepNeeds(campaigns, lead)),
+    ...lostNeeds(deliveries, bots, now, lead, open),
+    ...parts,
+  ]);
 }

@@ -17,7 +17,6 @@ import { Ago, formatElapsed, useNow } from '../../ui/now.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { Field } from '../../ui/schema-form.tsx';
 import { useAct } from '../../ui/use-act.ts';
-import { writtenCode } from './user-code.ts';
 
 export function PairPage() {
   // The person types the code that their computer shows: a link with a code in it could come from anybody.
@@ -183,4 +182,13 @@ function Decided({ pairing }: { pairing: Pairing }) {
       </div>
     </Card>
   );
+}
+
+/** A pairing code as it is written: eight capital letters with a dash in the middle, however it was typed. Pure. */
+export function writtenCode(text: string): string {
+  const letters = text
+    .toUpperCase()
+    .replace(/[^A-Z]/g, '')
+    .slice(0, 8);
+  return letters.length > 4 ? `${letters.slice(0, 4)}-${letters.slice(4)}` : letters;
 }

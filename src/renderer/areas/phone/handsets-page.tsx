@@ -5,15 +5,18 @@ import { useState } from 'react';
 import { type DemoPhone, demoSpeeds } from '../../../contracts/phone/demo.ts';
 import type { PhoneNumber } from '../../../contracts/phone/number.ts';
 import { OpenBar } from '../../base/place-frame.tsx';
+import { ActDialog } from '../../ui/act-dialog.tsx';
+import { ActForm } from '../../ui/act-form.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { formatElapsed, useNow } from '../../ui/now.tsx';
 import { Problem } from '../../ui/problem.tsx';
+import { TextField } from '../../ui/text-field.tsx';
 import { useAct } from '../../ui/use-act.ts';
 import { Ways } from '../../ui/ways.tsx';
-import { AddHandset } from './add-handset.tsx';
 import { HandsetPanel } from './handset.tsx';
-import { plainWord } from './phone-words.ts';
+import { PhoneField } from './phone-field.tsx';
+import { noNumber, plainWord, readNumber } from './phone-words.ts';
 import { phoneKeys } from './queries.ts';
 import { usePhoneServices } from './use-phone-services.ts';
 
@@ -115,5 +118,42 @@ function Endings({ endings }: { endings: DemoPhone['endings'] }) {
         ))}
       </dl>
     </details>
+  );
+}
+
+/** One more person with a phone, in the demo. */
+function AddHandset({ onClose }: { onClose: () => void }) {
+  const { api } = usePhoneServices();
+  const client = useQueryClient();
+  const [name, setName] = useState('');
+  const [typed, setTyped] = useState('');
+  const e164 = typed.trim() === '' ? undefined : readNumber(typed);
+  const act = useAct(async () => {
+    if (name.trim() === '' || e164 === null) return;
+    await api.phone.demo.addDemoHandset({ body: { name: name.trim(), ...(e164 === undefined ? {} : { e164 }) } });
+    await client.invalidateQueries({ queryKey: phoneKeys.demo });
+    onClose();
+  });
+  return (
+    <ActDialog
+      title="Add a handset"
+      description="A simulated phone for one more person."
+      label="Add"
+      busyLabel="Adding"
+      act={act}
+      ready={name.trim() !== '' && e164 !== null}
+      onClose={onClose}
+    >
+      <ActForm act={act}>
+        <TextField label="Name" required value={name} maxLength={60} onChange={setName} />
+        <PhoneField
+          problem={e164 === null ? noNumber : undefined}
+          description="Empty: chosen for you. Some endings are test numbers."
+          value={typed}
+          placeholder=""
+          onChange={setTyped}
+        />
+      </ActForm>
+    </ActDialog>
   );
 }

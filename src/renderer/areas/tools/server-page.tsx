@@ -1,9 +1,13 @@
 /** One server: its state and problems, its address, what its list leaves out, its tools, and the person's actions. */
+
+import { useQueryClient } from '@tanstack/react-query';
 import { Pencil, RefreshCw, Unplug } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import type { AttachedServer } from '../../../contracts/tool-server/servers.ts';
 import { OpenBar } from '../../base/place-frame.tsx';
 import { Button } from '../../ui/button.tsx';
+import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
+import { countWords } from '../../ui/count-words.ts';
 import { Fact } from '../../ui/fact.tsx';
 import { type ListSource, NotThere } from '../../ui/list-states.tsx';
 import { Ago } from '../../ui/now.tsx';
@@ -11,7 +15,6 @@ import { Problem } from '../../ui/problem.tsx';
 import { EnabledSwitch } from '../../ui/switch.tsx';
 import { Trouble } from '../../ui/trouble.tsx';
 import { useAct } from '../../ui/use-act.ts';
-import { DetachDialog } from './detach-dialog.tsx';
 import { ServerDialog } from './server-dialog.tsx';
 import { ServerHealth, ServerRemedy, usePutServer, useReconnect } from './server-health.tsx';
 import { type ToolGroup, whereOf } from './tool-words.ts';
@@ -161,5 +164,53 @@ function ListProblems({ problems }: { problems: readonly string[] }) {
         ))}
       </ul>
     </details>
+  );
+}
+
+/** Asks before a server is removed, and says what goes with it. */
+function DetachDialog({
+  server,
+  onClose,
+  onGone,
+}: {
+  server: AttachedServer;
+  onClose: () => void;
+  onGone: () => void;
+}) {
+  const { api, keys } = useToolServices();
+  const client = useQueryClient();
+  const { transport } = server;
+  const secrets =
+    transport.type === 'stdio'
+      ? Object.keys(transport.env ?? {}).length > 0
+      : Object.keys(transport.headers ?? {}).length > 0 || transport.oauth !== undefined;
+  return (
+    <ConfirmDialog
+      title={`Detach ${server.name}?`}
+      description="This cannot be undone; you can attach it again."
+      label="Detach"
+      onClose={onClose}
+      act={async () => {
+        await api.tools.detachServer({ params: { id: server.id } });
+        void client.cancelQueries({ queryKey: keys.toolServers });
+        client.setQueryData<readonly AttachedServer[]>(keys.toolServers, (old) =>
+          old?.filter((one) => one.id !== server.id),
+        );
+        void client.invalidateQueries({ queryKey: keys.toolServers });
+        onGone();
+      }}
+    >
+      <ul className="list-disc pl-5">
+        <li>
+          {server.toolCount === 0
+            ? 'It has no tools to remove.'
+            : `Removes ${countWords(server.toolCount, 'tool')} from every client and bot: all that begin with “${server.name}.”`}
+        </li>
+        <li>Ends its running calls.</li>
+        {server.pid !== null && <li>Ends its program (process {server.pid}).</li>}
+        {secrets && <li>Deletes its secrets from this computer.</li>}
+        {transport.type === 'http' && transport.oauth !== undefined && <li>Deletes its sign-in.</li>}
+      </ul>
+    </ConfirmDialog>
   );
 }

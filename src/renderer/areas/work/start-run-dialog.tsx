@@ -1,19 +1,21 @@
 /** Starts a run: its template, a form for its params, its campaign; then the server's plan; then the start. */
 import { useQueryClient } from '@tanstack/react-query';
-import { type ReactNode, useRef, useState } from 'react';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
 import type {
+  RunPlan as Answer,
   RunPlan as PlanAnswer,
   RunStarted,
   Template,
   TemplateSummary,
 } from '../../../contracts/factory/workflow.ts';
 import { useServices } from '../../base/services.tsx';
+import { useOfferUndo } from '../../base/undo.ts';
 import { ActDialog } from '../../ui/act-dialog.tsx';
 import { ActForm } from '../../ui/act-form.tsx';
+import { PlanDialog } from '../../ui/plan-dialog.tsx';
 import { useAct } from '../../ui/use-act.ts';
-import { DeleteTemplateDialog } from './delete-template-dialog.tsx';
+import { assigneeWords } from './node-card.tsx';
 import { RunFields, useRunForm, WithTemplate } from './run-fields.tsx';
-import { RunPlan } from './run-plan.tsx';
 
 interface StartRunDialogProps {
   /** Chosen before; else the first there is. */
@@ -101,5 +103,80 @@ function StartForm({
         {plan !== null && <RunPlan plan={plan} opens={form.opens} />}
       </ActForm>
     </ActDialog>
+  );
+}
+
+/** The server's plan of a run: its steps in order and who does each. */
+function RunPlan({ plan, opens }: { plan: Answer['plan']; opens: string | null }) {
+  const shown = useRef<HTMLElement>(null);
+  // It comes below a form that may be longer than the dialog.
+  useEffect(() => {
+    shown.current?.scrollIntoView({ block: 'start' });
+  }, []);
+  return (
+    <section ref={shown} aria-label="Plan" className="border-t border-line pt-3">
+      <h3 className="pb-1 font-semibold">This is what will happen</h3>
+      {opens !== null && <p className="text-muted">Creates the campaign “{opens}”.</p>}
+      <ol className="flex flex-col gap-1 pt-1">
+        {plan.nodes.map((node, index) => (
+          <li key={node.nodeId} data-plan={node.stepId} className="grid grid-cols-[24px_1fr_auto] gap-2">
+            <span className="text-right text-faint tabular-nums">{index + 1}</span>
+            <span className="min-w-0 break-words">{node.title}</span>
+            <span className="text-muted">{assigneeWords(node.executor)}</span>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+/** Deletes a template of the workspace: the server's plan first; afterwards it can be brought back. */
+function DeleteTemplateDialog({
+  template: { id, name },
+  onClose,
+}: {
+  template: Pick<Template, 'id' | 'name'>;
+  onClose: () => void;
+}) {
+  const { api, keys } = useServices();
+  const client = useQueryClient();
+  const offerUndo = useOfferUndo();
+  const params = { id };
+  const changed = () =>
+    Promise.all([keys.templates, keys.template(id)].map((queryKey) => client.invalidateQueries({ queryKey })));
+  return (
+    <PlanDialog
+      title={`Delete the template “${name}”`}
+      description="Its runs stay. Nothing has changed yet."
+      planKey={['delete-template', id]}
+      readPlan={async (signal) => {
+        const answer = await api.factory.removeTemplate({ params, query: { dryRun: 'true' } }, { signal });
+        if (!('dryRun' in answer)) throw new Error('The server acted on a dry run.');
+        return answer.plan;
+      }}
+      label={() => 'Delete template'}
+      busyLabel="Deleting"
+      danger
+      act={async () => {
+        await api.factory.removeTemplate({ params, query: {} });
+        offerUndo(`Template “${name}” deleted`, async () => {
+          await api.factory.restoreTemplate({ params, body: {} });
+          await changed();
+        });
+        await changed();
+      }}
+      onClose={onClose}
+      shown={({ files, shipped, schedules }) => (
+        <ul aria-label="Plan" className="list-disc pl-5">
+          {files.map((file) => (
+            <li key={file}>
+              delete <code className="break-all">{file}</code>
+            </li>
+          ))}
+          {shipped && <li>use the template with this id that ships with Gantry again</li>}
+          {schedules.length > 0 && <li>leave without a template: the schedules {schedules.join(', ')}</li>}
+        </ul>
+      )}
+    />
   );
 }

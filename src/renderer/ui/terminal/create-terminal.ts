@@ -2,9 +2,8 @@
 import '@xterm/xterm/css/xterm.css';
 import { FitAddon } from '@xterm/addon-fit';
 import { WebglAddon } from '@xterm/addon-webgl';
-import { Terminal } from '@xterm/xterm';
+import { type ITheme, Terminal } from '@xterm/xterm';
 import { mouseModes } from './draw.ts';
-import { terminalThemes } from './terminal-theme.ts';
 
 /** More than a pane keeps above its screen. */
 const maxLinesAbove = 10_000;
@@ -86,3 +85,55 @@ function loadWebgl(terminal: Terminal): void {
     // No WebGL here: nothing is missing but speed.
   }
 }
+
+/** Colours of terminals. xterm wants plain colours, so the two schemes are written out; the grounds are those of --terminal. */
+const terminalThemes: Readonly<Record<'dark' | 'light', ITheme>> = {
+  dark: {
+    background: '#0e1013',
+    foreground: '#d9dbde',
+    cursor: '#5eb6ee',
+    cursorAccent: '#0e1013',
+    selectionBackground: '#2b4a63',
+    overviewRulerBorder: '#0e1013',
+    black: '#23272d',
+    red: '#f0716b',
+    green: '#6fcf8e',
+    yellow: '#d8b45a',
+    blue: '#6aaef2',
+    magenta: '#c792ea',
+    cyan: '#5fc7cf',
+    white: '#c9ccd1',
+    brightBlack: '#7b828c',
+    brightRed: '#ff9089',
+    brightGreen: '#8fe3a9',
+    brightYellow: '#ecd07f',
+    brightBlue: '#93c7fb',
+    brightMagenta: '#dcb4f5',
+    brightCyan: '#8adfe5',
+    brightWhite: '#f2f3f5',
+  },
+  light: {
+    background: '#fcfcfd',
+    foreground: '#24272c',
+    cursor: '#0a66ad',
+    cursorAccent: '#fcfcfd',
+    selectionBackground: '#c4dcf2',
+    overviewRulerBorder: '#fcfcfd',
+    black: '#24272c',
+    red: '#b3261e',
+    green: '#1a7a3c',
+    yellow: '#86600a',
+    blue: '#1a5fb4',
+    magenta: '#8430a8',
+    cyan: '#0f7078',
+    white: '#6a6f77',
+    brightBlack: '#5c626b',
+    brightRed: '#c8372d',
+    brightGreen: '#1f8a47',
+    brightYellow: '#946b0c',
+    brightBlue: '#2a6fc4',
+    brightMagenta: '#9540ba',
+    brightCyan: '#12808a',
+    brightWhite: '#33373d',
+  },
+};

@@ -2,15 +2,16 @@
  * Adopts a conversation that a person began with a harness outside of Gantry as a bot: finds it, refuses while a process has it open, writes the bot
  * into a team file and starts it with the harness's own resume. Must not know HTTP or how a harness is resumed.
  */
-
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join, relative } from 'node:path';
+import { isMap, isSeq, stringify } from 'yaml';
 import type { z } from 'zod';
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { Adoptable, adoptKeptSession, KeptSession } from '../../../contracts/factory/adopt-routes.ts';
 import { iso } from '../../../kit/clock/clock.ts';
 import { readTextWithin, writeWithin } from '../../../kit/files/within.ts';
+import { readYaml } from '../../../kit/files/yaml.ts';
 import type { Actor } from '../../base/actor.ts';
 import type { Base } from '../../base/base.ts';
 import { createMutex } from '../../harness/adapter.ts';
@@ -23,7 +24,6 @@ import type { TeamService } from '../team-service.ts';
 import { notWritable } from '../workspace/demo.ts';
 import { clockMs, openBy, type Running, runningHarnesses } from './open-by.ts';
 import { type Kept, storedSessions } from './stored-sessions.ts';
-import { withBot } from './team-lines.ts';
 
 const defaultTeam = 'adopted';
 const maxShown = 200;
@@ -256,4 +256,28 @@ function isAlive(pid: number): boolean {
   } catch {
     return false;
   }
+}
+
+/** Adds a bot to a team file and leaves everything else in it as a person wrote it. Text in, text out. */
+interface AdoptedBot {
+  readonly bot: string;
+  readonly harness: string;
+  readonly cwd: string;
+}
+
+/** `text` null: there is no file yet. */
+export function withBot(text: string | null, bot: AdoptedBot): { text: string; lines: string } {
+  const lines = stringify([{ ...bot }]);
+  if (text === null) return { text: `bots:\n${lines.replace(/^/gm, '  ').trimEnd()}\n`, lines };
+  const document = readYaml(text);
+  const bots = isMap(document.contents) ? document.get('bots') : null;
+  if (document.errors.length > 0 || !isSeq(bots)) {
+    throw new AppError(
+      'refused',
+      'The team file has problems, so nothing was added to it.',
+      'Fix it first, or name another team with --team.',
+    );
+  }
+  bots.add(document.createNode({ ...bot }));
+  return { text: document.toString(), lines };
 }

@@ -3,11 +3,10 @@
  * Must not know teams' states or HTTP.
  */
 import { constants, existsSync } from 'node:fs';
-import { copyFile, mkdir, readFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { copyFile, mkdir, readdir, readFile } from 'node:fs/promises';
+import { dirname, join, relative } from 'node:path';
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { By, Trust } from '../../trust/index.ts';
-import { demoTeam, sampleFiles, sampleFolder, sampleMark } from './sample.ts';
 
 export interface Demo {
   /** Whether the workspace was made from the sample. */
@@ -80,4 +79,27 @@ export function notWritable(path: string, cause: unknown): AppError {
     full ? 'Free some space, then try again.' : 'Give yourself write permission there, or name another workspace.',
     { cause },
   );
+}
+
+/** The demo team's file inside the sample; also how a workspace is known to hold the demo. */
+const demoTeam = 'demo';
+const demoTeamFile = join('.gantry', 'teams', demoTeam, 'team.yaml');
+/** Only the sample itself has it: a workspace that was made from nothing but the sample. */
+const sampleMark = join('.gantry', 'sample.json');
+
+function sampleFolder(from: string = import.meta.dirname): string {
+  for (let folder = from; ; folder = dirname(folder)) {
+    const sample = join(folder, 'sample');
+    if (existsSync(join(sample, demoTeamFile))) return sample;
+    if (dirname(folder) === folder) throw new Error(`The sample repository was not found above ${from}.`);
+  }
+}
+
+/** Files of the sample relative to it, sorted. */
+async function sampleFiles(sample: string): Promise<string[]> {
+  const entries = await readdir(sample, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(sample, join(entry.parentPath, entry.name)))
+    .sort();
 }

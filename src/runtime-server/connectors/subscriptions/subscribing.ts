@@ -1,4 +1,6 @@
 /** A person's actions on subscriptions: list them, subscribe a bot, end one, follow an event. Must not know HTTP. */
+
+import { createHash } from 'node:crypto';
 import { AppError } from '../../../contracts/common/errors.ts';
 import type {
   ConnectorEvents,
@@ -7,12 +9,12 @@ import type {
   Subscription,
   TrailEvent,
 } from '../../../contracts/connectors/subscription.ts';
+import { canonicalJson } from '../../../kit/ledger/canonical.ts';
 import { type ConnectorRef, EventFault, type SubscriptionLookup, type SubscriptionRef } from '../ports.ts';
 import type { Definitions } from './definitions.ts';
 import type { SubscriptionDeps } from './deps.ts';
 import { archivedOf, connectorOfArchived, type Ending, isArchived } from './ending.ts';
 import type { Enrolment, Secrecy } from './enrol.ts';
-import { subscriptionId } from './identity.ts';
 import type { OneAtATime } from './one-at-a-time.ts';
 import type { Removals } from './removals.ts';
 import {
@@ -239,4 +241,21 @@ function notFound(what: 'connector' | 'bot' | 'subscription', name: string): App
   return new AppError('not_found', `There is no ${what} ${name.slice(0, 100)}.`, 'Check the list.', {
     wireCode: `${what}_not_found`,
   });
+}
+
+/**
+ * The id of a subscription. It is derived from owner, connector, event and arguments, so that subscribing to the same thing again
+ * finds the same row. Pure.
+ */
+const hexDigits = 24;
+
+/** `sub_` and 24 hex digits. The order of the arguments' keys and the notation of their numbers do not matter. */
+export function subscriptionId(
+  ownerId: string,
+  connectorUrl: string,
+  name: string,
+  given: Readonly<Record<string, unknown>>,
+): string {
+  const text = canonicalJson([ownerId, connectorUrl, name, given]);
+  return `sub_${createHash('sha256').update(text).digest('hex').slice(0, hexDigits)}`;
 }

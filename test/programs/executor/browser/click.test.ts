@@ -2,8 +2,8 @@
 /** A click by the protocol is the library's own click, to the page and to what comes after it. */
 import { type BrowserContext, type CDPSession, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Button, clickAt } from '../../../../src/programs/executor/browser/click.ts';
 import { directOf, innerOf } from '../../../../src/programs/executor/browser/direct.ts';
+import { type Button, clickAt } from '../../../../src/programs/executor/browser/members.ts';
 import { type Driver, type Site, startDriver, startSite } from '../driver.ts';
 import { hasChromium } from './has-chromium.ts';
 

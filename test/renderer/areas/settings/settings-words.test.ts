@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { PushDevice } from '../../../../src/contracts/notifications/push.ts';
-import { writtenCode } from '../../../../src/renderer/areas/pair/user-code.ts';
+import { writtenCode } from '../../../../src/renderer/areas/pair/pair-page.tsx';
 import { expiryWords } from '../../../../src/renderer/areas/settings/key-words.ts';
 import { centsOf, money, monthName, monthPlus } from '../../../../src/renderer/areas/settings/money.ts';
 import { type Reach, reachLines, reachSummary } from '../../../../src/renderer/areas/settings/reach-words.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { subscriptionId } from '../../../../src/runtime-server/connectors/subscriptions/identity.ts';
+import { subscriptionId } from '../../../../src/runtime-server/connectors/subscriptions/subscribing.ts';
 
 const url = 'https://tracker.example/mcp';
 const json = (text: string) => JSON.parse(text) as Record<string, unknown>;

@@ -2,6 +2,9 @@
  * PDF: its text with the structure that sizes and places show. No pictures are drawn and no text is recognised in them: a scan says
  * so. Scripts in it are never run. Loads pdf.js, which reads in this thread and needs neither a canvas nor a network.
  */
+
+import { dirname, join, resolve, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { PDFDocumentProxy, PDFPageProxy } from 'pdfjs-dist';
 import {
   type ConvertContext,
@@ -13,7 +16,6 @@ import {
 } from '../../format.ts';
 import { escapeLine } from '../../markdown/escape.ts';
 import { markdownOf, measure, type PageRows, plain, withoutRepeats } from './blocks.ts';
-import { cMapFolder } from './cmaps.ts';
 import { inReadingOrder, type Piece } from './page-text.ts';
 
 type Library = typeof import('pdfjs-dist');
@@ -356,4 +358,15 @@ function pagesOf(numbers: readonly number[]): string {
   }
   const shown = ranges.slice(0, 20).join(', ');
   return `Page${numbers.length === 1 ? '' : 's'} ${shown}${ranges.length > 20 ? ' …' : ''}`;
+}
+
+/**
+ * The tables that map codes of Chinese, Japanese and Korean fonts to characters: a folder with a closing slash. Run from source it is the package's own; a build carries a copy (vite.config.ts).
+ */
+function cMapFolder(moduleUrl: string = import.meta.url): string {
+  const self = fileURLToPath(moduleUrl);
+  if (self.endsWith('.ts'))
+    return resolve(dirname(self), '../../../../..', 'node_modules', 'pdfjs-dist', 'cmaps') + sep;
+  const built = self.lastIndexOf(`${sep}server${sep}`);
+  return join(self.slice(0, built), 'server', 'cmaps') + sep;
 }
