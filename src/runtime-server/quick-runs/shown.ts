@@ -1,0 +1,74 @@
+/** How a new run is shown: its steps, and for each bot its state, last words and what it changed. Reads only. */
+import type { NodeCard } from '../../contracts/factory/node.ts';
+import type { QuickBot, QuickRun } from '../../contracts/factory/quick-run-routes.ts';
+import { iso } from '../../kit/clock/clock.ts';
+import type { Registry } from '../agents/registry.ts';
+import type { WorktreeService } from '../agents/worktrees/index.ts';
+import type { Base } from '../base/base.ts';
+import type { Workflows } from '../workflows/index.ts';
+import { readTexts } from '../workflows/store/pages.ts';
+import type { QuickBotRecord, QuickRunRecord } from './store.ts';
+
+export type StartedRun = QuickRunRecord & { readonly dagId: string };
+
+export const addressIn = (run: QuickRunRecord, bot: QuickBotRecord) => `${bot.slug}@${run.team}`;
+
+export function createShownRuns({
+  store,
+  registry,
+  worktrees,
+  pages,
+}: Pick<Base, 'store'> & {
+  readonly registry: Pick<Registry, 'find'>;
+  readonly worktrees: Pick<WorktreeService, 'sizeOf'>;
+  readonly pages: Pick<Workflows['pages'], 'flow'>;
+}): { show(run: StartedRun): Promise<QuickRun> } {
+  async function botOf(run: StartedRun, bot: QuickBotRecord, card: NodeCard, said: string | null) {
+    const address = addressIn(run, bot);
+    const member = registry.find(address);
+    const size = bot.outcome === null ? await readableSize(worktrees, address) : null;
+    const shown: QuickBot = {
+      agentId: member?.id ?? null,
+      address,
+      name: bot.slug,
+      team: run.team,
+      harness: bot.harness,
+      model: bot.model,
+      dagId: run.dagId,
+      nodeId: card.nodeId,
+      status: card.status,
+      state: member?.shown.state ?? 'offline',
+      stateReason: member?.shown.reason ?? null,
+      lastLine: said,
+      branch: bot.branch ?? size?.branch ?? null,
+      diff: bot.diff ?? (size === null ? null : { files: size.files, added: size.added, removed: size.removed }),
+      outcome: bot.outcome,
+      outcomeAt: bot.outcomeAt === null ? null : iso(bot.outcomeAt),
+    };
+    return shown;
+  }
+
+  async function show(run: StartedRun): Promise<QuickRun> {
+    const { status, nodes } = await pages.flow(run.dagId);
+    const said = await store.read((tx) => nodes.map((_, seq) => lastLineOf(readTexts(tx, run.dagId, seq))));
+    const bots = await Promise.all(
+      run.bots.map((bot, seq) => botOf(run, bot, nodes[seq] as NodeCard, said[seq] ?? null)),
+    );
+    const { title, prompt, repository, baseBranch, baseCommit, savedAs } = run;
+    const startedAt = iso(run.createdAt);
+    return { id: run.dagId, title, prompt, repository, baseBranch, baseCommit, startedAt, status, savedAs, bots };
+  }
+
+  return { show };
+}
+
+/** A worktree that git cannot read is no reason to show nothing of its run. */
+export const readableSize = (worktrees: Pick<WorktreeService, 'sizeOf'>, address: string) =>
+  worktrees.sizeOf(address).catch(() => null);
+
+function lastLineOf({ output, progress }: { output: string | null; progress: string }): string | null {
+  const last = (text: string) => text.trimEnd().split('\n').at(-1)?.trim() ?? '';
+  // A line of progress begins with its time and author.
+  const line = output !== null && output !== '' ? last(output) : last(progress).replace(/^- \S+ \S+: /, '');
+  return line === '' ? null : line.slice(0, 300);
+}
