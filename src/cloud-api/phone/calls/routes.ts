@@ -6,13 +6,13 @@ import { cursorOf, placeOf } from '../../../kit/http/place.ts';
 import { type BoundRoute, bind, type Principal } from '../../../kit/http/types.ts';
 import type { SharedStore } from '../../../kit/store/shared-store.ts';
 import { refusedDestination } from '../e164.ts';
+import { callsTopic } from './call-ends.ts';
 import type { Calling } from './calling.ts';
 import { saidStop } from './commands.ts';
 import { type ConsentLog, toConsent } from './consents.ts';
 import { toCall } from './model.ts';
 import { findCall, legsOf, listCalls, personOf } from './store.ts';
 import type { Targets } from './targets.ts';
-import { callsTopic } from './worker.ts';
 
 const defaultLimit = 50;
 /** Shorter than the time-outs of clients. */
