@@ -22,7 +22,7 @@ import type { Closing } from './closing.ts';
 import type { EmbeddedMode, LinkEnd, LinkParts } from './cloud-options.ts';
 import { packageVersion } from './places.ts';
 
-interface ComposedComputers {
+export interface ComposedComputers {
   readonly area: LinkArea;
   /** The one of the same process is known without a look: a key stroke must not wait for one. */
   readonly lookup: ComputerLookup;

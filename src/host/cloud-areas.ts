@@ -1,0 +1,298 @@
+/**
+ * The areas of a cloud, composed in the order in which they need each other: what everything reports to and asks, what comes from outside for computers,
+ * and what reaches computers. Each is added to `closing`. Must not know the listener.
+ */
+
+import { createApprovals } from '../cloud-api/approvals/index.ts';
+import { createComputerUse } from '../cloud-api/computer-use/index.ts';
+import { createConnectorEvents } from '../cloud-api/connector-events/index.ts';
+import { createEvents } from '../cloud-api/events/index.ts';
+import { createFactoryProxy } from '../cloud-api/factory/index.ts';
+import { createToPeers } from '../cloud-api/factory/to-peers.ts';
+import { createHostedComputers, createLocalDriver } from '../cloud-api/hosted-computers/index.ts';
+import type { Identity } from '../cloud-api/identity/index.ts';
+import { createRuntimeCalls } from '../cloud-api/link/call-runtime.ts';
+import { createEngines } from '../cloud-api/link/engines.ts';
+import { createToolServer } from '../cloud-api/tool-server/index.ts';
+import { createTriggerEndpoint } from '../cloud-api/triggers/index.ts';
+import { createUsage } from '../cloud-api/usage/index.ts';
+import { createWorkQueue } from '../cloud-api/work-queue/index.ts';
+import { systemTimers } from '../kit/clock/timers.ts';
+import type { AddressOf } from '../kit/http/client-address.ts';
+import type { HttpMeter } from '../kit/http/http-meter.ts';
+import type { BoundRoute, OwnerLookups } from '../kit/http/types.ts';
+import type { LaneMetrics } from '../kit/lane/lane-metrics.ts';
+import { createSharedLanes } from '../kit/lane/shared-lanes.ts';
+import { createSealer } from '../kit/secrets/sealer.ts';
+import type { SharedStore } from '../kit/store/shared-store.ts';
+import type { Closing } from './closing.ts';
+import type { cloudMetrics } from './cloud-metrics.ts';
+import type { CloudOptions, EmbeddedMode, LinkParts } from './cloud-options.ts';
+import type { ComposedComputers } from './computers.ts';
+import { createDaily } from './daily.ts';
+import { composeEdge } from './edge.ts';
+import { composeNotifications } from './notifications.ts';
+import { composePhone } from './phone.ts';
+import { packageVersion } from './places.ts';
+import { defaultPushSettings } from './push-settings.ts';
+
+/** An eighth of them is one person's: a hundred subscriptions that all wait for one computer must not go there by twos. */
+const eventLanes = 128;
+/** A bot waits for the answer, and the engine of the same process is up within a second. */
+const answerBackoffMs = [200, 500, 1000, 1000, 2000, 5000, 10_000, 30_000];
+
+/** What each area gives to the one dispatcher. */
+interface Area {
+  readonly routes: readonly BoundRoute[];
+  readonly owners?: OwnerLookups;
+}
+
+/** What a cloud has before its areas. */
+export interface CloudParts extends CloudOptions {
+  readonly store: SharedStore;
+  readonly storeClock: LinkParts['storeClock'];
+  readonly identity: Identity;
+  readonly composed: ComposedComputers;
+  /** The mode, where the runtime is in the same process. */
+  readonly local: EmbeddedMode | null;
+  readonly origin: string;
+  readonly edgeUrl: string;
+  readonly addressOf: AddressOf;
+  readonly outboxes: LaneMetrics;
+  readonly meter: HttpMeter;
+  readonly metrics: ReturnType<typeof cloudMetrics>;
+  /** Computers that are linked now. */
+  readonly linked: Set<string>;
+}
+
+export async function composeAreas(parts: CloudParts, closing: Closing) {
+  const { store, storeClock: clock, identity, composed, local, origin, log } = parts;
+  const { link } = composed.linkEnd;
+  const core = await composeCore(parts, closing);
+  const engines = createEngines({ link, computers: composed.lookup });
+  closing.add('link', () => engines.close());
+  const advice =
+    local === null ? 'Check that Gantry is running on that computer.' : `Start it with ${parts.gantry} start.`;
+  const ownerOf = async (computerId: string) => (await composed.devices.find(computerId))?.userId ?? null;
+  const reach = { engines, advice, ownerOf };
+  const incoming = await composeIncoming(parts, core, reach, closing);
+  const { approvals, events, notifications, usage, hosted, work } = core;
+  const { triggers, edge, connectorEvents, phone } = incoming;
+  const daily = createDaily({
+    store,
+    clock,
+    timers: systemTimers,
+    areas: [notifications, approvals, events, hosted, work, edge, connectorEvents, phone],
+    onFault: (fault) => log.warn('Expired records could not be removed.', { fault: String(fault) }),
+  });
+  closing.add('removal of what is old', () => daily.close());
+  const proxy = createFactoryProxy({ engines, advice, approvals: approvals.service });
+  const tools = createToolServer({
+    engines,
+    link,
+    advice,
+    origin,
+    version: packageVersion(),
+    log,
+    ...(local === null ? { ownerOf } : {}),
+  });
+  const computerUse = createComputerUse({
+    engines,
+    computers: {
+      resolve: (userId, named) => composed.lookup.resolve(userId, named),
+      list: (userId) => composed.area.computers.list(userId),
+    },
+    advice,
+    approvals: approvals.service,
+    hosted: hosted.devices,
+    clock: parts.clock,
+    timers: systemTimers,
+  });
+  const toPeers = createToPeers({ link, computers: composed.area.computers, tickets: composed.tickets });
+  closing.add('ways to other computers', () => toPeers.close());
+  const areas: readonly Area[] = [
+    identity,
+    composed.area,
+    approvals,
+    events,
+    notifications,
+    usage,
+    hosted,
+    work,
+    proxy,
+    tools,
+    computerUse,
+    toPeers,
+    triggers,
+    edge,
+    connectorEvents,
+    phone,
+  ];
+  return {
+    ...core,
+    ...incoming,
+    daily,
+    routes: areas.flatMap(({ routes }) => routes),
+    owners: Object.assign({}, ...areas.map(({ owners }) => owners)) as OwnerLookups,
+  };
+}
+
+export type CloudAreas = Awaited<ReturnType<typeof composeAreas>>;
+
+/** What other areas report to and ask: calls to computers, events, approvals, notifications, usage; and those that need only these. */
+async function composeCore(parts: CloudParts, closing: Closing) {
+  const { store, storeClock, identity, composed, origin, clock, ids, log } = parts;
+  const runtimes = createRuntimeCalls({ link: composed.linkEnd.link, devices: composed.devices, clock });
+  closing.add('calls to computers', () => runtimes.close());
+  const events = createEvents({ store, clock, ids });
+  const approvals = createApprovals({
+    store,
+    clock,
+    timers: systemTimers,
+    log,
+    events: events.backbone,
+    call: (computerId, request) => runtimes.call(computerId, request),
+    openLanes: (send) =>
+      parts.outboxes.watch(
+        'answers',
+        createSharedLanes({
+          store,
+          clock,
+          name: 'answers',
+          send,
+          backoffMs: answerBackoffMs,
+          onFault: (fault) => log.error('An answer to an approval could not be sent.', { fault: String(fault) }),
+        }),
+      ),
+  });
+  closing.add('approvals', () => approvals.close());
+  const notifications = await composeNotifications({
+    store,
+    clock,
+    ids,
+    log,
+    masterKey: parts.masterKey,
+    push: parts.push ?? defaultPushSettings,
+    origin,
+    events: events.backbone,
+    approvals: approvals.service,
+    admits: (userId) => identity.admits(userId),
+    computers: (userId) => composed.area.computers.list(userId),
+  });
+  closing.add('notifications', () => notifications.close());
+  const usage = createUsage({ store, clock, events: events.backbone });
+  const hosted = createHostedComputers({
+    store,
+    clock: storeClock,
+    timers: systemTimers,
+    ids,
+    usage,
+    origin,
+    log,
+    driver: parts.hostedDriver ?? createLocalDriver({ folder: parts.computersFolder, timers: systemTimers }),
+    projects: identity.projects,
+  });
+  closing.add('hosted computers', () => hosted.close());
+  const work = createWorkQueue({ store, clock: storeClock, timers: systemTimers, ids, log });
+  closing.add('work queue', () => work.close());
+  return { runtimes, events, approvals, notifications, usage, hosted, work };
+}
+
+/** What comes from outside for a computer's bots: triggers, calls of clients at the edge, events of connectors, texts and calls. */
+async function composeIncoming(
+  parts: CloudParts,
+  { runtimes, events, approvals, notifications, usage, hosted }: Awaited<ReturnType<typeof composeCore>>,
+  reach: {
+    readonly engines: ReturnType<typeof createEngines>;
+    readonly advice: string;
+    readonly ownerOf: (computerId: string) => Promise<string | null>;
+  },
+  closing: Closing,
+) {
+  const { store, identity, composed, origin, edgeUrl, addressOf, clock, ids, log } = parts;
+  const { engines, advice, ownerOf } = reach;
+  const { link } = composed.linkEnd;
+  const triggers = createTriggerEndpoint({
+    store,
+    clock,
+    ids,
+    log,
+    ownerOf,
+    call: (computerId, request) => runtimes.call(computerId, request),
+    openLanes: (send) =>
+      parts.outboxes.watch(
+        'triggers',
+        createSharedLanes({
+          store,
+          clock,
+          name: 'triggers',
+          send,
+          onFault: (fault) => log.error('A trigger event could not be delivered.', { fault: String(fault) }),
+        }),
+      ),
+  });
+  closing.add('triggers', () => triggers.close());
+  const edge = composeEdge({
+    store,
+    clock,
+    ids,
+    log,
+    identity,
+    engines,
+    link,
+    advice,
+    edgeUrl,
+    masterKey: parts.masterKey,
+    events: events.backbone,
+    allow: (parts.push ?? defaultPushSettings).allow,
+  });
+  closing.add('edge', () => edge.close());
+  const connectorEvents = createConnectorEvents({
+    store,
+    clock,
+    log,
+    link,
+    engines,
+    advice,
+    origin,
+    ownerOf,
+    sealer: createSealer({ masterKey: parts.masterKey, purpose: 'connector events' }),
+    call: (computerId, request) => runtimes.call(computerId, request),
+    openLanes: (how) =>
+      parts.outboxes.watch(
+        'connector-events',
+        createSharedLanes({
+          store,
+          clock,
+          name: 'connector-events',
+          ...how,
+          parallel: eventLanes,
+          onFault: (fault) => log.error('A connector event could not be delivered.', { fault: String(fault) }),
+        }),
+      ),
+  });
+  closing.add('events of connectors', () => connectorEvents.close());
+  const phone = await composePhone({
+    store,
+    clock,
+    ids,
+    log,
+    origin,
+    addressOf,
+    hosted,
+    ownerOf,
+    recordUsage: usage.record,
+    masterKey: parts.masterKey,
+    settings: parts.phone ?? null,
+    users: identity.users,
+    resolve: (userId, named) => composed.area.computers.resolve(userId, named),
+    call: (computerId, request) => runtimes.call(computerId, request),
+    events: events.backbone,
+    pushDirectly: notifications.pushDirectly,
+    isLinked: async (computerId) => (await link.state(computerId)).linked,
+    approvals: approvals.service,
+    admits: (userId) => identity.admits(userId),
+  });
+  closing.add('phone', () => phone.close());
+  return { triggers, edge, connectorEvents, phone };
+}
