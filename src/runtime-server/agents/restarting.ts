@@ -1,4 +1,5 @@
 /** Bots in the registry whose pane host is gone: they keep their pane while they are started again. Changes entries; must not know how bots start. */
+
 import { AppError } from '../../contracts/common/errors.ts';
 import type { BotSpec } from '../harness/harness.ts';
 import type { PaneEngine, PaneInfo } from '../panes/pane-engine.ts';
@@ -21,8 +22,6 @@ interface Restarting<Entry> {
   /** Whether its end is temporary: it is being started again. */
   takes(entry: Entry, info: PaneInfo): boolean;
   busy(paneId: string): boolean;
-  /** Adds how it came back to a state without its own reason, until it works again. */
-  marked(entry: Entry, judged: Shown): Shown;
 }
 
 interface RestartingDeps<Entry> {
@@ -79,9 +78,11 @@ export function createRestarting<Entry extends RestartingEntry>(deps: Restarting
       return true;
     },
     busy: (paneId) => busy.has(paneId),
-    marked(entry, judged) {
-      if (judged.state === 'working' || !entry.live) entry.came = null;
-      return judged.reason === null && entry.came !== null ? { ...judged, reason: entry.came } : judged;
-    },
   };
+}
+
+/** Adds how it came back to a state without its own reason, until it works again. */
+export function marked(entry: Pick<RestartingEntry, 'live' | 'came'>, judged: Shown): Shown {
+  if (judged.state === 'working' || !entry.live) entry.came = null;
+  return judged.reason === null && entry.came !== null ? { ...judged, reason: entry.came } : judged;
 }
