@@ -119,9 +119,43 @@ function createNotes() {
   };
 }
 
-function createReader() {
+/** Text that is not of the document's body: names of styles, facts about the document, instructions of fields, authors of comments. */
+function createAside() {
   const styles = new Map<number, string>();
   const info = new Map<string, string>();
+  const texts = { styles: '', instruction: '', author: '' };
+  const maxLength = { styles: 200, instruction: 10_000, author: 200 };
+  let styleNumber = 0;
+  return {
+    info,
+    add(to: keyof typeof texts | 'info', field: string, text: string): void {
+      if (to !== 'info') texts[to] = (texts[to] + text).slice(0, maxLength[to]);
+      else if (field !== '') info.set(field, `${info.get(field) ?? ''}${text}`.slice(0, 2000));
+    },
+    clear(of: keyof typeof texts): void {
+      texts[of] = '';
+    },
+    author: () => texts.author,
+    /** Where the link of a field leads, by its instruction. */
+    address: () =>
+      /HYPERLINK\s+(?!\\l)(?:"([^"]*)"|(\S+))/i
+        .exec(texts.instruction)
+        ?.slice(1)
+        .find((each) => each !== undefined),
+    startStyle(number: number): void {
+      styleNumber = number;
+    },
+    endStyle(): void {
+      styles.set(styleNumber, texts.styles.replace(/;\s*$/, '').trim());
+      texts.styles = '';
+      styleNumber = 0;
+    },
+    style: (number: number) => styles.get(number) ?? '',
+  };
+}
+
+function createReader() {
+  const aside = createAside();
   const notes = createNotes();
   const bytes = createByteText(put);
   const stack: State[] = [];
@@ -130,10 +164,6 @@ function createReader() {
   let toSkip = 0;
   let starred = false;
   let justOpened = false;
-  let styleNumber = 0;
-  let buffer = '';
-  let instruction = '';
-  let author = '';
   let pictures = 0;
   let ended = false;
 
@@ -157,16 +187,10 @@ function createReader() {
         paragraph().marker = `${paragraph().marker ?? ''}${text}`.slice(0, 40);
         return;
       case 'instruction':
-        instruction = (instruction + text).slice(0, 10_000);
-        return;
       case 'author':
-        author = (author + text).slice(0, 200);
-        return;
       case 'styles':
-        buffer = (buffer + text).slice(0, 200);
-        return;
       case 'info':
-        if (state.field !== '') info.set(state.field, `${info.get(state.field) ?? ''}${text}`.slice(0, 2000));
+        aside.add(state.destination, state.field, text);
         return;
       default:
     }
@@ -207,18 +231,14 @@ function createReader() {
     }
     state = outer;
     if (stack.length === 0) ended = true;
-    if (closed.destination === 'styles' && state.destination === 'styles') {
-      styles.set(styleNumber, buffer.replace(/;\s*$/, '').trim());
-      buffer = '';
-      styleNumber = 0;
-    }
+    if (closed.destination === 'styles' && state.destination === 'styles') aside.endStyle();
     if (closed.note !== null) closeNote(closed.note);
   }
 
   function closeNote(kind: 'footnote' | 'comment'): void {
     const made = writers.pop() as BlockWriter;
-    const reference = notes.add(kind, made.end().trim(), author);
-    if (kind === 'comment') author = '';
+    const reference = notes.add(kind, made.end().trim(), aside.author());
+    if (kind === 'comment') aside.clear('author');
     writer().addMarkdown(reference);
   }
 
@@ -231,6 +251,11 @@ function createReader() {
     writers.push(createBlockWriter());
   }
 
+  function startAside(to: 'styles' | 'instruction' | 'author'): void {
+    state.destination = to;
+    aside.clear(to);
+  }
+
   /** Words that say where the text of a group goes. True when it was one. */
   function destination(word: string): boolean {
     if (skippedDestinations.has(word)) {
@@ -240,31 +265,21 @@ function createReader() {
     }
     if (state.destination === 'info' && infoFields.has(word)) state.field = word;
     else if (word === 'fonttbl') state.destination = 'fonts';
-    else if (word === 'stylesheet') {
-      state.destination = 'styles';
-      buffer = '';
-    } else if (word === 'info') state.destination = 'info';
-    else if (word === 'fldinst') {
-      state.destination = 'instruction';
-      instruction = '';
-    } else if (word === 'fldrslt') {
-      state.address = /HYPERLINK\s+(?!\\l)(?:"([^"]*)"|(\S+))/i
-        .exec(instruction)
-        ?.slice(1)
-        .find((each) => each !== undefined);
-      instruction = '';
+    else if (word === 'stylesheet') startAside('styles');
+    else if (word === 'info') state.destination = 'info';
+    else if (word === 'fldinst') startAside('instruction');
+    else if (word === 'fldrslt') {
+      state.address = aside.address();
+      aside.clear('instruction');
     } else if (word === 'listtext' || word === 'pntext') state.destination = 'marker';
-    else if (word === 'atnauthor') {
-      state.destination = 'author';
-      author = '';
-    } else if (word === 'footnote') startNote('footnote');
+    else if (word === 'atnauthor') startAside('author');
+    else if (word === 'footnote') startNote('footnote');
     else if (word === 'annotation') startNote('comment');
     else return false;
     return true;
   }
 
   function control(word: string, parameter: number | null): void {
-    const on = parameter !== 0;
     switch (word) {
       case 'ansicpg':
         bytes.setPage(parameter ?? 1252);
@@ -289,80 +304,13 @@ function createReader() {
         toSkip = state.fallback;
         return;
       }
-      case 'uc':
-        state.fallback = Math.min(Math.max(parameter ?? 1, 0), 100);
-        return;
-      case 'b':
-        state.bold = on;
-        return;
-      case 'i':
-        state.italic = on;
-        return;
-      case 'strike':
-      case 'striked':
-        state.strike = on;
-        return;
-      case 'v':
-      case 'deleted':
-        state.hidden = on;
-        return;
-      case 'super':
-        state.raised = on ? 'sup' : undefined;
-        return;
-      case 'sub':
-        state.raised = on ? 'sub' : undefined;
-        return;
-      case 'nosupersub':
-        state.raised = undefined;
-        return;
-      case 'plain':
-        state.bold = state.italic = state.strike = state.hidden = false;
-        state.raised = undefined;
-        return;
       case 's':
-        if (state.destination === 'styles') styleNumber = parameter ?? 0;
-        else paragraph().heading = headingOf(styles.get(parameter ?? 0) ?? '');
+        if (state.destination === 'styles') aside.startStyle(parameter ?? 0);
+        else paragraph().heading = headingOf(aside.style(parameter ?? 0));
         return;
       default:
-        if (state.destination === 'body') structure(word, parameter);
-    }
-  }
-
-  function structure(word: string, parameter: number | null): void {
-    switch (word) {
-      case 'outlinelevel':
-        if (parameter !== null && parameter < 6) paragraph().heading = parameter + 1;
-        return;
-      case 'ilvl':
-        paragraph().level = Math.min(Math.max(parameter ?? 0, 0), 8);
-        return;
-      case 'pard':
-        writer().resetParagraph();
-        return;
-      case 'intbl':
-        paragraph().inTable = true;
-        return;
-      case 'par':
-      case 'sect':
-      case 'page':
-        writer().endParagraph();
-        return;
-      case 'line':
-      case 'lbr':
-        writer().addMarkdown('<br>');
-        return;
-      case 'cell':
-      case 'nestcell':
-        writer().endCell();
-        return;
-      case 'row':
-      case 'nestrow':
-        writer().endRow();
-        return;
-      default: {
-        const text = charactersByWord.get(word);
-        if (text !== undefined) put(text);
-      }
+        if (changeState(state, word, parameter) || state.destination !== 'body') return;
+        if (!structure(writer(), word, parameter)) put(charactersByWord.get(word) ?? '');
     }
   }
 
@@ -408,11 +356,88 @@ function createReader() {
       if (pictures > 0) remarks.push(`Pictures left out: ${pictures}.`);
       return {
         markdown: [writer().end(), ...notes.definitions].filter((part) => part !== '').join('\n\n'),
-        metadata: metadataOf(info),
+        metadata: metadataOf(aside.info),
         notes: remarks,
       };
     },
   };
+}
+
+/** Words about how characters look, and how many stand in for one of Unicode. False: it is none of them. */
+function changeState(state: State, word: string, parameter: number | null): boolean {
+  const on = parameter !== 0;
+  switch (word) {
+    case 'uc':
+      state.fallback = Math.min(Math.max(parameter ?? 1, 0), 100);
+      return true;
+    case 'b':
+      state.bold = on;
+      return true;
+    case 'i':
+      state.italic = on;
+      return true;
+    case 'strike':
+    case 'striked':
+      state.strike = on;
+      return true;
+    case 'v':
+    case 'deleted':
+      state.hidden = on;
+      return true;
+    case 'super':
+      state.raised = on ? 'sup' : undefined;
+      return true;
+    case 'sub':
+      state.raised = on ? 'sub' : undefined;
+      return true;
+    case 'nosupersub':
+      state.raised = undefined;
+      return true;
+    case 'plain':
+      state.bold = state.italic = state.strike = state.hidden = false;
+      state.raised = undefined;
+      return true;
+    default:
+      return false;
+  }
+}
+
+/** Words about paragraphs, lists and tables. False: it is none of them. */
+function structure(writer: BlockWriter, word: string, parameter: number | null): boolean {
+  const { paragraph } = writer;
+  switch (word) {
+    case 'outlinelevel':
+      if (parameter !== null && parameter < 6) paragraph.heading = parameter + 1;
+      return true;
+    case 'ilvl':
+      paragraph.level = Math.min(Math.max(parameter ?? 0, 0), 8);
+      return true;
+    case 'pard':
+      writer.resetParagraph();
+      return true;
+    case 'intbl':
+      paragraph.inTable = true;
+      return true;
+    case 'par':
+    case 'sect':
+    case 'page':
+      writer.endParagraph();
+      return true;
+    case 'line':
+    case 'lbr':
+      writer.addMarkdown('<br>');
+      return true;
+    case 'cell':
+    case 'nestcell':
+      writer.endCell();
+      return true;
+    case 'row':
+    case 'nestrow':
+      writer.endRow();
+      return true;
+    default:
+      return false;
+  }
 }
 
 function headingOf(style: string): number {
