@@ -36,9 +36,17 @@ export function createAutomation(
     },
 ): AutomationArea {
   const { bots } = deps;
+  /** Called when a job has moved, from the start on. */
+  const listeners = new Set<() => void>();
+  const moved = () => {
+    for (const listener of listeners) listener();
+  };
+  const jobs = createJobs({ ...deps, moved });
+  const rules = createRules({ ...deps, jobs, moved });
+  const questions = createQuestions({ ...deps, jobs, nameOf: (id) => bots.find(id)?.name ?? id });
+  const dispatch = createDispatch({ ...deps, jobs });
   let looking: Promise<void> | null = null;
   let lookAgain = false;
-  let started = false;
   /** Events may come by the thousand: one look serves all that moved before it. */
   const look = () => {
     lookAgain = true;
@@ -55,15 +63,6 @@ export function createAutomation(
         looking = null;
       });
   };
-  const moved = () => {
-    if (!started) return;
-    look();
-    dispatch.wake();
-  };
-  const jobs = createJobs({ ...deps, moved });
-  const rules = createRules({ ...deps, jobs, moved });
-  const questions = createQuestions({ ...deps, jobs, nameOf: (id) => bots.find(id)?.name ?? id });
-  const dispatch = createDispatch({ ...deps, jobs });
 
   return {
     checkDefault: rules.checkDefault,
@@ -80,7 +79,7 @@ export function createAutomation(
     routes: (subscriptions) => automationRoutes({ ...deps, subscriptions, rules, jobs, abort: dispatch.abort }),
     async start() {
       await dispatch.recover();
-      started = true;
+      listeners.add(look).add(dispatch.wake);
       moved();
     },
     async close() {
