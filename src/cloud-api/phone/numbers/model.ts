@@ -149,50 +149,21 @@ function smsStateOf(row: NumberRow): SmsState {
   return waits && row.smsState === 'active' ? 'pending_registration' : row.smsState;
 }
 
+/** What the other parts of the phone and its person see alike. */
+function seenOf(row: NumberRow) {
+  const { id, e164, type, country, locality, monthlyCost, carrier, voiceState, runtimeId, botId } = row;
+  const states = { smsState: smsStateOf(row), voiceState, port: portOf(row) };
+  return { id, e164, type, country, locality, monthlyCost, carrier, runtimeId, botId, ...states };
+}
+
 export function toHeld(row: NumberRow): HeldNumber {
-  const { id, userId, e164, type, country, locality, monthlyCost, carrier, carrierNumberId, profileId } = row;
-  const { voiceState, runtimeId, botId, botName, createdAt } = row;
-  return {
-    id,
-    userId,
-    e164,
-    type,
-    country,
-    locality,
-    monthlyCost,
-    carrier,
-    carrierNumberId,
-    profileId,
-    voiceState,
-    runtimeId,
-    botId,
-    botName,
-    createdAt,
-    smsState: smsStateOf(row),
-    port: portOf(row),
-  };
+  const { userId, carrierNumberId, profileId, botName, createdAt } = row;
+  return { ...seenOf(row), userId, carrierNumberId, profileId, botName, createdAt };
 }
 
 /** `registered`: a registration was filed for it. */
 export function toPhoneNumber(row: NumberRow, registered: boolean): PhoneNumber {
-  const { id, e164, type, country, locality, monthlyCost, carrier, voiceState, runtimeId, botId, problem } = row;
-  return {
-    id,
-    e164,
-    type,
-    country,
-    locality,
-    monthlyCost,
-    carrier,
-    smsState: smsStateOf(row),
-    voiceState,
-    runtimeId,
-    botId,
-    port: portOf(row),
-    problem,
-    registered,
-    createdAt: iso(row.createdAt),
-  };
+  return { ...seenOf(row), problem: row.problem, registered, createdAt: iso(row.createdAt) };
 }
 
 const refused = (wireCode: string, fact: string, action: string, status?: 409) =>

@@ -198,19 +198,7 @@ export function createNumberStore(store: SharedStore, now: () => number): Number
       return store.all<NumberRow>(sql, computerId, userId);
     },
     *create(tx, number, limit) {
-      const {
-        id,
-        userId,
-        e164,
-        type,
-        country,
-        locality,
-        monthlyCost,
-        upfrontCost = null,
-        carrier,
-        origin,
-        runtimeId,
-      } = number;
+      const { id, userId, e164, origin } = number;
       const { has, coming } = yield* count(tx, userId);
       if (has >= limit) throw limitReached(has, coming, limit);
       const bought = origin === 'bought';
@@ -219,10 +207,11 @@ export function createNumberStore(store: SharedStore, now: () => number): Number
           voice_state, runtime_id, bot_id, bot_name, address_hash, address, port_state, port_messaging, port_details, created_at, updated_at)
           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
           ON CONFLICT DO NOTHING`,
-        ...[id, userId, e164, type, country, locality, monthlyCost, upfrontCost, carrier, origin],
+        ...[id, userId, e164, number.type, number.country, number.locality],
+        ...[number.monthlyCost, number.upfrontCost ?? null, number.carrier, origin],
         ...[bought ? 'buying' : 'porting'],
         ...[needsRegistration(number) ? 'pending_registration' : 'active'],
-        ...[runtimeId, number.botId, number.botName ?? null, number.addressHash, number.address],
+        ...[number.runtimeId, number.botId, number.botName ?? null, number.addressHash, number.address],
         ...[bought ? null : 'draft', bought ? null : 'pending', number.portDetails, now(), now()],
       );
       if (added.changes === 0) throw numberTakenHere(e164);
