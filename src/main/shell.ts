@@ -90,6 +90,16 @@ export function runShell(deps: ShellDeps): RunningShell | null {
 
   const windows = createWindows({ parts, preload: deps.preload, kept, logs: deps.logs, now, after, warn });
   const origin = (): string | null => gantry?.origin ?? null;
+  const quitting = createQuitting({
+    close: closeAll,
+    exit: (code) => {
+      log.info('The desktop program ends.', { code });
+      log.close();
+      app.exit(code);
+    },
+    onFault: (fault) => log.error('The desktop program did not close cleanly.', { fault }),
+    after,
+  });
   const news = createNews(now);
   const updates = createUpdates({
     packaged: app.isPackaged,
@@ -116,16 +126,6 @@ export function runShell(deps: ShellDeps): RunningShell | null {
     tray = null;
     await gantry?.close();
   }
-  const quitting = createQuitting({
-    close: closeAll,
-    exit: (code) => {
-      log.info('The desktop program ends.', { code });
-      log.close();
-      app.exit(code);
-    },
-    onFault: (fault) => log.error('The desktop program did not close cleanly.', { fault }),
-    after,
-  });
 
   const state = (): DesktopState => ({
     settings: kept.settings(),

@@ -55,7 +55,12 @@ test.each(Object.entries(roomRules))('the rooms of src/%s stand in their order, 
 test('the parts of each program are made in the order in which they need each other', () => {
   const composition = sources.filter(({ path }) => path.startsWith('src/host/'));
   expect(composition.length).toBeGreaterThan(5);
-  expect(composition.flatMap(usedBeforeMade)).toEqual([]);
+  expect(composition.flatMap((file) => usedBeforeMade(file))).toEqual([]);
+});
+
+test('whatever servers put together from parts is made in the order in which they need each other', () => {
+  const servers = sources.filter(({ path }) => !path.startsWith('src/renderer/'));
+  expect(servers.flatMap((file) => usedBeforeMade(file, 'parts'))).toEqual([]);
 });
 
 test('what only its own file uses is not exported', () => {
@@ -244,6 +249,9 @@ const below = 1;
 `;
   const late = (name: string) => `a.ts: ${name} is used before it is made`;
   expect(usedBeforeMade({ path: 'a.ts', text })).toEqual([late('late'), late('inner')]);
+  const parts =
+    'async function host() {\n  const end = () => store.close() + much;\n  const store = await openStore();\n  const much = 1;\n}\n';
+  expect(usedBeforeMade({ path: 'a.ts', text: parts }, 'parts')).toEqual([late('store')]);
 });
 
 test('paths of the workplace are told from routes that look like them', () => {

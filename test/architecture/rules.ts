@@ -248,9 +248,9 @@ export function circlesOf(files: readonly SourceFile[]): string[][] {
 
 /**
  * Constants that a function uses before it has made them, if only in a function that is called later: its parts are not in the order in
- * which they need each other.
+ * which they need each other. `parts`: only constants that are parts, made by a call of `createX`, `composeX`, `openX` or `startX`.
  */
-export function usedBeforeMade(file: SourceFile): string[] {
+export function usedBeforeMade(file: SourceFile, which: 'all' | 'parts' = 'all'): string[] {
   const found = new Set<string>();
   const program = parseAst(file.text, { lang: file.path.endsWith('x') ? 'tsx' : 'ts' }) as unknown as Syntax;
   // What a module makes is there before any of its functions is called.
@@ -266,7 +266,7 @@ export function usedBeforeMade(file: SourceFile): string[] {
     const opens = /^(?:BlockStatement|For\w*Statement|CatchClause|ArrowFunctionExpression|Function\w+)$/.test(
       node.type,
     );
-    const inside = opens ? [...scopes, madeIn(node)] : scopes;
+    const inside = opens ? [...scopes, madeIn(node, which)] : scopes;
     for (const [key, child] of Object.entries(node)) {
       // Names of properties, and types, are other things.
       const isName = (key === 'key' || key === 'property') && node.computed !== true && node.shorthand !== true;
@@ -288,14 +288,25 @@ const isSyntax = (value: unknown): value is Syntax =>
 const listOf = (value: unknown): readonly Syntax[] => [value].flat().filter(isSyntax);
 
 /** The names that are made directly in a function, block or loop, and where each is. */
-function madeIn(node: Syntax): ReadonlyMap<string, number> {
+function madeIn(node: Syntax, which: 'all' | 'parts'): ReadonlyMap<string, number> {
   const statements = node.type === 'BlockStatement' ? listOf(node.body) : listOf([node.init, node.left].flat());
   const constants = statements
     .filter(({ type, kind }) => type === 'VariableDeclaration' && kind !== 'var')
     .flatMap((statement) => listOf(statement.declarations))
-    .flatMap(({ id }) => namesIn(id as Syntax).map(({ name, start }) => [String(name), start] as const));
+    .map(({ id, init, start }) => ({ id: id as Syntax, at: which === 'all' || isPart(init) ? null : start }))
+    // Any other constant hides a part of that name, and is nobody's business here.
+    .flatMap(({ id, at }) => namesIn(id).map(({ name, start }) => [String(name), at === null ? start : -1] as const));
   const parameters = [...listOf(node.params), ...listOf(node.param)].flatMap(namesIn);
-  return new Map([...parameters.map(({ name, start }) => [String(name), start] as const), ...constants]);
+  // A function's own name stands before its parameters, which are there from its beginning.
+  return new Map([...parameters.map(({ name }) => [String(name), -1] as const), ...constants]);
+}
+
+function isPart(init: unknown): boolean {
+  const [made] = listOf(init);
+  const call = made?.type === 'AwaitExpression' ? listOf(made.argument)[0] : made;
+  return (
+    call?.type === 'CallExpression' && /^(?:create|compose|open|start)[A-Z]/.test(String(listOf(call.callee)[0]?.name))
+  );
 }
 
 /** The names in a pattern: `a`, `{ b: c = 1 }`, `[d, ...e]`. */

@@ -1,5 +1,5 @@
 /** The parts of the phone where there is a carrier, and how they are joined. Must not know a carrier's wire. */
-import type { Op, SharedReader } from '../../kit/store/shared-store.ts';
+import type { Op, SharedReader, SharedTx } from '../../kit/store/shared-store.ts';
 import { createCalls } from './calls/index.ts';
 import { createPaidSteps } from './carrier/paid-steps.ts';
 import type { Carrier } from './carrier/port.ts';
@@ -8,7 +8,7 @@ import { createFees } from './fees.ts';
 import { createNumbers } from './numbers/index.ts';
 import { numberLimits, type PartDeps, type PhoneDeps, type PhonePart } from './part.ts';
 import { createPhoneRegistration } from './registration/index.ts';
-import { createRegistrationStore } from './registration/store.ts';
+import { createRegistrationStore, filedOf } from './registration/store.ts';
 import { createTexts } from './texts/index.ts';
 import { createWebhooks } from './webhooks/index.ts';
 
@@ -28,9 +28,9 @@ export function createParts({
     ...deps,
     steps,
     hooks: () => parts.flatMap((part) => (part.hooks === undefined ? [] : [part.hooks])),
-    consents: () => calls.consents,
+    consents,
     brandOf: (numberId) => deps.store.read((tx) => brandOf(tx, numberId)),
-    registered: (numberIds) => registrations.filed(numberIds),
+    registered: (numberIds) => filedOf(deps.store, numberIds),
   });
   const registration = createPhoneRegistration({ ...deps, numbers: numbers.numbers, paid: steps });
   const texts = createTexts({
@@ -38,8 +38,8 @@ export function createParts({
     steps,
     numbers: numbers.numbers,
     invites: numbers.invites,
-    consents: { basisFor: (tx, numberId, e164) => calls.consents.basisFor(tx, numberId, e164) },
-    onStop: [(tx, numberId, e164) => calls.onStop(tx, numberId, e164)],
+    consents: { basisFor: (tx, numberId, e164) => consents().basisFor(tx, numberId, e164) },
+    onStop: [onStop],
     replies: (number) => deps.store.read((tx) => registration.replies(tx, number)),
     *limits(tx, { id }) {
       const { standard, soleProprietor } = deps.textLimits ?? numberLimits;
@@ -57,6 +57,13 @@ export function createParts({
     ...(deps.callLimits === undefined ? {} : { limits: deps.callLimits }),
     brandOf,
   });
+  // Calls need the texts, and so are made after them; numbers and texts ask them only when something happens.
+  function consents() {
+    return calls.consents;
+  }
+  function onStop(tx: SharedTx, numberId: string, e164: string): Op<void> {
+    return calls.onStop(tx, numberId, e164);
+  }
   function* brandOf(tx: SharedReader, numberId: string): Op<string | null> {
     const form = (yield* registrations.current(tx, numberId))?.form;
     return form?.brandName ?? form?.legalName ?? null;

@@ -1,13 +1,13 @@
 /** Composes the hands of one computer: audit, lease, policy, questions, the executor program, the routes. */
 import { mkdirSync } from 'node:fs';
 import { iso } from '../../kit/clock/clock.ts';
-import type { Place, ProgramEvent } from '../../programs/executor/protocol.ts';
+import type { Fault, Place, ProgramEvent } from '../../programs/executor/protocol.ts';
 import { deviceError } from './answers.ts';
 import { createApprovals } from './approvals.ts';
 import { createAudit } from './audit.ts';
 import { createGate } from './create-gate.ts';
 import { createExecutorProgram, ExecutorFault } from './executor-program.ts';
-import type { ToolsetGate } from './gate.ts';
+import type { Holder, ToolsetGate } from './gate.ts';
 import type { Hands, HandsDeps } from './hands.ts';
 import { createHosts } from './hosts.ts';
 import { type ControlChange, createLease } from './lease.ts';
@@ -40,11 +40,7 @@ export function createHands(deps: HandsDeps): Hands {
     command: deps.command,
     env: Object.fromEntries(passedOn.flatMap((name) => (deps.env[name] ? [[name, deps.env[name]]] : []))),
     onEvent,
-    onDeath({ code, message }) {
-      sessions.lost(null);
-      view.lost();
-      view.tellAll({ event: 'gone', data: { code, message } });
-    },
+    onDeath,
     log,
   });
   const sessions = createSessions({ program, folder: deps.folder, proxy: deps.proxy ?? null });
@@ -52,10 +48,7 @@ export function createHands(deps: HandsDeps): Hands {
   const lease = createLease({
     clock,
     timers,
-    changed(why, lost) {
-      if (why === 'taken' && lost !== null) gate.stopActsOf(lost);
-      tellControl(why);
-    },
+    changed: controlChanged,
   });
   const view = createView({
     control: lease.now,
@@ -80,6 +73,17 @@ export function createHands(deps: HandsDeps): Hands {
     },
     log,
   });
+
+  function onDeath({ code, message }: Fault): void {
+    sessions.lost(null);
+    view.lost();
+    view.tellAll({ event: 'gone', data: { code, message } });
+  }
+
+  function controlChanged(why: ControlChange, lost: Holder | null): void {
+    if (why === 'taken' && lost !== null) gate.stopActsOf(lost);
+    tellControl(why);
+  }
 
   function tellControl(why: ControlChange): void {
     const control = lease.now();

@@ -36,7 +36,8 @@ export interface CommandOutcomes {
 
 export interface Commands {
   append(tx: SharedTx, call: Pick<CallRow, 'id' | 'userId'>, command: Command): Op<void>;
-  start(): Promise<void>;
+  /** `outcomes`: who hears of each command's outcome. */
+  start(outcomes: CommandOutcomes): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -71,11 +72,17 @@ export function createCommands(
     readonly numbers: Pick<Numbers, 'read'>;
     readonly optOuts: Pick<OptOuts, 'isOptedOut'>;
     readonly webhookUrl: string;
-    readonly outcomes: CommandOutcomes;
   },
 ): Commands {
-  const { store, clock, calls, steps, outcomes, log } = deps;
+  const { store, clock, calls, steps, log } = deps;
+  let told: CommandOutcomes | null = null;
   const lanes: SharedLanes = deps.openLanes({ name: 'calls', send, onExpired, backoffMs, parallel: 32 });
+
+  /** Nothing is sent before the start. */
+  function outcomes(): CommandOutcomes {
+    if (told === null) throw new Error('A command was sent before the start.');
+    return told;
+  }
 
   async function send(item: LaneItem): Promise<SharedLaneOutcome> {
     const command = item.body as Command;
@@ -98,7 +105,7 @@ export function createCommands(
       to: 'done',
       *commit(tx) {
         // The current transfer may be another one.
-        if (!(yield* hasLeft(tx, command.other))) yield* withCall(tx, leg, (call) => outcomes.bridged(tx, call));
+        if (!(yield* hasLeft(tx, command.other))) yield* withCall(tx, leg, (call) => outcomes().bridged(tx, call));
       },
     };
   }
@@ -119,7 +126,7 @@ export function createCommands(
         if (now === null) return;
         if (leg.role === 'person') yield* noteOnCall(tx, leg.callId, { sessionId: placed.sessionId });
         // An event of the carrier may have named it before.
-        if (now.carrierLeg === null) yield* outcomes.named(tx, now, placed.legId);
+        if (now.carrierLeg === null) yield* outcomes().named(tx, now, placed.legId);
       },
     };
   }
@@ -219,17 +226,17 @@ export function createCommands(
 
   function* isAnswered(tx: SharedTx, { id }: LegRow): Op<void> {
     const leg = yield* findLeg(tx, id);
-    if (leg !== null) yield* withCall(tx, leg, (call) => outcomes.answered(tx, call, leg));
+    if (leg !== null) yield* withCall(tx, leg, (call) => outcomes().answered(tx, call, leg));
   }
 
   function* isOver(tx: SharedTx, { id }: LegRow, because: string): Op<void> {
     const leg = yield* findLeg(tx, id);
-    if (leg !== null) yield* outcomes.over(tx, leg, because);
+    if (leg !== null) yield* outcomes().over(tx, leg, because);
   }
 
   function* isRefused(tx: SharedTx, leg: LegRow, command: Command, because: string): Op<void> {
     if (command.tell === 'dial') yield* isOver(tx, leg, because);
-    else yield* withCall(tx, leg, (call) => outcomes.failed(tx, call, command, because));
+    else yield* withCall(tx, leg, (call) => outcomes().failed(tx, call, command, because));
   }
 
   function* withCall(tx: SharedTx, leg: LegRow, act: (call: CallRow) => Op<void>): Op<void> {
@@ -254,7 +261,10 @@ export function createCommands(
         person: call.userId,
       });
     },
-    start: () => lanes.start(),
+    async start(outcomes) {
+      told = outcomes;
+      await lanes.start();
+    },
     close: () => lanes.close(),
   };
 }

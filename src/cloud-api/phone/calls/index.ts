@@ -9,7 +9,7 @@ import { type CallLimits, defaultCallLimits, type PartDeps, type PhonePart } fro
 import type { CarrierEvent, Consents, InviteProofs, NumberHooks, Numbers, OnStop, OptOuts } from '../ports.ts';
 import { createCalling } from './calling.ts';
 import { type HeardCost, readCallCost, readCallEvent } from './carrier-events.ts';
-import { type Commands, createCommands } from './commands.ts';
+import { createCommands } from './commands.ts';
 import { type ConsentsDeps, createConsents } from './consents.ts';
 import { createRefs } from './refs.ts';
 import { createCallRoutes } from './routes.ts';
@@ -53,11 +53,9 @@ export function createCalls(
   const consents = createConsents(deps);
   const refs = createRefs(clock, given.random);
   const targets = createTargets({ ...deps, consents });
-  // Called only after everything is composed.
-  const append: Commands['append'] = (tx, call, command) => commands.append(tx, call, command);
-  const worker = createVoiceWorker({ ...deps, commands: { append }, refs, maxConcurrent: limits.maxConcurrent });
   const webhookUrl = `${given.webhookOrigin}/api/v1/phone/webhooks/${carrier.name}`;
-  const commands = createCommands({ ...deps, webhookUrl, outcomes: worker.outcomes });
+  const commands = createCommands({ ...deps, webhookUrl });
+  const worker = createVoiceWorker({ ...deps, commands, refs, maxConcurrent: limits.maxConcurrent });
   const calling = createCalling({ ...deps, consents, refs, targets, worker });
   const watch = createWatch({ ...deps, worker, maxCallMs: limits.maxCallMs });
 
@@ -115,7 +113,7 @@ export function createCalls(
     },
     forgetOld: (now) => store.write((tx) => refs.forgetOld(tx, now)),
     async start() {
-      await commands.start();
+      await commands.start(worker.outcomes);
       await watch.start();
     },
     async close() {

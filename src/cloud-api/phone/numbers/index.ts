@@ -62,13 +62,8 @@ export function createNumbers(
     addresses: createAddresses({ ...deps, random }),
     hooks: () => [ownHooks, ...deps.hooks()],
   };
-  // Begun only after everything is composed.
-  const begin: Work['begin'] = (tx, row, job) => work.begin(tx, row, job);
-  const work: Work = createWork(given, {
-    buy: createPurchase({ ...given, begin }),
-    port: createPortWork({ ...given, begin }),
-    release: createRelease(given),
-  });
+  const work = createWork(given);
+  const { begin } = work;
   const look = createDailyLook(given);
   const come = createCome({ ...given, work });
   const stay = createStay({ ...given, work, come });
@@ -100,7 +95,11 @@ export function createNumbers(
     },
     async start() {
       await resync.start();
-      await work.start();
+      await work.start({
+        buy: createPurchase({ ...given, begin }),
+        port: createPortWork({ ...given, begin }),
+        release: createRelease(given),
+      });
     },
     async close() {
       await work.close();

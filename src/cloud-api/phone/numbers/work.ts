@@ -34,25 +34,25 @@ export interface Work {
   drop(tx: SharedTx, id: string): Op<void>;
   /** Something happened: waiting work looks now. */
   wake(id: string): void;
-  start(): Promise<void>;
+  /** `does`: how each job is done. Work that was begun before waits for it. */
+  start(does: Readonly<Record<Job, DoJob>>): Promise<void>;
   close(): Promise<void>;
 }
 
 /** After the 1st, 2nd … attempt; orders take seconds, ports take weeks. */
 const workBackoffMs = [2_000, 5_000, 15_000, 60_000, 300_000, 1_800_000];
 
-export function createWork(
-  deps: Pick<WorkDeps, 'openLanes' | 'rows' | 'log' | 'clock'>,
-  does: Readonly<Record<Job, DoJob>>,
-): Work {
+export function createWork(deps: Pick<WorkDeps, 'openLanes' | 'rows' | 'log' | 'clock'>): Work {
+  let doers: Readonly<Record<Job, DoJob>> | null = null;
   const lanes: SharedLanes = deps.openLanes({ name: 'numbers', send, backoffMs: workBackoffMs });
 
   async function send(item: LaneItem, signal: AbortSignal): Promise<SharedLaneOutcome> {
     const row = await deps.rows.get(item.lane);
     const job = jobs.find((name) => name === (item.body as { job?: unknown }).job);
+    if (doers === null) return { to: 'hold', reason: 'Gantry is starting.' };
     if (row === null || job === undefined) return { to: 'done' };
     try {
-      return await does[job](row, item, signal);
+      return await doers[job](row, item, signal);
     } catch (fault) {
       if (!(fault instanceof CarrierFault)) throw fault;
       if (fault.kind !== 'unknown' && fault.kind !== 'service') {
@@ -72,7 +72,10 @@ export function createWork(
       yield* lanes.clear(tx, id);
     },
     wake: (id) => lanes.wake(id),
-    start: () => lanes.start(),
+    async start(does) {
+      doers = does;
+      await lanes.start();
+    },
     close: () => lanes.close(),
   };
 }

@@ -52,8 +52,6 @@ export interface RegistrationStore {
   get(id: string): Promise<RegistrationRow | null>;
   /** The current one of a number that is still held. */
   current(tx: SharedReader, numberId: string): Op<RegistrationRow | null>;
-  /** Those of these numbers for which one was filed. */
-  filed(numberIds: readonly string[]): Promise<ReadonlySet<string>>;
   /** Also of a released number, also those that were replaced. */
   ofNumber(tx: SharedReader, numberId: string): Op<readonly RegistrationRow[]>;
   /** Whose brand, campaign or number this is, by the carrier's event. */
@@ -177,13 +175,6 @@ export function createRegistrationStore({
       const sql = `${select} WHERE number_id = ? AND followed_at IS NULL AND ended_at IS NULL`;
       const row = yield* tx.get<Kept>(sql, numberId);
       return row === undefined ? null : toRow(row);
-    },
-    async filed(numberIds) {
-      if (numberIds.length === 0) return new Set();
-      const among = numberIds.map(() => '?').join(', ');
-      const sql = `SELECT number_id AS "id" FROM phone_registration
-        WHERE number_id IN (${among}) AND followed_at IS NULL AND ended_at IS NULL`;
-      return new Set((await store.all<{ id: string }>(sql, ...numberIds)).map(({ id }) => id));
     },
     *ofNumber(tx, numberId) {
       return (yield* tx.all<Kept>(`${select} WHERE number_id = ?`, numberId)).map(toRow);
@@ -311,4 +302,16 @@ export function createRegistrationStore({
       yield* tx.run(sql, now(), numberId);
     },
   };
+}
+
+/** Those of these numbers for which one was filed. */
+export async function filedOf(
+  store: Pick<SharedStore, 'all'>,
+  numberIds: readonly string[],
+): Promise<ReadonlySet<string>> {
+  if (numberIds.length === 0) return new Set();
+  const among = numberIds.map(() => '?').join(', ');
+  const sql = `SELECT number_id AS "id" FROM phone_registration
+    WHERE number_id IN (${among}) AND followed_at IS NULL AND ended_at IS NULL`;
+  return new Set((await store.all<{ id: string }>(sql, ...numberIds)).map(({ id }) => id));
 }

@@ -1,6 +1,6 @@
 /** A business registers a local number: filed, reviewed, approved or refused, corrected, and nothing paid twice. */
 import { describe, expect, test } from 'vitest';
-import { createRegistrationStore } from '../../../../src/cloud-api/phone/registration/store.ts';
+import { filedOf } from '../../../../src/cloud-api/phone/registration/store.ts';
 import { engines } from '../../../support/engines.ts';
 import { business, isApproved, isRejected, openRig, origin, registrationOf } from './support.ts';
 
@@ -57,13 +57,8 @@ describe.each(engines)('a business on $name', (engine) => {
   test('its number says that one was filed, from then on and whatever becomes of it; one without says so, too', async () => {
     const rig = await openRig(engine);
     const [{ id }, other] = [await rig.buy(), await rig.buy()];
-    const registrations = createRegistrationStore({
-      store: rig.store,
-      now: () => rig.clock.now(),
-      numbers: rig.rows.numbers,
-    });
-    const filed = async () => [...(await registrations.filed([id, other.id]))];
-    expect([await filed(), await registrations.filed([])]).toEqual([[], new Set()]);
+    const filed = async () => [...(await filedOf(rig.store, [id, other.id]))];
+    expect([await filed(), await filedOf(rig.store, [])]).toEqual([[], new Set()]);
     await rig.submit(id, business, '?dryRun=1');
     expect(await filed()).toEqual([]);
     await rig.submit(id, business);
