@@ -149,6 +149,31 @@ test('a receipt keeps its columns and its rows: sums under two of them, long nam
   for (const number of ['(415) 555-0199 |', '(415) 555-0198 |']) expect(markdown).toContain(number);
 });
 
+test('a cell that almost fills its column stays apart from the next one', async () => {
+  // At 10 points the long name ends at 183.9: half a font size before the next column, or a little more.
+  const { markdown } = await convert(
+    makePdf([
+      {
+        texts: [
+          ...cells(90, ['Item', 60], ['Qty', 189], ['Price', 240]),
+          ...cells(104, ['Espresso', 60], ['2', 189], ['3.50', 240]),
+          ...cells(118, ['Blueberry muffin with cream', 60], ['1', 189], ['4.25', 240]),
+          ...cells(200, ['Name', 60], ['Room', 189]),
+          ...cells(218, ['Ann', 60], ['12', 189]),
+          ...cells(236, ['Blueberry muffin with cream', 60], ['14', 189]),
+          ...cells(254, ['Bob', 60], ['15', 189]),
+          ...cells(340, ['Name', 60], ['City', 190.4]),
+          ...cells(358, ['Ann', 60], ['Oslo', 190.4]),
+          ...cells(376, ['Blueberry muffin with cream', 60], ['Rome', 190.4]),
+        ],
+      },
+    ]),
+  );
+  expect(markdown).toContain('| Espresso | 2 | 3.50 |\n| Blueberry muffin with cream | 1 | 4.25 |');
+  expect(markdown).toContain('| Ann | 12 |\n| Blueberry muffin with cream | 14 |\n| Bob | 15 |');
+  expect(markdown).toContain('| Ann | Oslo |\n| Blueberry muffin with cream | Rome |');
+});
+
 test('what repeats at the edges of pages is left out and told; the rest of every page is there', async () => {
   const { markdown, notes, metadata } = await convert(makeReport(12));
   expect(markdown).not.toMatch(/Report of the year|Page \d+ of/);

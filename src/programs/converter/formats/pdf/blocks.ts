@@ -5,7 +5,7 @@
 import { escapeLine } from '../../markdown/escape.ts';
 import { link } from '../../markdown/link.ts';
 import { table } from '../../markdown/table.ts';
-import type { Row, Segment } from './page-text.ts';
+import type { Part, Row, Segment } from './page-text.ts';
 
 export interface PageRows {
   readonly rows: readonly Row[];
@@ -228,7 +228,7 @@ function tableEnd(rows: readonly Row[], at: number): number {
     const row = rows[end] as Row;
     const before = rows[end - 1];
     if (end > at && before !== undefined && (row.y <= before.y || row.y - before.y > 4 * row.size)) break;
-    if (row.segments.length < 2 && !goesOnInCell(rows, at, end)) break;
+    if (row.segments.length < 2 && !goesOnInCell(rows, at, end) && !isDivided(rows, at, end)) break;
     const all = columnsOf(rows.slice(at, end + 1));
     // A row that would merge two columns is not part of this table, or begins another one.
     if (all.length < 2 || all.length < columns) break;
@@ -236,7 +236,9 @@ function tableEnd(rows: readonly Row[], at: number): number {
     cells += row.segments.length;
   }
   // A separate line below the table is not one of its cells.
-  while (end - 1 > at && (rows[end - 1] as Row).segments.length < 2 && gapAbove(rows, end - 1) > 1.5) end -= 1;
+  const isSeparate = (last: number) =>
+    (rows[last] as Row).segments.length < 2 && gapAbove(rows, last) > 1.5 && !isDivided(rows, at, last);
+  while (end - 1 > at && isSeparate(end - 1)) end -= 1;
   const several = rows.slice(at, end).filter((row) => row.segments.length > 1).length;
   return several >= 2 && cells >= 4 ? end : at;
 }
@@ -297,16 +299,71 @@ function laidOver(rows: readonly Row[]): Column[] {
   return columns;
 }
 
-type Part = Segment['parts'][number];
+type Cell = Pick<Part, 'runs' | 'left' | 'right'>;
 
 /** What of a row stands in each column: a part is of the one that it shares most of its width with, else of the nearest. */
-function cellsIn(row: Row, columns: readonly Column[]): Part[][] {
-  const cells: Part[][] = columns.map(() => []);
-  for (const part of row.segments.flatMap((segment) => segment.parts)) {
+function cellsIn(row: Row, columns: readonly Column[]): Cell[][] {
+  const cells: Cell[][] = columns.map(() => []);
+  for (const part of row.segments.flatMap((segment) => segment.parts).flatMap((part) => dividedBy(columns, part))) {
     const near = columns.map((column) => Math.min(part.right, column.right) - Math.max(part.left, column.left));
     cells[near.indexOf(Math.max(...near))]?.push(part);
   }
   return cells;
+}
+
+/** A part where a cell almost touches the next one: divided at each small gap at which a column begins. */
+function dividedBy(columns: readonly Column[], { pieces, size }: Part): Cell[] {
+  const slack = size * 0.3;
+  const cells: Cell[] = [];
+  for (const piece of pieces.flatMap((one) => numbersOf(columns, one))) {
+    const before = cells.at(-1);
+    const begins = ({ left }: Column) =>
+      before !== undefined && before.right <= left + slack && piece.left >= left - slack;
+    if (before === undefined || columns.some(begins)) cells.push(piece);
+    else {
+      const runs = [...before.runs, { text: ' ', link: null }, ...piece.runs];
+      cells[cells.length - 1] = { runs, left: before.left, right: piece.right };
+    }
+  }
+  return cells;
+}
+
+/** Widths of its digits and of its other signs, in font sizes. */
+const [digitWidth, signWidth] = [0.55, 0.3];
+const numberAtEnd = /^(.*\S)\s+([\p{Sc}(+−-]?\d[\d.,:'’]*\)?[\p{Sc}%]?)$/u;
+
+/**
+ * The library that reads a page puts text together that is less than 0.6 font sizes apart. A number at the end that begins or ends where a column does
+ * is a cell of that column.
+ */
+function numbersOf(columns: readonly Column[], piece: Part['pieces'][number]): Cell[] {
+  const [run, ...more] = piece.runs;
+  if (run === undefined || more.length > 0) return [piece];
+  const slack = piece.size * 0.5;
+  const numbers: Cell[] = [];
+  let { right } = piece;
+  let rest = run.text.trim();
+  for (const column of columns.slice(1).toReversed()) {
+    const [, before, number] = numberAtEnd.exec(rest) ?? [];
+    if (before === undefined || number === undefined || right < column.left || right > column.right + slack) continue;
+    const digits = number.replace(/\D/g, '').length;
+    const left = right - (digits * digitWidth + (number.length - digits) * signWidth) * piece.size;
+    if (Math.abs(left - column.left) > slack && Math.abs(right - column.right) > slack) continue;
+    numbers.unshift({ runs: [{ text: number, link: run.link }], left, right });
+    rest = before;
+    right = left - slack;
+  }
+  return numbers.length === 0
+    ? [piece]
+    : [{ runs: [{ text: rest, link: run.link }], left: piece.left, right }, ...numbers];
+}
+
+/** A line without a wide gap that has cells in several of the columns above it. */
+function isDivided(rows: readonly Row[], at: number, end: number): boolean {
+  const [row, before] = [rows[end] as Row, rows[end - 1] as Row];
+  const columns = columnsOf(rows.slice(at, end));
+  if (columns.length < 2 || row.y - before.y >= 3 * row.size) return false;
+  return cellsIn(row, columns).filter((cell) => cell.length > 0).length > 1;
 }
 
 function tableOf(rows: readonly Row[]): string {

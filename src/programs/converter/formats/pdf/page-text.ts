@@ -24,7 +24,12 @@ export interface Segment {
   readonly y: number;
   readonly size: number;
   /** The same, divided at gaps that would be cells beside each other in a table, and are spaces in a line of text. */
-  readonly parts: readonly Omit<Segment, 'parts'>[];
+  readonly parts: readonly Part[];
+}
+
+export interface Part extends Omit<Segment, 'parts'> {
+  /** The same, divided also at gaps that divide cells only where a column begins. */
+  readonly pieces: readonly Omit<Segment, 'parts'>[];
 }
 
 /** Segments on one baseline, from the left. */
@@ -38,6 +43,8 @@ export interface Row {
 const wideGap = 1.4;
 /** A gap this wide, in font sizes, may divide two cells of a table. */
 const cellGap = 0.7;
+/** A gap this wide, in font sizes, is more than a space between words: it divides two cells where a column of a table begins. */
+const closeCellGap = 0.4;
 /** A gap this wide is a space that was not painted. */
 const spaceGap = 0.18;
 /** Baselines within this part of the font size are one: indices and powers are a little off. */
@@ -97,16 +104,24 @@ function isBullet(group: readonly Piece[]): boolean {
 }
 
 function withParts(pieces: readonly Piece[]): Segment {
+  return { ...segmentOf(pieces), parts: dividedAt(cellGap, pieces).map(partOf) };
+}
+
+function partOf(pieces: readonly Piece[]): Part {
+  return { ...segmentOf(pieces), pieces: dividedAt(closeCellGap, pieces).map(segmentOf) };
+}
+
+/** `gap`: in font sizes. */
+function dividedAt(gap: number, pieces: readonly Piece[]): Piece[][] {
   const groups: Piece[][] = [];
   let right = Number.NEGATIVE_INFINITY;
   for (const piece of pieces) {
     const group = groups.at(-1);
-    if (group === undefined || piece.x - right > cellGap * piece.size) groups.push([piece]);
+    if (group === undefined || piece.x - right > gap * piece.size) groups.push([piece]);
     else group.push(piece);
     right = Math.max(right, piece.x + piece.width);
   }
-  const whole = segmentOf(pieces);
-  return { ...whole, parts: groups.length === 1 ? [whole] : groups.map(segmentOf) };
+  return groups;
 }
 
 function segmentOf(pieces: readonly Piece[]): Omit<Segment, 'parts'> {
