@@ -86,6 +86,11 @@ export async function listenOn(server: Server, { host, port }: Address, advice: 
 
 /** The longest path that every platform binds whole; Node cuts longer ones silently. */
 const maxSocketPathLength = 103;
+/**
+ * Connections that wait to be taken; the system may allow fewer. A Unix socket refuses the next one at once (EAGAIN), unlike TCP, which tries again:
+ * with Node's 511 the calls of one client that come together were too many.
+ */
+const maxBacklog = 4096;
 
 /** Listens on a Unix socket. The caller holds the lock of the folder and has removed a stale file. */
 export async function listenOnSocket(server: Server, path: string): Promise<void> {
@@ -104,7 +109,7 @@ export async function listenOnSocket(server: Server, path: string): Promise<void
         }),
       ),
     );
-    server.listen({ path }, resolve);
+    server.listen({ path, backlog: maxBacklog }, resolve);
   });
   server.removeAllListeners('error');
 }
