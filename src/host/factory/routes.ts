@@ -195,6 +195,7 @@ export function openRoutes(
     call: createLocalCall({ routes, owners }),
     bots: () => registry.members().map(({ id }) => id),
     tellBot: all.messaging.tellBot,
+    readerOf: async (threadId) => (await store.read((tx) => readThread(tx, threadId)))?.channel?.peer ?? null,
     note: workflows.verbs.note,
   });
   const mounted = [...routes, ...reports.routes];

@@ -9,6 +9,7 @@ import { followTeams } from '../../runtime-server/hosted-bots/placement.ts';
 import { toDelivery } from '../../runtime-server/messaging/model.ts';
 import { listDeliveries } from '../../runtime-server/messaging/store/deliveries.ts';
 import { createQuickTeams } from '../../runtime-server/quick-runs/index.ts';
+import { createWorkNotes } from '../../runtime-server/reports/work-notes.ts';
 import { composeMetering } from '../../runtime-server/usage/compose.ts';
 import { costsOfRun } from '../../runtime-server/usage/costs.ts';
 import { hostedWork } from '../../runtime-server/workflows/hosted-work.ts';
@@ -56,6 +57,7 @@ export function createWork(deps: FactoryDeps, bots: Bots, messaging: Messaging) 
     },
     overBudget: (address) => holds.overBudget(registry.find(address)?.id ?? address),
     places: { ...worktrees, setUp: setup.ensure },
+    handed: createWorkNotes({ ...deps, find: registry.find }),
     place: setup.place,
     approvals: deps.approvals,
     costsOf: (dagId) => deps.store.read((tx) => costsOfRun(tx, deps.workspace, dagId)),

@@ -51,7 +51,7 @@ export const largestReport = 5 * 1024 * 1024;
 const maxReports = 10_000;
 const maxBytes = 256 * 1024 * 1024;
 /** Written by the engine when it hands a step over. */
-const workFile = 'work.json';
+export const workFile = 'work.json';
 const posix = process.platform !== 'win32';
 const reportName = /^\d{12}\.json$/;
 

@@ -26,7 +26,7 @@ const Report = z.strictObject({
   at: z.number(),
   params: Fields,
   query: Fields,
-  body: z.unknown(),
+  body: z.unknown().optional(),
   form: z
     .strictObject({
       type: z.string().max(300),

@@ -5,14 +5,17 @@
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import { staleReport } from '../../contracts/factory/report-routes.ts';
+import { iso } from '../../kit/clock/clock.ts';
 import type { LocalCall } from '../../kit/http/local-call.ts';
 import type { Principal, ReportTaken } from '../../kit/http/types.ts';
+import { actionHash } from '../../kit/signing/action-hash.ts';
 import type { Tx } from '../../kit/store/store.ts';
+import type { Approvals } from '../approvals/approvals.ts';
 import type { Base } from '../base/base.ts';
 import type { SpooledReport, Spools } from './spool.ts';
 
 /** What became of a report that was asked for. */
-type Taken = { readonly answer: unknown } | { readonly error: AppError };
+type Taken = { readonly answer: Promise<unknown> } | { readonly error: AppError };
 
 export interface Taker {
   /** Takes everything up to this report. Throws what refused it. */
@@ -29,6 +32,9 @@ export interface TakerDeps extends Pick<Base, 'store' | 'ledger' | 'clock' | 'ti
     principalOf(agentId: string): Principal;
   };
   readonly call: LocalCall;
+  readonly approvals: Pick<Approvals, 'ask'>;
+  /** Who outside reads what is said in this thread, by name; null: nobody. */
+  readerOf(threadId: string): Promise<string | null>;
   /** Ids of the bots of all teams. */
   bots(): readonly string[];
   /** A message of the engine to a bot; nothing if there is no such bot. */
@@ -37,6 +43,12 @@ export interface TakerDeps extends Pick<Base, 'store' | 'ledger' | 'clock' | 'ti
   note(step: { readonly dagId: string; readonly nodeId: string }, text: string): Promise<void>;
 }
 
+/** What a bot said longer ago may not be what it would say now. Milliseconds. */
+const lateMs = 10 * 60_000;
+/** A clock that was set back while the report lay there makes it seem newer than it is. */
+const clockSkewMs = 60_000;
+/** For so long its person may still let a late reply leave. */
+const lateReplyLivesMs = 24 * 60 * 60_000;
 /** A verb that was killed between writing its report and sending it. */
 const sweepMs = 10_000;
 /** Duplicates are recognised, and refusals can be looked up, for so long. Milliseconds. */
@@ -65,9 +77,11 @@ export function createTaker(deps: TakerDeps): Taker {
   const known = new Set<string>();
   /** Files that lay there at the last sweep. */
   let seen = new Set<string>();
+  /** Late replies that their person is asked about; their files stay in the spool. */
+  const asked = new Set<string>();
+  const leaving = new AbortController();
   let closed = false;
   let cancel = () => {};
-  let sweeping = Promise.resolve();
 
   function inTurn<T>(agentId: string, work: () => Promise<T>): Promise<T> {
     const turn = (tails.get(agentId) ?? Promise.resolve()).then(work);
@@ -98,6 +112,12 @@ export function createTaker(deps: TakerDeps): Taker {
         deps.log.warn('A file in the spool of a bot is not a report of it and was set aside.', { agentId, file });
         continue;
       }
+      if (asked.has(report.id)) continue;
+      const reader = await lateReader(report);
+      if (reader !== null) {
+        await askFirst(agentId, file, report, reader);
+        continue;
+      }
       const taken = await takeOne(agentId, report);
       if (taken === 'again') {
         spools.remove(agentId, file, report);
@@ -116,10 +136,52 @@ export function createTaker(deps: TakerDeps): Taker {
     return null;
   }
 
+  /** Who outside would read a reply that was kept too long to leave unasked; null for anything else. */
+  async function lateReader({ op, at, body }: SpooledReport): Promise<string | null> {
+    const age = clock.now() - at;
+    if (op !== 'sendMessage' || (age <= lateMs && age >= -clockSkewMs)) return null;
+    return deps.readerOf(threadOf(body));
+  }
+
+  async function askFirst(agentId: string, file: string, report: SpooledReport, reader: string): Promise<void> {
+    asked.add(report.id);
+    const { text } = report.body as { text?: unknown };
+    const { answer } = await deps.approvals.ask(
+      {
+        source: 'gate',
+        kind: 'late_reply',
+        title: `Send a late reply to ${reader}`,
+        summary: String(text),
+        reason: `It was written at ${iso(report.at)}, while Gantry was away.`,
+        risk: 'medium',
+        agentId,
+        actionHash: actionHash({ report: report.id, text: String(text) }),
+        expiresInMs: lateReplyLivesMs,
+        dedupeKey: `report:${report.id}`,
+      },
+      { signal: leaving.signal },
+    );
+    const decided = async () => {
+      const { kind } = await answer;
+      if (closed) return;
+      await inTurn(agentId, async () => {
+        const taken = kind === 'approve' ? await takeOne(agentId, report) : { error: notSent(kind) };
+        if (taken !== 'again' && 'error' in taken) await refuse(agentId, report, taken.error);
+        spools.remove(agentId, file, report);
+        asked.delete(report.id);
+      });
+    };
+    decided().catch((error: unknown) => {
+      asked.delete(report.id);
+      deps.log.warn('A late reply could not be sent.', { agentId, id: report.id, error: String(error) });
+    });
+  }
+
   async function takeOne(agentId: string, report: SpooledReport): Promise<Taken | 'again'> {
     const isHook = report.op === 'agentHook';
     if (!isHook && (await store.read((tx) => find(tx, report.id))) !== undefined) return 'again';
     let marked = false;
+    const applied = Promise.withResolvers<void>();
     const insert = (tx: Tx) => {
       if (find(tx, report.id) !== undefined) throw new Repeated(report.id);
       insertRow(tx, agentId, report, 'applied', null);
@@ -131,10 +193,11 @@ export function createTaker(deps: TakerDeps): Taker {
       take(tx) {
         insert(tx);
         marked = true;
+        tx.afterCommit(applied.resolve);
       },
     };
     try {
-      const answer = await deps.call(
+      const answer = deps.call(
         report.op,
         { ...deps.tokens.principalOf(agentId), report: reported },
         {
@@ -148,6 +211,9 @@ export function createTaker(deps: TakerDeps): Taker {
           ...(await bytesOf(agentId, report)),
         },
       );
+      answer.catch(() => {});
+      // Once it is recorded, the answer concerns only its own verb: that of a message may take ten seconds.
+      await Promise.race([answer, applied.promise]);
       // A message with this key was sent before: nothing of it was recorded now.
       if (!marked && !isHook) await store.write(insert);
       return { answer };
@@ -210,15 +276,16 @@ export function createTaker(deps: TakerDeps): Taker {
   const told = (id: string) =>
     store.write((tx) => tx.run('UPDATE bot_report SET told_at = ? WHERE id = ? AND told_at IS NULL', clock.now(), id));
 
-  /** Its own verb does not wait any more. */
-  async function tellRefused(): Promise<void> {
+  /** Its own verb does not wait any more: it was taken so long ago. */
+  async function tellRefused(since: number): Promise<void> {
     const rows = await store.read((tx) =>
       tx.all<Row>(
         'SELECT * FROM bot_report WHERE told_at IS NULL AND taken_at <= ? ORDER BY taken_at, id LIMIT 100',
-        clock.now() - sweepMs,
+        clock.now() - since,
       ),
     );
     for (const row of rows) {
+      if (closed) return;
       const what = verbs[row.op] ?? row.op;
       const about = row.node_id === null ? '' : ` about the step ${row.node_id}`;
       const text = `Gantry was away when you reported \`${what}\`${about}. It was refused when it was delivered: ${row.why}`;
@@ -249,7 +316,6 @@ export function createTaker(deps: TakerDeps): Taker {
       ),
     );
     seen = now;
-    await tellRefused();
   }
 
   function remember(id: string, taken: Taken): void {
@@ -261,11 +327,14 @@ export function createTaker(deps: TakerDeps): Taker {
   function nextSweep(): void {
     if (closed) return;
     cancel = deps.timers.after(sweepMs, () => {
-      sweeping = sweep(false)
-        .catch((error: unknown) => deps.log.warn('The spools of bots could not be read.', { error: String(error) }))
-        .finally(nextSweep);
+      quietly(sweep(false).then(() => tellRefused(sweepMs))).finally(nextSweep);
     });
   }
+
+  const quietly = (work: Promise<void>) =>
+    work.catch((error: unknown) => {
+      if (!closed) deps.log.warn('The spools of bots could not be read.', { error: String(error) });
+    });
 
   return {
     async take(agentId, id) {
@@ -273,6 +342,8 @@ export function createTaker(deps: TakerDeps): Taker {
         early.has(id) ? null : takeFiles(agentId, spools.files(agentId), id, remember),
       );
       if (stopped !== null) throw stopped;
+      // It waits for its person.
+      if (asked.has(id)) return null;
       const ours = early.get(id);
       early.delete(id);
       const row = await store.read((tx) => find(tx, id));
@@ -286,18 +357,28 @@ export function createTaker(deps: TakerDeps): Taker {
     },
     async start() {
       await store.write((tx) => tx.run('DELETE FROM bot_report WHERE taken_at < ?', clock.now() - retentionMs));
-      await sweep(true).catch((error: unknown) =>
-        deps.log.warn('The spools of bots could not be read.', { error: String(error) }),
-      );
-      nextSweep();
+      await quietly(sweep(true));
+      // No verb can wait yet. Nor does the start wait: a message may take seconds to arrive.
+      quietly(tellRefused(0)).finally(nextSweep);
     },
     async close() {
       closed = true;
+      leaving.abort();
       cancel();
-      await sweeping;
       await Promise.all(tails.values());
     },
   };
+}
+
+function notSent(kind: string): AppError {
+  const why =
+    kind === 'reject' ? 'Your person did not let the late reply leave.' : 'Nobody answered whether it may leave.';
+  return new AppError('refused', why, 'Look at the thread before you write again.');
+}
+
+/** `channel:<thread>` */
+function threadOf(body: unknown): string {
+  return String((body as { to?: unknown }).to).replace(/^channel:/, '');
 }
 
 /** Operations by the verbs that a bot knows. */
@@ -318,7 +399,7 @@ const find = (tx: Pick<Tx, 'get'>, id: string) => tx.get<Row>('SELECT * FROM bot
 
 const isStale = (error: AppError) => error.options.wireCode === staleReport;
 
-function answerOf(taken: Taken): unknown {
+function answerOf(taken: Taken): Promise<unknown> {
   if ('error' in taken) throw taken.error;
   return taken.answer;
 }

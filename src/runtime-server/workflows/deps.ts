@@ -161,6 +161,8 @@ export interface WorkflowDeps extends Base {
   readonly agentRuns: AgentRunBook;
   readonly events: WorkEvents;
   readonly places: WorkPlaces;
+  /** A bot has this attempt of a step now: called before it is told, and more than once. */
+  readonly handed?: (address: string, node: Pick<RunNode, 'dagId' | 'nodeId' | 'attempt'>) => void;
   readonly place?: PlaceCommand | undefined;
   /** Null: only their verb opens gates. */
   readonly approvals: GateApprovals | null;

@@ -168,6 +168,7 @@ export function createScheduler(
     else {
       holders.set(node.nodeId, node.holder);
       held.set(node.holder, workOn(node));
+      deps.handed?.(node.holder, node);
     }
     if (before !== undefined && before !== node.holder) bots.freed(before);
   }
