@@ -2,71 +2,37 @@
  * Panes of the local pane host: keeps one connection, starts the host when there is none, and shows the last known panes
  * unchanged while it cannot be read. It knows nothing of agents.
  */
-import { AppError } from '../../contracts/common/errors.ts';
-import type { Engine, Screen } from '../../contracts/factory/agent.ts';
-import { systemTimers, type Timers } from '../../kit/clock/timers.ts';
-import { type Event, hostEnded, type Op, type Request } from '../../programs/pane-host/protocol.ts';
-import type { HostConnection } from './host-connection.ts';
-import { createHostReach, HostGivenUp } from './host-reach.ts';
+import type { Screen } from '../../contracts/factory/agent.ts';
+import { type Event, hostEnded } from '../../programs/pane-host/protocol.ts';
+import { createHostLink, type HostLinkDeps } from './host-link.ts';
 import type { PaneEngine, PaneInfo, PaneListener } from './pane-engine.ts';
-import { createStreams } from './streams.ts';
-import { createWatchers } from './watchers.ts';
+import { createViewers, text } from './viewers.ts';
 
-export interface PaneSettings {
-  /** A pane that nobody uses for this long sleeps; null: never; default two minutes. */
-  readonly sleepAfterMs?: number | null | undefined;
-  /** How often in a row a host that died soon is started again. */
-  readonly hostRestarts?: number | undefined;
-}
+export type { PaneSettings } from './host-link.ts';
 
-/** A host that hangs is noticed after two of these: no person waits long, no busy computer raises an alarm. */
-const heartbeatMs = 5000;
-
-/** Waits between tries to reach a host, ms: the first hides a host that is being replaced, the last spares the computer. */
-const backoffMs = [50, 200, 1000, 5000];
-
-export function createPaneEngine(deps: {
-  /** The data folder (`GANTRY_HOME`). */
-  readonly home: string;
-  /** How the host is started: `programCommand('pane-host')`. */
-  readonly command: readonly [string, ...string[]];
-  /** A listener or viewer threw. */
-  readonly onError: (error: unknown) => void;
-  readonly timers?: Timers;
-  /** How often the host is asked whether it is there, ms. */
-  readonly heartbeatMs?: number;
-  /** Which Gantry this is. */
-  readonly build?: string;
-  readonly settings?: PaneSettings | undefined;
-  readonly onNotice?: (message: string) => void;
-}): PaneEngine {
-  const timers = deps.timers ?? systemTimers;
+export function createPaneEngine(
+  deps: HostLinkDeps & {
+    /** A listener or viewer threw. */
+    readonly onError: (error: unknown) => void;
+  },
+): PaneEngine {
   const panes = new Map<string, PaneInfo>();
   const oscSeen = new Map<string, number>();
   const listeners = new Set<PaneListener>();
-  const watchers = createWatchers(deps.onError);
-  const streams = createStreams();
-  /** Closed panes that may live again, by how many wait for it. */
-  const held = new Map<string, number>();
-  const host = createHostReach({
-    home: deps.home,
-    command: deps.command,
-    build: deps.build,
-    restarts: deps.settings?.hostRestarts,
-    log: deps.onNotice ?? (() => {}),
-    closed: () => closed,
+  const link = createHostLink({
+    ...deps,
+    onEvent,
+    onEngine: (engine) => each((listener) => listener.onEngine?.(engine)),
+    seen: () => Object.fromEntries(oscSeen),
+    listed,
+    onGivenUp() {
+      for (const info of [...panes.values()]) {
+        if (info.alive) ended({ ...info, alive: false, endReason: hostEnded });
+      }
+    },
   });
-  let connection: HostConnection | null = null;
-  let engine: Engine = { running: false, error: 'The pane host is starting.' };
-  let closed = false;
-  let stopping = false;
-  /** A host that ends is written nothing: the failure of that would come before its answer and take it along. */
-  let stopAnswered: Promise<unknown> = Promise.resolve();
-  let cancelRetry = () => {};
-  let cancelBeat = () => {};
-  let tries = 0;
-  let givenUp: string | null = null;
-  let connecting = reach();
+  const { ask } = link;
+  const viewers = createViewers({ link, onError: deps.onError });
 
   function each(call: (listener: PaneListener) => void): void {
     for (const listener of listeners) {
@@ -77,105 +43,28 @@ export function createPaneEngine(deps: {
       }
     }
   }
-  function show(next: Engine): void {
-    if (next.running === engine.running && next.error === engine.error) return;
-    engine = next;
-    each((listener) => listener.onEngine?.(next));
-  }
-
-  /** Never rejects: `engine()` shows the error, and it is retried. */
-  async function reach(): Promise<void> {
-    try {
-      const found = await host.connect({ event: onEvent, lost: onLost });
-      if (closed) {
-        found.close();
-        return;
-      }
-      givenUp = null;
-      await takeOver(found);
-      tries = 0;
-    } catch (error) {
-      const first = error instanceof HostGivenUp && givenUp === null;
-      if (error instanceof HostGivenUp) givenUp = error.fact;
-      unreadable(
-        error instanceof AppError ? error.fact : `The pane host cannot be reached: ${(error as Error).message}.`,
-      );
-      // Nothing will report their end: their host is dead, and no host follows it.
-      for (const info of first ? [...panes.values()] : []) {
-        if (info.alive) ended({ ...info, alive: false, endReason: hostEnded });
-      }
-    }
-  }
-
-  async function takeOver(found: HostConnection): Promise<void> {
-    connection = found;
-    beat(found);
-    const { sleepAfterMs } = deps.settings ?? {};
-    // A host that does not know of it has no pane that sleeps.
-    if (sleepAfterMs !== undefined) void found.request({ op: 'settings', sleepAfterMs }).catch(() => {});
-    const { ok } = await found.request({ op: 'observe', seen: Object.fromEntries(oscSeen) });
+  function listed(infos: readonly PaneInfo[]): () => void {
     const known = new Map(panes);
     panes.clear();
-    for (const info of ok.panes) panes.set(info.id, info);
-    show({ running: true, error: null });
-    for (const info of ok.panes) {
-      if (!info.alive && known.get(info.id)?.alive) ended(info);
-    }
-    // The host does not know it any more, and does not say how it ended.
-    for (const [id, info] of known) {
-      if (!panes.has(id) && info.alive) ended({ ...info, alive: false, endReason: 'the pane host no longer knows it' });
-    }
-    showViewers((pane) => !held.has(pane));
-  }
-  function showViewers(of: (pane: string) => boolean): void {
-    for (const pane of watchers.panes()) if (of(pane)) startWatch(pane);
-    for (const stream of streams.all()) if (of(stream.pane)) startStream(stream.number, stream.pane, stream.from);
-  }
-
-  /**
-   * A process that was stopped keeps its sockets open: only an answer shows that it lives. Two must be missed, because after
-   * the computer slept the first is late through no fault of the host.
-   */
-  function beat(found: HostConnection, missed = 0): void {
-    let answered = false;
-    if (!stopping) {
-      found.request({ op: 'ping' }).then(
-        () => {
-          answered = true;
-        },
-        () => {},
-      );
-    }
-    cancelBeat();
-    cancelBeat = timers.after(deps.heartbeatMs ?? heartbeatMs, () => {
-      if (connection !== found) return;
-      if (answered) beat(found);
-      else if (missed === 0) beat(found, 1);
-      else unreadable('The pane host does not answer.');
-    });
+    for (const info of infos) panes.set(info.id, info);
+    return () => {
+      for (const info of infos) {
+        if (!info.alive && known.get(info.id)?.alive) ended(info);
+      }
+      // The host does not know it any more, and does not say how it ended.
+      for (const [id, info] of known) {
+        if (!panes.has(id) && info.alive) {
+          ended({ ...info, alive: false, endReason: 'the pane host no longer knows it' });
+        }
+      }
+      viewers.showAgain();
+    };
   }
 
   function ended(info: PaneInfo): void {
     if (panes.has(info.id)) panes.set(info.id, info);
     oscSeen.delete(info.id);
     each((listener) => listener.onExit?.(info.id, info));
-  }
-
-  function unreadable(why: string): void {
-    cancelBeat();
-    host.lost();
-    connection?.close();
-    connection = null;
-    if (closed) return;
-    show({ running: false, error: why });
-    cancelRetry();
-    cancelRetry = timers.after(backoffMs[Math.min(tries++, backoffMs.length - 1)] ?? 0, () => {
-      connecting = reach();
-    });
-  }
-  function onLost(why: string): void {
-    connection = null;
-    if (!stopping) unreadable(`The pane host cannot be read: ${why}.`);
   }
 
   function onEvent(event: Event, tail: Uint8Array): void {
@@ -198,47 +87,15 @@ export function createPaneEngine(deps: {
       case 'exit':
         ended(event.info);
         break;
-      case 'screen':
-        watchers.screen(event.pane, { ansi: text(tail), ...event.screen });
-        break;
-      case 'gone':
-        watchers.gone(event.pane, event.reason);
-        break;
       default:
-        streams.event(event, tail);
+        viewers.event(event, tail);
     }
   }
 
-  async function ask<O extends Op>(request: Extract<Request, { op: O }>, tail?: Uint8Array) {
-    await stopAnswered;
-    return tell(request, tail);
-  }
-  async function tell<O extends Op>(request: Extract<Request, { op: O }>, tail?: Uint8Array) {
-    await connecting;
-    if (!connection)
-      throw new AppError('transport', engine.error ?? 'The pane host is not running.', 'Try again in a moment.');
-    return connection.request(request, tail);
-  }
-
-  function startWatch(pane: string): void {
-    ask({ op: 'watch', pane }).catch((error) => {
-      // A host that cannot be reached is asked again when it is back; a pane that is not live stays gone.
-      if (error instanceof AppError && error.code !== 'transport') watchers.gone(pane, error.fact);
-    });
-  }
-  function startStream(stream: number, pane: string, from: number | 'snapshot'): void {
-    ask({ op: 'attach', stream, pane, from }).catch((error) => {
-      if (error instanceof AppError && error.code !== 'transport') streams.fail(stream, error.fact);
-    });
-  }
-  function forgetQuietly(request: Request): void {
-    if (connection) void stopAnswered.then(() => connection?.request(request)).catch(() => {});
-  }
-
   return {
-    engine: () => engine,
-    givenUp: () => givenUp,
-    ready: () => connecting,
+    engine: link.engine,
+    givenUp: link.givenUp,
+    ready: link.ready,
     list: () => [...panes.values()],
     get: (id) => panes.get(id) ?? null,
     async create(spec) {
@@ -248,27 +105,15 @@ export function createPaneEngine(deps: {
     },
     async revive(spec, { words }) {
       const known = panes.get(spec.id);
-      const seen = Math.max(
-        known?.offset ?? 0,
-        ...streams.all().map(({ pane, from }) => (pane === spec.id ? Number(from) || 0 : 0)),
-      );
+      const seen = Math.max(known?.offset ?? 0, viewers.seenOf(spec.id));
       const revive = { words, offset: seen, revision: known?.facts.revision ?? 0 };
       const { ok } = await ask({ op: 'create', spec, revive });
       return panes.get(ok.info.id) ?? ok.info;
     },
-    hold(id) {
-      held.set(id, (held.get(id) ?? 0) + 1);
-      let done = false;
-      return () => {
-        if (done) return;
-        done = true;
-        const left = (held.get(id) ?? 1) - 1;
-        if (left > 0) held.set(id, left);
-        else held.delete(id);
-        if (left === 0 && connection) showViewers((pane) => pane === id);
-      };
-    },
-    host: () => connection && { ...connection.host },
+    hold: viewers.hold,
+    watch: viewers.watch,
+    attach: viewers.attach,
+    host: link.host,
     async write(id, data) {
       await ask({ op: 'write', pane: id }, typeof data === 'string' ? Buffer.from(data, 'utf8') : data);
     },
@@ -280,13 +125,6 @@ export function createPaneEngine(deps: {
     async screen(id): Promise<Screen> {
       const { ok, tail } = await ask({ op: 'screen', pane: id });
       return { ansi: text(tail), ...ok };
-    },
-    watch(id, watcher) {
-      const { start, remove } = watchers.add(id, watcher);
-      if (start) startWatch(id);
-      return () => {
-        if (remove().stop) forgetQuietly({ op: 'unwatch', pane: id });
-      };
     },
     async capture(id, lines) {
       const { ok, tail } = await ask({ op: 'capture', pane: id, lines });
@@ -300,13 +138,6 @@ export function createPaneEngine(deps: {
       const { ok, tail } = await ask({ op: 'read', pane: id, offset, max });
       return { ...ok, bytes: tail };
     },
-    attach(id, from, reader) {
-      const { number } = streams.open(id, from, reader);
-      startStream(number, id, from);
-      return () => {
-        if (streams.close(number)) forgetQuietly({ op: 'detach', stream: number });
-      };
-    },
     async kill(id) {
       await ask({ op: 'kill', pane: id });
     },
@@ -318,32 +149,9 @@ export function createPaneEngine(deps: {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
-    async stopHost({ force }) {
-      // No pane host runs, and none will be started.
-      if (givenUp !== null && connection === null) return { stopped: true, live: 0 };
-      stopping = true;
-      const answer = tell({ op: 'stop', force });
-      stopAnswered = answer.catch(() => {});
-      try {
-        const { ok } = await answer;
-        stopping = ok.stopped;
-        if (ok.stopped) show({ running: false, error: 'The pane host was stopped.' });
-        return { ...ok };
-      } catch (error) {
-        stopping = false;
-        throw error;
-      }
-    },
+    stopHost: link.stopHost,
     async close() {
-      closed = true;
-      cancelRetry();
-      cancelBeat();
-      connection?.close();
-      connection = null;
+      link.close();
     },
   };
-}
-
-function text(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
 }
