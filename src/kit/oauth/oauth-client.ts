@@ -4,29 +4,15 @@
  * at a time for each target, sealed tokens, a guarded way out, codes that come back from a browser. First user:
  * attached tool servers; second: connectors. Must not know what a target is.
  */
-import { randomBytes, timingSafeEqual } from 'node:crypto';
-import type { AuthOptions, OAuthClientProvider, StoredOAuthTokens } from '@modelcontextprotocol/client';
+import { timingSafeEqual } from 'node:crypto';
 import { AppError } from '../../contracts/common/errors.ts';
-import { oauthCallback, oauthClientDocument, oauthClientMetadata } from '../../contracts/tool-server/mcp.ts';
-import type { Egress } from '../egress/egress.ts';
-import type { Grant, Grants, PendingSignIn } from './grants.ts';
-import { answerMs, fetchThrough, ProviderAway, watchProvider } from './provider-fetch.ts';
+import { oauthCallback } from '../../contracts/tool-server/mcp.ts';
+import type { Grants, PendingSignIn } from './grants.ts';
+import { type FlowDeps, type OAuthTarget, refused, runFlow } from './oauth-flow.ts';
+import { answerMs, fetchThrough, ProviderAway } from './provider-fetch.ts';
 import { revokeTokens } from './revocation.ts';
 
-/** A server of somebody else that requires authentication. */
-export interface OAuthTarget {
-  /** Without dots. */
-  readonly id: string;
-  readonly name: string;
-  /** The URL of the resource itself. */
-  readonly url: string;
-  /** The person's own settings: registered client and scopes; null if they gave none. */
-  readonly oauth: {
-    readonly clientId?: string | undefined;
-    readonly clientSecret?: string | undefined;
-    readonly scopes?: readonly string[] | undefined;
-  } | null;
-}
+export type { OAuthTarget } from './oauth-flow.ts';
 
 export type SignIn =
   /** There is a new token that was not sent before: try once more. */
@@ -92,16 +78,7 @@ const signInMs = 10 * 60_000;
 /** A token is renewed this long before its end: clocks differ. Milliseconds. */
 const earlyMs = 60_000;
 
-export function createOAuthClient(deps: {
-  readonly grants: Grants;
-  /** The guarded fetch for this target and the provider that it names. */
-  readonly egress: (target: OAuthTarget) => Pick<Egress, 'request'>;
-  readonly clock: { now(): number };
-  /** Where the person's browser finds Gantry: `https://gantry.example`, `http://127.0.0.1:3010`. */
-  readonly origin: () => string;
-  /** First part of each state, so that the browser's redirect is routed to this computer. Without dots. */
-  readonly computerId: string;
-}): OAuthClient {
+export function createOAuthClient(deps: FlowDeps & { readonly grants: Grants }): OAuthClient {
   const { grants, clock, computerId } = deps;
   const listeners = new Set<(id: string, signedIn: boolean) => void>();
   /** One operation at a time for each target: a refresh token that is used twice ends the whole grant. */
@@ -118,138 +95,11 @@ export function createOAuthClient(deps: {
     return mine;
   }
 
-  /** One run of the SDK's flow. Its changes are stored at its end, in one write. */
-  async function run(target: OAuthTarget, start: Grant, options: Omit<AuthOptions, 'serverUrl' | 'fetchFn'>) {
-    let grant = start;
-    const change = (part: Partial<Grant>) => {
-      grant = { ...grant, ...part };
-    };
-    const redirect = grant.pending?.redirect ?? `${deps.origin()}${oauthCallback.path}`;
-    const origin = redirect.slice(0, -oauthCallback.path.length);
-    const metadata = oauthClientMetadata(origin);
-    const secret = grant.pending?.secret ?? randomBytes(24).toString('base64url');
-    let verifier = grant.pending?.verifier ?? '';
-    let discovery = grant.pending?.discovery ?? null;
-    let authorizeUrl: string | null = null;
-    const given = target.oauth?.clientId;
-    const registered = (issuer: string | undefined) => {
-      const found = issuer === undefined ? undefined : grant.clients[issuer];
-      return found?.redirect === redirect ? found.client : undefined;
-    };
-    const provider: OAuthClientProvider = {
-      redirectUrl: redirect,
-      // The provider fetches it, so this works only if the internet reaches us.
-      ...(origin.startsWith('https:') ? { clientMetadataUrl: `${origin}${oauthClientDocument.path}` } : {}),
-      clientMetadata:
-        target.oauth?.clientSecret === undefined
-          ? metadata
-          : { ...metadata, token_endpoint_auth_method: 'client_secret_basic' },
-      state: () => `${computerId}.${target.id}.${secret}`,
-      clientInformation(about) {
-        if (given === undefined) return registered(about?.issuer);
-        // Credentials from one provider are only for that one, whatever the resource names later.
-        const [before, now] = [grant.issuer, about?.issuer];
-        if (before !== null && now !== undefined && before !== now) {
-          throw refused(
-            `Its sign-in provider changed from ${before} to ${now}.`,
-            'If that is intended, attach it again.',
-          );
-        }
-        const secret = target.oauth?.clientSecret;
-        return { client_id: given, ...(secret === undefined ? {} : { client_secret: secret }) };
-      },
-      saveClientInformation(client, about) {
-        if (about !== undefined) change({ clients: { ...grant.clients, [about.issuer]: { client, redirect } } });
-      },
-      tokens: (about) => (isOf(grant.tokens?.set, about?.issuer) ? grant.tokens?.set : undefined),
-      saveTokens(set, about) {
-        const issuer = about?.issuer ?? set.issuer;
-        const former = isOf(grant.tokens?.set, issuer) ? grant.tokens?.set : undefined;
-        change({ tokens: { set: keepRefresh(set, former), savedAt: clock.now() }, issuer: issuer ?? null });
-      },
-      redirectToAuthorization(url) {
-        authorizeUrl = url.href;
-      },
-      saveCodeVerifier(text) {
-        verifier = text;
-      },
-      codeVerifier: () => verifier,
-      saveDiscoveryState(state) {
-        discovery = state;
-      },
-      discoveryState: () => discovery ?? undefined,
-      invalidateCredentials(scope) {
-        if (scope === 'all' || scope === 'client') change({ clients: {} });
-        if (scope === 'all' || scope === 'tokens') change({ tokens: null });
-        if (scope === 'all' || scope === 'discovery') discovery = null;
-      },
-    };
-    const { auth } = await import('@modelcontextprotocol/client');
-    const watched = watchProvider(fetchThrough(deps.egress(target)));
-    /** The SDK treats an unreachable provider as missing: it would ask a person to sign in although nothing is lost. */
-    const mustBeThere = (cause?: unknown) => {
-      const why = watched.away();
-      if (why !== null && grant.tokens?.set.refresh_token !== undefined) throw new ProviderAway(why, { cause });
-    };
-    const scopes = target.oauth?.scopes;
-    try {
-      const scope = scopes === undefined || scopes.length === 0 ? undefined : scopes.join(' ');
-      const outcome = await auth(provider, {
-        ...options,
-        ...(scope === undefined ? {} : { scope }),
-        serverUrl: target.url,
-        fetchFn: watched.fetch,
-      }).catch((cause) => {
-        mustBeThere(cause);
-        throw cause;
-      });
-      if (outcome !== 'AUTHORIZED') mustBeThere();
-      if (outcome === 'AUTHORIZED') change({ pending: null });
-      else if (authorizeUrl !== null)
-        change({ pending: { secret, verifier, redirect, authorizeUrl, discovery, startedAt: clock.now() } });
-      return { outcome, authorizeUrl };
-    } finally {
-      if (grant !== start) await grants.write(target.id, grant);
-    }
-  }
-
   function tell(id: string, signedIn: boolean): void {
     for (const listener of listeners) listener(id, signedIn);
   }
 
   const fresh = (pending: PendingSignIn | null) => pending !== null && clock.now() - pending.startedAt < signInMs;
-
-  async function challenged(
-    target: OAuthTarget,
-    said: { readonly status: number; readonly wwwAuthenticate: string | null; readonly token: string | null },
-  ): Promise<SignIn> {
-    const grant = await grants.read(target.id);
-    const known = grant.tokens?.set.access_token ?? null;
-    if (known !== null && known !== said.token) return { is: 'token' };
-    const origin = `${deps.origin()}${oauthCallback.path}`;
-    if (grant.pending !== null && fresh(grant.pending) && grant.pending.redirect === origin) {
-      return { is: 'sign_in', authorizeUrl: grant.pending.authorizeUrl };
-    }
-    const { extractWWWAuthenticateParams } = await import('@modelcontextprotocol/client');
-    const headers = new Headers();
-    if (said.wwwAuthenticate !== null) headers.set('www-authenticate', said.wwwAuthenticate);
-    const asked = extractWWWAuthenticateParams(new Response(null, { status: said.status, headers }));
-    // A token that was refused just after it was made: renewing it once more would loop.
-    const justMade = grant.tokens !== null && clock.now() - grant.tokens.savedAt < earlyMs / 2;
-    const { outcome, authorizeUrl } = await run(
-      target,
-      { ...grant, pending: null },
-      {
-        ...(asked.resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl: asked.resourceMetadataUrl }),
-        ...(asked.scope === undefined ? {} : { scope: asked.scope }),
-        forceReauthorization: said.status === 403 || justMade,
-      },
-    );
-    if (outcome === 'AUTHORIZED') return { is: 'token' };
-    return authorizeUrl === null
-      ? { is: 'none', why: `${target.name} offers no sign-in.` }
-      : { is: 'sign_in', authorizeUrl };
-  }
 
   async function finished(target: OAuthTarget, secret: string, answer: SignInAnswer): Promise<void> {
     const grant = await grants.read(target.id);
@@ -268,7 +118,7 @@ export function createOAuthClient(deps: {
       throw refused(`${target.name} did not sign you in: its provider said ${said}.`, 'Start the sign-in again.');
     }
     const options = { authorizationCode: answer.code, ...(answer.iss === undefined ? {} : { iss: answer.iss }) };
-    await run(target, grant, options).catch((cause) => {
+    await runFlow(deps, target, grant, options).catch((cause) => {
       tell(target.id, false);
       throw refused(`${target.name} did not sign you in: ${plain(wordsOf(cause))}`, 'Start the sign-in again.', cause);
     });
@@ -286,7 +136,7 @@ export function createOAuthClient(deps: {
           return set.access_token;
         }
         try {
-          const { outcome } = await run(target, { ...grant, pending: null }, {});
+          const { outcome } = await runFlow(deps, target, { ...grant, pending: null }, {});
           if (outcome === 'AUTHORIZED') return (await grants.read(target.id)).tokens?.set.access_token ?? null;
         } catch {
           // The provider is away: the current token may still work; if not, the target refuses it.
@@ -294,7 +144,7 @@ export function createOAuthClient(deps: {
         return set.access_token;
       }),
     challenge: (target, said) =>
-      inTurn(target.id, () => challenged(target, said)).catch((error) => {
+      inTurn(target.id, () => challenged(deps, fresh, target, said)).catch((error) => {
         const why = plain(wordsOf(error));
         return error instanceof ProviderAway
           ? { is: 'later', why: `The sign-in at ${target.name} cannot be renewed now: ${why}` }
@@ -322,7 +172,7 @@ export function createOAuthClient(deps: {
       inTurn(target.id, async () => {
         const grant = await grants.read(target.id);
         const start = { ...grant, pending: null };
-        const { authorizeUrl } = await run(target, start, { forceReauthorization: true }).catch((cause) => {
+        const { authorizeUrl } = await runFlow(deps, target, start, { forceReauthorization: true }).catch((cause) => {
           throw noSignIn(`Signing in at ${target.name} is not possible: ${plain(wordsOf(cause))}`, cause);
         });
         if (authorizeUrl === null) throw noSignIn(`${target.name} offers no sign-in.`);
@@ -352,15 +202,41 @@ export function createOAuthClient(deps: {
   };
 }
 
-/** Tokens of one provider are only for that one. */
-function isOf(set: StoredOAuthTokens | undefined, issuer: string | undefined): boolean {
-  return set?.issuer === undefined || issuer === undefined || set.issuer === issuer;
-}
-
-/** A renewed set may omit the refresh token: the former one stays valid (RFC 6749 6). */
-function keepRefresh(set: StoredOAuthTokens, before: StoredOAuthTokens | undefined): StoredOAuthTokens {
-  const former = before?.refresh_token;
-  return set.refresh_token === undefined && former !== undefined ? { ...set, refresh_token: former } : set;
+/** How a target that refused a call is reached: with a token it already has, after a sign-in, or not at all. */
+async function challenged(
+  deps: FlowDeps & { readonly grants: Grants },
+  fresh: (pending: PendingSignIn | null) => boolean,
+  target: OAuthTarget,
+  said: { readonly status: number; readonly wwwAuthenticate: string | null; readonly token: string | null },
+): Promise<SignIn> {
+  const { grants, clock } = deps;
+  const grant = await grants.read(target.id);
+  const known = grant.tokens?.set.access_token ?? null;
+  if (known !== null && known !== said.token) return { is: 'token' };
+  const origin = `${deps.origin()}${oauthCallback.path}`;
+  if (grant.pending !== null && fresh(grant.pending) && grant.pending.redirect === origin) {
+    return { is: 'sign_in', authorizeUrl: grant.pending.authorizeUrl };
+  }
+  const { extractWWWAuthenticateParams } = await import('@modelcontextprotocol/client');
+  const headers = new Headers();
+  if (said.wwwAuthenticate !== null) headers.set('www-authenticate', said.wwwAuthenticate);
+  const asked = extractWWWAuthenticateParams(new Response(null, { status: said.status, headers }));
+  // A token that was refused just after it was made: renewing it once more would loop.
+  const justMade = grant.tokens !== null && clock.now() - grant.tokens.savedAt < earlyMs / 2;
+  const { outcome, authorizeUrl } = await runFlow(
+    deps,
+    target,
+    { ...grant, pending: null },
+    {
+      ...(asked.resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl: asked.resourceMetadataUrl }),
+      ...(asked.scope === undefined ? {} : { scope: asked.scope }),
+      forceReauthorization: said.status === 403 || justMade,
+    },
+  );
+  if (outcome === 'AUTHORIZED') return { is: 'token' };
+  return authorizeUrl === null
+    ? { is: 'none', why: `${target.name} offers no sign-in.` }
+    : { is: 'sign_in', authorizeUrl };
 }
 
 function isSame(a: string, b: string): boolean {
@@ -376,13 +252,6 @@ function plain(text: string): string {
 function wordsOf(error: unknown): string {
   if (error instanceof AppError) return `${error.fact} ${error.action}`;
   return error instanceof Error ? error.message : String(error);
-}
-
-function refused(fact: string, action: string, cause?: unknown): AppError {
-  return new AppError('refused', fact, action, {
-    wireCode: 'sign_in_refused',
-    ...(cause === undefined ? {} : { cause }),
-  });
 }
 
 function noSignIn(fact: string, cause?: unknown): AppError {
