@@ -305,3 +305,11 @@ function tolerate(effect: () => void): void {
     effect();
   } catch {}
 }
+
+export function failed(
+  stopReason: Ending['stopReason'],
+  error: { code: string; message: string },
+  text: string | null = null,
+): Ending {
+  return { status: 'failed', stopReason, message: error.message, error, text };
+}

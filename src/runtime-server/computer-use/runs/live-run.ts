@@ -2,7 +2,6 @@
  * One run from its start to its end: its actions one after the other (`direct`) or as a planner chooses them (`intent`, `assist`), its
  * limits, its recording. Must not know HTTP, queues or who may see it.
  */
-
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { ExecuteRequest, RunAction, TargetScope } from '../../../contracts/computer-use/run.ts';
 import type { Ids } from '../../../kit/ids/ids.ts';
@@ -12,12 +11,13 @@ import type { Models } from '../../models/index.ts';
 import type { ToolsetCaller, ToolsetGate } from '../gate.ts';
 import { acts, errorOf, textOf } from './actions.ts';
 import type { Artifacts } from './artifacts.ts';
-import { type Course, createCourse, type Ending, Stopping } from './course.ts';
+import { type Course, createCourse, type Ending, failed, Stopping } from './course.ts';
 import type { Journal, RunTx } from './journal.ts';
 import { createPerformer } from './performer.ts';
-import type { ModelAnswered, Planner } from './planner-port.ts';
+import type { Planner } from './planner-port.ts';
 import { createRecording, noRecording } from './recording.ts';
-import { Ended, patchRun } from './records.ts';
+import { Ended } from './records.ts';
+import { createRunLimits, maxResultLength } from './run-limits.ts';
 
 export interface LiveRunDeps extends Pick<Base, 'clock' | 'timers'> {
   readonly gate: ToolsetGate;
@@ -60,21 +60,13 @@ export interface LiveRun {
   step(): number | null;
 }
 
-/** Share of the budget at which the run warns. */
-const warnAt = 0.8;
-
 export function createLiveRun(
   deps: LiveRunDeps,
   order: RunOrder,
   ends: { readonly onEnd: (run: RunTx) => void; readonly onIdle: () => void },
 ): LiveRun {
-  const { gate, journal } = deps;
+  const { gate } = deps;
   const { runId, sessionId, scope } = order;
-  let steps = 0;
-  let microUsd = 0;
-  let warned = false;
-  let stepOpen = false;
-  let limit: 'max_steps' | 'max_cost' | null = null;
   let opening: Promise<void> | null = null;
 
   const desktop: Place = { kind: 'desktop' };
@@ -92,6 +84,7 @@ export function createLiveRun(
       await Promise.all(places.map((place) => gate.stop(place)));
     },
   });
+  const { steps, beginStep, endStep, answered, limited } = createRunLimits({ ...deps, course }, order);
   const recording = order.record ? createRecording({ ...deps, runId, sessionId }) : noRecording;
 
   const perform = createPerformer({
@@ -104,7 +97,7 @@ export function createLiveRun(
     // A caller that lists an action has chosen it; a model is offered safe ones.
     enable: (member) => (order.mode === 'direct' ? [member] : []),
     ready: (toolset) => (toolset === 'browser' ? browser() : recording.begin(desktop)),
-    step: () => steps,
+    step: steps,
     // A caller's own list may wait or look as often as it wants.
     mustChange: ({ toolset, member }) => order.mode !== 'direct' || acts(toolset, member),
   });
@@ -114,31 +107,6 @@ export function createLiveRun(
       .open(sessionId, { headless: true, trace: order.record })
       .then(() => recording.begin(browserPlace));
     return opening;
-  }
-
-  /** False: no further step is allowed. */
-  async function beginStep(): Promise<boolean> {
-    await course.between();
-    await endStep();
-    if (steps >= order.maxSteps) limit = 'max_steps';
-    if (order.maxMicroUsd !== null && microUsd >= order.maxMicroUsd) limit = 'max_cost';
-    if (limit !== null) return false;
-    await journal.write(runId, ({ tx, event }) => {
-      patchRun(tx, runId, { steps: steps + 1 });
-      event({ type: 'step.started', message: `Step ${steps + 1}.`, data: { step: steps + 1 } });
-    });
-    steps += 1;
-    stepOpen = true;
-    return true;
-  }
-
-  async function endStep(): Promise<void> {
-    if (!stepOpen) return;
-    stepOpen = false;
-    await journal.write(runId, ({ tx, event }) => {
-      patchRun(tx, runId, {});
-      event({ type: 'step.completed', message: `Step ${steps} is done.`, data: { step: steps } });
-    });
   }
 
   async function direct(): Promise<Ending> {
@@ -181,56 +149,6 @@ export function createLiveRun(
       return failed('refused', { code: 'model_refused', message: 'The model declined the task.' }, text);
     }
     return failed('error', end.error ?? { code: 'model_failed', message: 'The model could not be asked.' }, text);
-  }
-
-  async function answered({ wire, model, text, calls, usage }: ModelAnswered): Promise<void> {
-    await journal.write(runId, ({ tx, at, event }) => {
-      const row = patchRun(tx, runId, {});
-      const cost = deps.spent(tx, {
-        id: deps.ids.next('spend'),
-        at,
-        agentId: `computer-use:${order.caller.userId}`,
-        runId,
-        wire,
-        model,
-        usage,
-      });
-      microUsd += cost ?? 0;
-      const input = usage.input + usage.cachedInput + usage.cacheWrite;
-      patchRun(tx, runId, {
-        input_tokens: row.input_tokens + input,
-        output_tokens: row.output_tokens + usage.output,
-        micro_usd: row.micro_usd === null || cost === null ? null : row.micro_usd + cost,
-      });
-      const cents = cost === null ? null : cost / 1_000_000;
-      event({
-        type: 'model.response',
-        message: text.slice(0, 500),
-        data: {
-          model,
-          text: text.slice(0, maxResultLength),
-          actions: calls,
-          input_tokens: input,
-          output_tokens: usage.output,
-          cost_usd: cents,
-        },
-      });
-      if (order.maxMicroUsd === null || warned || microUsd < order.maxMicroUsd * warnAt) return;
-      warned = true;
-      const share = Math.round((microUsd / order.maxMicroUsd) * 100);
-      event({
-        type: 'budget.warning',
-        message: `${share} % of the cost limit is spent.`,
-        data: { spent_usd: microUsd / 1_000_000, max_cost_usd: order.maxMicroUsd / 1_000_000 },
-      });
-    });
-  }
-
-  function limited(text: string | null): Ending {
-    const reason = limit ?? 'max_steps';
-    const message =
-      reason === 'max_steps' ? `The run used all ${order.maxSteps} steps.` : 'The run reached its cost limit.';
-    return failed(reason, { code: reason, message }, text);
   }
 
   async function work(): Promise<Ending> {
@@ -281,7 +199,7 @@ export function createLiveRun(
     course,
     sessionId,
     ownSession: order.ownSession,
-    step: () => (steps === 0 ? null : steps),
+    step: () => steps() || null,
     async go() {
       try {
         await go();
@@ -297,14 +215,5 @@ export function createLiveRun(
   };
 }
 
-const maxResultLength = 20_000;
 /** Used where {@link Course.end} has given the reason, which takes precedence. */
 const stopped: Ending = { status: 'failed', stopReason: 'error', message: 'The run was stopped.' };
-
-function failed(
-  stopReason: Ending['stopReason'],
-  error: { code: string; message: string },
-  text: string | null = null,
-): Ending {
-  return { status: 'failed', stopReason, message: error.message, error, text };
-}
