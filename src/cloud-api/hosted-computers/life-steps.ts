@@ -1,0 +1,121 @@
+/**
+ * Single steps in a computer's life. Each is called with the computer's turn held: the database records the intended state, the driver carries it out, and
+ * the database records the result. Must not know who asked for it.
+ */
+import type { SharedStore } from '../../kit/store/shared-store.ts';
+import { DriverFault, type HostedDriver } from './driver.ts';
+import type { Prices } from './meters.ts';
+import { type ComputerRow, type Move, starting, unavailable, unknownComputer } from './model.ts';
+import type { ComputerStore, MoveFacts, Room } from './store.ts';
+import type { Ways } from './ways.ts';
+
+const cutOff = 'Gantry stopped while the computer was starting.';
+
+export interface LifeStepsDeps {
+  readonly store: SharedStore;
+  readonly computers: ComputerStore;
+  readonly driver: HostedDriver;
+  readonly ways: Pick<Ways, 'learn' | 'forget'>;
+  readonly prices: () => Promise<Prices>;
+  readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
+}
+
+export function createLifeSteps(deps: LifeStepsDeps) {
+  const { store, computers, driver, ways, log } = deps;
+
+  async function move(id: string, name: Move, facts: Omit<MoveFacts, 'prices'> = {}): Promise<ComputerRow | null> {
+    const prices = await deps.prices();
+    return store.write((tx) => computers.move(tx, id, name, { prices, ...facts }));
+  }
+
+  async function there(id: string): Promise<ComputerRow> {
+    const row = await computers.get(id);
+    if (row === null || row.phase === 'deleted') throw unknownComputer(id);
+    return row;
+  }
+
+  /** A refusal of the driver becomes the computer's end state, and the response to the caller. */
+  async function failed(id: string, fault: unknown): Promise<Error> {
+    const why = (fault as Error).message;
+    ways.forget(id);
+    await move(id, 'fail', { data: { why } });
+    return unavailable(`The computer ${id} is in error: ${why}`, 'Start it again, or delete it.');
+  }
+
+  /** Nobody else works on it while its turn is held: a step that seems to be under way was cut off. */
+  async function mended(id: string): Promise<ComputerRow> {
+    const row = await there(id);
+    if (row.phase === 'provisioning') return (await move(id, 'fail', { data: { why: cutOff } })) ?? row;
+    if (row.phase === 'stopping') {
+      await halt(id);
+      return there(id);
+    }
+    if (row.phase !== 'starting') return row;
+    const state = await driver.inspect(id);
+    if (state?.state !== 'running') return (await move(id, 'fail', { data: { why: state?.why ?? cutOff } })) ?? row;
+    return (await move(id, 'ready')) ?? row;
+  }
+
+  async function halt(id: string): Promise<void> {
+    try {
+      await driver.stop(id);
+    } catch (fault) {
+      if (!(fault instanceof DriverFault) || fault.code !== 'not_found') throw await failed(id, fault);
+    }
+    ways.forget(id);
+    await move(id, 'halted');
+  }
+
+  /** Without `place` it has a place already: it is new, and is removed if this fails. */
+  async function begin(id: string, room?: Room): Promise<ComputerRow> {
+    const row = await move(id, 'begin', room === undefined ? {} : { room });
+    if (row === null) throw starting(id);
+    try {
+      if ((await driver.inspect(id)) === null) await driver.create(id);
+      const state = await driver.start(id);
+      const ready = (await move(id, 'ready')) ?? row;
+      ways.learn(id, ready.starts, state);
+      return ready;
+    } catch (fault) {
+      const known = await failed(id, fault);
+      throw room === undefined ? unavailable(`No computer could be made: ${(fault as Error).message}`) : known;
+    }
+  }
+
+  async function thaw(id: string, room: Room): Promise<ComputerRow> {
+    const row = await move(id, 'wake', { room });
+    if (row === null) throw starting(id);
+    try {
+      ways.learn(id, row.starts, await driver.thaw(id));
+      return row;
+    } catch (fault) {
+      throw await failed(id, fault);
+    }
+  }
+
+  /** A failed removal is tried again at every reconciliation, by any replica that reaches the driver. */
+  async function clear(id: string): Promise<void> {
+    try {
+      await driver.delete(id);
+      await computers.removed(id);
+    } catch (fault) {
+      log.warn('A hosted computer could not be removed yet.', { computer: id, fault: (fault as Error).message });
+    }
+  }
+
+  /** Runs before anything is written: if the driver cannot be reached, nothing has happened and its computers are unchanged. */
+  async function reachable(id: string): Promise<void> {
+    const away = await driver.away();
+    if (away !== null) throw unavailable(`The computer ${id} cannot be reached from here: ${away}`);
+  }
+
+  async function gone(id: string): Promise<ComputerRow> {
+    const row = await move(id, 'delete');
+    ways.forget(id);
+    await clear(id);
+    if (row === null) throw unknownComputer(id);
+    return row;
+  }
+
+  return { move, there, failed, mended, halt, begin, thaw, clear, reachable, gone };
+}
