@@ -38,7 +38,7 @@ export function scratchHome(teams: Readonly<Record<string, string>> = {}): Scrat
     workspace,
     env: { HOME: folder, GANTRY_HOME: home },
     remove: async () => {
-      await endAll(home);
+      await endPrograms(home);
       rmSync(folder, { recursive: true, force: true });
     },
   };
@@ -56,7 +56,8 @@ export function paneHostOf(home: string): number | null {
   return programsOf(home)[0] ?? null;
 }
 
-async function endAll(home: string): Promise<void> {
+/** Ends the servers and the pane host of a home. */
+export async function endPrograms(home: string): Promise<void> {
   for (let tries = 0; tries < 100; tries += 1) {
     const left = programsOf(home);
     if (left.length === 0) return;
@@ -146,7 +147,7 @@ export async function startProduct(place: ScratchHome, options: StartOptions = {
       letGo();
       victim.child.kill('SIGTERM');
       await victim.ended;
-      await endAll(place.home);
+      await endPrograms(place.home);
     },
   };
 }
