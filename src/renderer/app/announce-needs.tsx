@@ -4,14 +4,17 @@ import { useLocation, useNavigate } from '@tanstack/react-router';
 import { Hand } from 'lucide-react';
 import { useEffect, useMemo, useRef } from 'react';
 import { toast } from 'sonner';
+import type { Approval } from '../../contracts/approvals/approval.ts';
 import type { Agent } from '../../contracts/factory/agent.ts';
-import { usePendingApprovals } from '../base/approvals.ts';
+import { useLaterEnds, usePendingApprovals } from '../base/approvals.ts';
 import { useBots, useFloors, useFloorsComplete } from '../base/floors.tsx';
 import { needsPerson } from '../base/needs-person.ts';
 import { useServices } from '../base/services.tsx';
 import { useWaiting } from '../base/use-waiting.ts';
 import { dispatchWindowEvent } from '../base/window-events.ts';
 import { isPending } from '../ui/approval-words.ts';
+
+const noApprovals: readonly Approval[] = [];
 
 /** While no stream tells of questions; ms. */
 const approvalsEvery = 5000;
@@ -75,6 +78,7 @@ function useAnnounceApprovals(agents: readonly Agent[] | undefined): void {
   // The stream that tells of them comes from the computer of the page: while that is away nobody tells.
   const away = useFloors().some(({ place }) => place.scope === null && place.away);
   const approvals = useQuery({ ...queries.approvals, refetchInterval: away ? approvalsEvery : false }).data?.approvals;
+  useLaterEnds(approvals ?? noApprovals);
   const told = useRef<Set<string> | null>(null);
   useEffect(() => {
     if (approvals === undefined) return;

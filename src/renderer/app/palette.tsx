@@ -9,6 +9,7 @@ import { describeProblem } from '../ui/describe-problem.ts';
 import { Kbd } from '../ui/kbd.tsx';
 import { Ago } from '../ui/now.tsx';
 import { useReturnFocus } from '../ui/use-return-focus.ts';
+import { useBotActions } from './bot-actions.ts';
 import { useFarActions } from './far-actions.ts';
 import { buttonsOf } from './page-buttons.ts';
 import { enterActsOn, firstOf, firstRows, indexPalette, orderPalette, pressMark } from './palette-order.ts';
@@ -41,12 +42,13 @@ const nothingChosen = 'nothing-chosen';
 
 export function Palette({ open, onOpenChange }: { open: boolean; onOpenChange: (open: boolean) => void }) {
   const shown = useAllActions();
+  const bots = useBotActions();
   const far = useFarActions(shown);
   // As the page was when the palette was asked for: behind it nothing can be pressed any more.
   const [buttons] = useState(() => buttonsOf(document));
   const index = useMemo(
-    () => indexPalette(withButtons([...shown, ...far], buttons), groups, foundGroups),
-    [shown, far, buttons],
+    () => indexPalette(withButtons([...shown, ...bots, ...far], buttons), groups, foundGroups),
+    [shown, bots, far, buttons],
   );
   const [typed, setTyped] = useState('');
   const found = useFound(typed);

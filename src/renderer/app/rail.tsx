@@ -1,6 +1,7 @@
 /** The main navigation: a rail at the left, with words where there is room for them, and a bar at the bottom of narrow windows. */
 import { Link } from '@tanstack/react-router';
 import { Command, PanelLeftClose, PanelLeftOpen } from 'lucide-react';
+import { memo } from 'react';
 import { type Place, places } from '../base/rail-places.ts';
 import { IconButton } from '../ui/button.tsx';
 import { Kbd } from '../ui/kbd.tsx';
@@ -45,7 +46,7 @@ interface RailProps {
   readonly onPalette: () => void;
 }
 
-export function Rail({ needs, news, narrow, words, onWords, onPalette }: RailProps) {
+export const Rail = memo(function Rail({ needs, news, narrow, words, onWords, onPalette }: RailProps) {
   const showsNews = (place: Place): boolean => place.path === '/inbox' && news > 0 && !needs['/inbox'];
   if (narrow) {
     return (
@@ -136,7 +137,7 @@ export function Rail({ needs, news, narrow, words, onWords, onPalette }: RailPro
       })}
     </nav>
   );
-}
+});
 
 /** What an icon means, beside it as long as it is pointed at or has the focus. */
 function Tip({ place }: { place: Place }) {

@@ -1,23 +1,22 @@
 /** The frame around every view: rail, view, status bar; palette, shortcuts, toasts, window events. */
 import { useQuery } from '@tanstack/react-query';
 import { Outlet, useLocation, useNavigate, useRouter } from '@tanstack/react-router';
-import { lazy, Suspense, useMemo, useState } from 'react';
+import { type ComponentProps, lazy, Suspense, useMemo, useState } from 'react';
 import { Toaster } from 'sonner';
 import { AppError } from '../../contracts/common/errors.ts';
 import { helpFor } from '../areas/docs/contents.ts';
 import { sectionsIn } from '../areas/settings/sections.ts';
 import type { Action } from '../base/actions.ts';
 import { useOnlyComputer } from '../base/computers.tsx';
-import { FloorsProvider, useBots, useComputers, useFloors } from '../base/floors.tsx';
-import { places } from '../base/rail-places.ts';
-import { OnComputer, useAddActions, useAllActions, useLink, useServices, useSettings } from '../base/services.tsx';
+import { FloorsProvider, useComputers, usePlaces } from '../base/floors.tsx';
+import { places as railPlaces } from '../base/rail-places.ts';
+import { OnComputer, useAddActions, useLink, useServices, useSettings } from '../base/services.tsx';
 import { useUndoAction } from '../base/undo.ts';
 import { useHomeCloud } from '../base/use-home-cloud.ts';
 import { useNarrow, useRoomy } from '../base/use-narrow.ts';
 import { useUnread } from '../base/use-news.ts';
 import { useTheme } from '../base/use-theme.ts';
 import { useWaiting } from '../base/use-waiting.ts';
-import { dispatchWindowEvent } from '../base/window-events.ts';
 import { later } from '../ui/later.ts';
 import { AnnounceNeeds } from './announce-needs.tsx';
 import { DemoPhoneBanner } from './demo-phone-banner.tsx';
@@ -57,14 +56,12 @@ function Frame() {
   const { settings, desktop } = useServices();
   const navigate = useNavigate();
   const router = useRouter();
-  const waiting = useWaiting();
-  const unread = useUnread();
   const [overlay, setOverlay] = useState<'palette' | 'shortcuts' | null>(null);
 
   const actions = useMemo<readonly Action[]>(() => {
     const palette = () => setOverlay('palette');
     return [
-      ...places.map(
+      ...railPlaces.map(
         (place): Action => ({
           id: `go-${place.path}`,
           title: place.name,
@@ -132,16 +129,12 @@ function Frame() {
     ];
   }, [navigate, router, settings, desktop]);
   useAddActions(actions);
-  useAddActions(useBotActions());
   useAddActions(useComputerActions());
   useUndoAction();
-  useShortcuts(useAllActions());
+  useShortcuts();
 
-  const needs = { '/': waiting.bots, '/work': waiting.steps, '/inbox': waiting.approvals };
   const rail = (
-    <Rail
-      needs={needs}
-      news={unread}
+    <WaitingRail
       narrow={narrow}
       words={!roomy ? 'none' : railWords ? 'shown' : 'hidden'}
       onWords={(words) => settings.set({ railWords: words === 'shown' })}
@@ -185,17 +178,24 @@ function Frame() {
   );
 }
 
+/** Drawn again when somebody waits or news comes, without the rest of the frame. */
+function WaitingRail(props: Omit<ComponentProps<typeof Rail>, 'needs' | 'news'>) {
+  const { bots, steps, approvals } = useWaiting();
+  const needs = useMemo(() => ({ '/': bots, '/work': steps, '/inbox': approvals }), [bots, steps, approvals]);
+  return <Rail needs={needs} news={useUnread()} {...props} />;
+}
+
 /** Places that show what is on a computer: without one there is nothing to show. */
 const ofComputers: readonly string[] = ['/', '/floor', '/work', '/tools', '/connectors', '/ledger'];
 
 function View() {
   const only = useOnlyComputer();
-  const floors = useFloors();
+  const places = usePlaces();
   const computers = useComputers();
   const { pathname } = useLocation();
-  const scope = floors.find((floor) => floor.place.id === only)?.place.scope ?? null;
+  const scope = places.find((place) => place.id === only)?.scope ?? null;
   const many = useQuery(useServices().queries.session).data?.computer === null;
-  const none = many && computers.data !== undefined && floors.length === 0;
+  const none = many && computers.data !== undefined && places.length === 0;
   if (none && ofComputers.includes(pathname)) return <NoComputerPage />;
   return (
     <OnComputer computer={scope}>
@@ -204,30 +204,9 @@ function View() {
   );
 }
 
-function useBotActions(): readonly Action[] {
-  const bots = useBots();
-  const several = useFloors().length > 1;
-  return useMemo(
-    () =>
-      bots.map((bot) => ({
-        id: `open-${bot.id}`,
-        title: several ? `Open ${bot.address} on ${bot.place.name}` : `Open ${bot.address}`,
-        thing: bot.address,
-        group: 'Bots',
-        run: () =>
-          dispatchWindowEvent('platform:factory-attach-pane', {
-            paneId: bot.pane?.id ?? bot.id,
-            botId: bot.id,
-            originView: 'floor',
-          }),
-      })),
-    [bots, several],
-  );
-}
-
 /** The home cloud's name, and a choice of one computer if there are several. */
 function useComputerActions(): readonly Action[] {
-  const floors = useFloors();
+  const places = usePlaces();
   const navigate = useNavigate();
   const home = useHomeCloud();
   const cloud = home === null ? null : `Home cloud ${home.name}${home.linked === false ? ' (away)' : ''}`;
@@ -243,7 +222,7 @@ function useComputerActions(): readonly Action[] {
               run: () => void navigate({ to: '/settings/computers' }),
             },
           ];
-    if (floors.length < 2) return toCloud;
+    if (places.length < 2) return toCloud;
     const look = (title: string, computer: string | undefined): Action => ({
       id: `look-${computer ?? 'all'}`,
       title,
@@ -252,8 +231,8 @@ function useComputerActions(): readonly Action[] {
     });
     return [
       ...toCloud,
-      ...floors.map(({ place }) => look(`Show ${place.name}${place.away ? ' (away)' : ''}`, place.id)),
+      ...places.map((place) => look(`Show ${place.name}${place.away ? ' (away)' : ''}`, place.id)),
       look('Show all computers', undefined),
     ];
-  }, [floors, navigate, cloud]);
+  }, [places, navigate, cloud]);
 }

@@ -1,6 +1,7 @@
 /** Maps a key to the action with that shortcut. Keys typed into a field or a terminal belong to it, except those with Ctrl. */
 import { useEffect, useState } from 'react';
 import type { Action } from '../base/actions.ts';
+import { useServices } from '../base/services.tsx';
 
 /** How long a first letter (`g`) waits for its second, in ms. */
 const sequenceWait = 1200;
@@ -83,14 +84,15 @@ function dialogOf(target: Element): Element | null {
   return target.closest('[role="dialog"]');
 }
 
-export function useShortcuts(actions: readonly Action[]): void {
+export function useShortcuts(): void {
+  const { actions } = useServices();
   const [read] = useState(createPressReader);
   useEffect(() => {
     function onKeyDown(event: KeyboardEvent): void {
       // A key held down is one press: it must not answer two questions.
       if (event.defaultPrevented || event.isComposing || event.repeat) return;
       const inDialog = event.target instanceof Element && dialogOf(event.target) !== null;
-      const action = read(event, { field: fieldOf(event.target), inDialog, at: event.timeStamp }, actions);
+      const action = read(event, { field: fieldOf(event.target), inDialog, at: event.timeStamp }, actions.all());
       if (action === null) return;
       event.preventDefault();
       action.run();

@@ -2,9 +2,10 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useLocation } from '@tanstack/react-router';
 import { Bell, BellDot, Cloud, Hand, Monitor, TerminalSquare } from 'lucide-react';
+import { memo } from 'react';
 import { ComputerSelect, PlaceState, useOnlyComputer } from '../base/computers.tsx';
 import type { Place } from '../base/data/places.ts';
-import { useBots, useFloors } from '../base/floors.tsx';
+import { useBots, usePlaces } from '../base/floors.tsx';
 import { useFeed, useLink, useServices } from '../base/services.tsx';
 import { useHomeCloud } from '../base/use-home-cloud.ts';
 import { useUnread } from '../base/use-news.ts';
@@ -30,7 +31,7 @@ const noComputer = 'No computer';
 
 /** The computer that answers when none is named. */
 function usePlaceHere(): Place | undefined {
-  return useFloors().find((floor) => floor.place.scope === null)?.place;
+  return usePlaces().find((place) => place.scope === null);
 }
 
 function HereStatus() {
@@ -87,11 +88,11 @@ const spendingEvery = 60_000;
 const ofAll: readonly string[] = ['/', '/floor', '/inbox'];
 
 function WhichComputer() {
-  const floors = useFloors();
+  const places = usePlaces();
   const { pathname } = useLocation();
   const only = useOnlyComputer();
-  const place = floors.find((floor) => (only === null ? floor.place.scope === null : floor.place.id === only))?.place;
-  if (floors.length > 1) {
+  const place = places.find((one) => (only === null ? one.scope === null : one.id === only));
+  if (places.length > 1) {
     return (
       <span className="inline-flex items-center gap-1.5 whitespace-nowrap">
         <Monitor className="size-3.5" aria-hidden="true" />
@@ -107,47 +108,70 @@ function WhichComputer() {
   );
 }
 
-export function StatusBar() {
+/** Its parts are drawn again one by one: each says something that changes at another time. */
+export const StatusBar = memo(function StatusBar() {
   const { queries } = useServices();
-  const session = useQuery(queries.session);
-  const here = usePlaceHere();
-  const engine = useQuery({ ...queries.agents, enabled: here !== undefined && !here.away }).data?.engine;
-  const feed = useFeed();
-  const live = useBots().filter((bot) => !bot.place.away && bot.pane !== null).length;
-  const waiting = useWaiting();
-  const need = waiting.approvals + waiting.bots + waiting.steps;
-  const before = useQuery({ ...queries.lastEvent, enabled: here !== undefined && !here.away }).data ?? undefined;
-  const last = feed[0]?.event.at ?? before;
+  const version = useQuery(queries.session).data?.version ?? '';
   return (
     <footer className="flex h-6 shrink-0 items-center gap-4 overflow-hidden border-t border-line bg-panel px-3 text-meta text-muted">
       <WhichComputer />
       <HereStatus />
       <Home />
-      <span className="inline-flex items-center gap-1.5 whitespace-nowrap tabular-nums">
-        <TerminalSquare className="size-3.5" aria-hidden="true" />
-        {engine !== undefined && !engine.running
-          ? 'Panes are unavailable'
-          : `${live} ${live === 1 ? 'pane' : 'panes'} live`}
-      </span>
-      {need > 0 && (
-        <span className="inline-flex items-center gap-1.5 whitespace-nowrap text-need tabular-nums">
-          <Hand className="size-3.5" aria-hidden="true" />
-          {need} {need === 1 ? 'needs' : 'need'} you
-        </span>
-      )}
+      <LivePanes />
+      <Needs />
       <SpentToday />
-      <span className="ml-auto hidden whitespace-nowrap sm:inline">
-        {last === undefined ? (
-          'No events yet'
-        ) : (
-          <>
-            Last event <Ago at={last} />
-          </>
-        )}
-      </span>
+      <LastEvent />
       <Unread />
-      <span className="hidden whitespace-nowrap text-faint md:inline">Gantry {session.data?.version ?? ''}</span>
+      <span className="hidden whitespace-nowrap text-faint md:inline">Gantry {version}</span>
     </footer>
+  );
+});
+
+function LivePanes() {
+  const { queries } = useServices();
+  const here = usePlaceHere();
+  const running = useQuery({
+    ...queries.agents,
+    enabled: here !== undefined && !here.away,
+    select: ({ engine }) => engine.running,
+  }).data;
+  const live = useBots().filter((bot) => !bot.place.away && bot.pane !== null).length;
+  return (
+    <span className="inline-flex items-center gap-1.5 whitespace-nowrap tabular-nums">
+      <TerminalSquare className="size-3.5" aria-hidden="true" />
+      {running === false ? 'Panes are unavailable' : `${live} ${live === 1 ? 'pane' : 'panes'} live`}
+    </span>
+  );
+}
+
+function Needs() {
+  const waiting = useWaiting();
+  const need = waiting.approvals + waiting.bots + waiting.steps;
+  if (need === 0) return null;
+  return (
+    <span className="inline-flex items-center gap-1.5 whitespace-nowrap text-need tabular-nums">
+      <Hand className="size-3.5" aria-hidden="true" />
+      {need} {need === 1 ? 'needs' : 'need'} you
+    </span>
+  );
+}
+
+function LastEvent() {
+  const { queries } = useServices();
+  const here = usePlaceHere();
+  const feed = useFeed();
+  const before = useQuery({ ...queries.lastEvent, enabled: here !== undefined && !here.away }).data ?? undefined;
+  const last = feed[0]?.event.at ?? before;
+  return (
+    <span className="ml-auto hidden whitespace-nowrap sm:inline">
+      {last === undefined ? (
+        'No events yet'
+      ) : (
+        <>
+          Last event <Ago at={last} />
+        </>
+      )}
+    </span>
   );
 }
 

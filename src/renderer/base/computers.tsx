@@ -3,13 +3,13 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import { Ago } from '../ui/now.tsx';
 import { computerStatus, Status } from '../ui/status.tsx';
 import { botName, type Place, type PlacedBot } from './data/places.ts';
-import { useBots, useFloors } from './floors.tsx';
+import { useBots, usePlaces } from './floors.tsx';
 import { useServices } from './services.tsx';
 
 /** Id of the one computer that the address names; null: none is named. */
 export function useOnlyComputer(): string | null {
   const { computer } = useSearch({ strict: false });
-  const places = useFloors().map((floor) => floor.place);
+  const places = usePlaces();
   return places.find((one) => one.id === computer)?.id ?? null;
 }
 
@@ -31,7 +31,7 @@ export function PlaceState({ place }: { place: Place }) {
 export function ComputerSelect({ all, wide = false }: { all: string | null; wide?: boolean }) {
   const navigate = useNavigate();
   const only = useOnlyComputer();
-  const places = useFloors().map((floor) => floor.place);
+  const places = usePlaces();
   return (
     <select
       aria-label="Computer"
@@ -61,16 +61,15 @@ export function useBotName(bot: PlacedBot): string {
 /** The computer of this part of the page. */
 export function useHere(): Place {
   const { computer } = useServices();
-  const floors = useFloors();
-  const place = floors.find((floor) => floor.place.scope === computer)?.place;
+  const place = usePlaces().find((one) => one.scope === computer);
   return place ?? { id: computer ?? '', name: 'this computer', scope: computer, away: false, since: null };
 }
 
 /** The computer a bot runs on, which may be another one than the one its team belongs to. */
 export function useRunsOn(bot: PlacedBot): Place {
-  const floors = useFloors();
+  const places = usePlaces();
   if (bot.runner === 'local') return bot.place;
-  return floors.find((floor) => floor.place.id === bot.machine)?.place ?? bot.place;
+  return places.find((place) => place.id === bot.machine) ?? bot.place;
 }
 
 /** Name of the computer a bot runs on, where that is another one than the one its team belongs to; else null. */
@@ -80,6 +79,6 @@ export function elsewhereOf(bot: PlacedBot): string | null {
 
 /** The computer a bot runs on, named only where there are several. */
 export function useComputerName(bot: PlacedBot): string | null {
-  const several = useFloors().length > 1;
+  const several = usePlaces().length > 1;
   return elsewhereOf(bot) ?? (several ? bot.computerName : null);
 }

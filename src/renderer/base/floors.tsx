@@ -19,13 +19,16 @@ interface Floors {
   readonly complete: boolean;
 }
 const FloorsContext = createContext<Floors>({ floors: [], bots: [], complete: false });
+const PlacesContext = createContext<readonly Place[]>([]);
 
 export const useFloors = (): readonly Floor[] => use(FloorsContext).floors;
 export const useFloorsComplete = (): boolean => use(FloorsContext).complete;
+/** Those of the floors, in the same order. They change seldom, floors with every state of a bot. */
+export const usePlaces = (): readonly Place[] => use(PlacesContext);
 /** Every bot of the person, once each, wherever it runs. */
 export const useBots = (): readonly PlacedBot[] => use(FloorsContext).bots;
 
-function usePlaces(): readonly Place[] {
+function useReadPlaces(): readonly Place[] {
   const { queries } = useServices();
   const own = useQuery(queries.session).data?.computer ?? null;
   const computers = useComputers().data?.computers;
@@ -35,7 +38,7 @@ function usePlaces(): readonly Place[] {
 /** Reads the floor of each computer that is linked, follows its events, and keeps what was read for when it is away. */
 export function FloorsProvider({ children }: { children: ReactNode }) {
   const { connections, lastKnown } = useServices();
-  const places = usePlaces();
+  const places = useReadPlaces();
   const listed = !useComputers().isPending;
   useReadAnewFor(places);
   const linked = places.flatMap((one) => (one.away || one.scope === null ? [] : [one.scope])).join(' ');
@@ -83,7 +86,11 @@ export function FloorsProvider({ children }: { children: ReactNode }) {
     }
   }, [places, agents, teams, lastKnown]);
 
-  return <FloorsContext value={value}>{children}</FloorsContext>;
+  return (
+    <PlacesContext value={places}>
+      <FloorsContext value={value}>{children}</FloorsContext>
+    </PlacesContext>
+  );
 }
 
 /** When another computer becomes the one that needs no name, all that was read without a name is the former one's. */

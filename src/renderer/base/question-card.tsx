@@ -3,7 +3,7 @@
  * Must not know the page around it.
  */
 import { useQuery } from '@tanstack/react-query';
-import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
+import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { toast } from 'sonner';
 import type { Approval } from '../../contracts/approvals/approval.ts';
 import { ApprovalCard } from '../ui/approval-card.tsx';
@@ -47,7 +47,7 @@ export function QuestionCard(props: QuestionCardProps) {
   const { id } = approval;
   // Who sees the question need not be told of it.
   useEffect(() => void toast.dismiss(`approval ${id}`), [id]);
-  const detail = wholeWords(approval);
+  const detail = useMemo(() => wholeWords(approval), [approval]);
   const what = selected ? keys?.what : undefined;
   const group = keys?.group;
   const actions = useMemo<readonly Action[]>(() => {
@@ -67,15 +67,21 @@ export function QuestionCard(props: QuestionCardProps) {
   useAddActions(actions);
   const [always, setAlways] = useState<string | null>(null);
   const bot = useBots().find((one) => one.id === approval.agentId);
-  const decided = (decision: 'approve' | 'reject', note: string): Promise<void> => {
-    onAnswering?.();
-    return answer(approval, decision, note);
-  };
+  const answering = useRef(onAnswering);
+  answering.current = onAnswering;
+  const decided = useCallback(
+    (decision: 'approve' | 'reject', note: string): Promise<void> => {
+      answering.current?.();
+      return answer(approval, decision, note);
+    },
+    [answer, approval],
+  );
+  const asker = useMemo(() => <Asker approval={approval} />, [approval]);
   const cardOf = (
     <ApprovalCard
       ref={card}
       approval={approval}
-      who={who ?? <Asker approval={approval} />}
+      who={who ?? asker}
       me={me}
       selected={selected}
       heading={heading}

@@ -3,13 +3,13 @@
  * is answered, by whomever, it is one line that says so. Must not know how an answer travels.
  */
 import { ChevronRight, Triangle } from 'lucide-react';
-import { type ReactNode, type Ref, useId, useRef, useState } from 'react';
+import { memo, type ReactNode, type Ref, useId, useRef, useState } from 'react';
 import type { Approval, ApprovalRisk } from '../../contracts/approvals/approval.ts';
 import { visible, visibleLine } from '../../contracts/approvals/visible.ts';
 import { answeredWords, isPending, saysAsker, showsDiff, sourceWords } from './approval-words.ts';
 import { Button } from './button.tsx';
 import { Kbd } from './kbd.tsx';
-import { Ago, formatElapsed, useNow } from './now.tsx';
+import { Ago, formatElapsed, useExact, useOfNow } from './now.tsx';
 import { Problem } from './problem.tsx';
 import { approvalStatus, Status } from './status.tsx';
 import { TextView } from './text-view.tsx';
@@ -41,10 +41,10 @@ function Source({ approval }: { approval: Approval }) {
 }
 
 function TimeLeft({ until }: { until: string }) {
-  const left = Date.parse(until) - useNow();
+  const left = useOfNow((now) => formatElapsed(Date.parse(until) - now));
   return (
-    <span className="whitespace-nowrap text-muted tabular-nums" title={`Until ${new Date(until).toLocaleString()}`}>
-      {formatElapsed(left)} left
+    <span className="whitespace-nowrap text-muted tabular-nums" title={`Until ${useExact(until)}`}>
+      {left} left
     </span>
   );
 }
@@ -87,12 +87,11 @@ interface ApprovalCardProps {
   readonly onFocus?: () => void;
 }
 
-export function ApprovalCard(props: ApprovalCardProps) {
+export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps) {
   const { approval, me, onAnswer } = props;
-  const now = useNow();
   const [failure, setFailure] = useState<unknown>(null);
   const [busy, setBusy] = useState<Decision | null>(null);
-  const answered = answeredWords(approval, me, now);
+  const answered = useOfNow((now) => answeredWords(approval, me, now));
 
   async function answer(decision: Decision, note: string): Promise<void> {
     if (busy !== null || !isPending(approval, Date.now())) return;
@@ -113,7 +112,7 @@ export function ApprovalCard(props: ApprovalCardProps) {
   ) : (
     <AnsweredLine {...props} answered={answered} problem={problem} />
   );
-}
+});
 
 function PendingCard({
   approval,

@@ -1,23 +1,56 @@
 /** Time on the screen: relative times with the exact one on hover, and durations that count up. One timer for all. */
-import { createContext, type ReactNode, useContext, useEffect, useState } from 'react';
+import { createContext, type ReactNode, use, useEffect, useMemo, useState, useSyncExternalStore } from 'react';
 
-const NowContext = createContext(0);
+interface Clock {
+  now(): number;
+  subscribe(listener: () => void): () => void;
+  tick(): void;
+}
+
+function createClock(start: number): Clock {
+  const listeners = new Set<() => void>();
+  let now = start;
+  return {
+    now: () => now,
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    tick() {
+      now = Date.now();
+      for (const listener of listeners) listener();
+    },
+  };
+}
+
+const ClockContext = createContext(createClock(0));
 
 /** Ticks once a second while the page is visible. */
 export function NowProvider({ children }: { children: ReactNode }) {
-  const [now, setNow] = useState(() => Date.now());
+  const [clock] = useState(() => createClock(Date.now()));
   useEffect(() => {
     const timer = setInterval(() => {
-      if (!document.hidden) setNow(Date.now());
+      if (!document.hidden) clock.tick();
     }, 1000);
     return () => clearInterval(timer);
-  }, []);
-  return <NowContext value={now}>{children}</NowContext>;
+  }, [clock]);
+  return <ClockContext value={clock}>{children}</ClockContext>;
+}
+
+/** What `of` makes of the time now. The caller is drawn again only when that changes, so return something that compares with `===`. */
+export function useOfNow<T>(of: (now: number) => T): T {
+  const clock = use(ClockContext);
+  return useSyncExternalStore(clock.subscribe, () => of(clock.now()));
 }
 
 export function useNow(): number {
-  return useContext(NowContext);
+  return useOfNow((now) => now);
 }
+
+// Made once: to make one costs a hundred times what it costs to write a time with it.
+const exactWriter = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+const dayWriter = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' });
+const minuteWriter = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
 
 /** `4 s`, `3:12`, `2:05:40`, `3 d`. */
 export function formatElapsed(milliseconds: number): string {
@@ -38,44 +71,48 @@ export function formatRelative(at: number, now: number): string {
   if (seconds < 60) return `${seconds} s ago`;
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`;
   if (seconds < 86_400) return `${Math.floor(seconds / 3600)} h ago`;
-  return new Date(at).toLocaleDateString(undefined, { month: 'short', day: 'numeric' });
+  return dayWriter.format(at);
 }
 
 /** What `since` goes before: the time of day, with the date where that is not today. */
 export function formatMoment(at: number, now: number): string {
   const date = new Date(at);
-  const time = date.toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' });
+  const time = minuteWriter.format(date);
   if (date.toDateString() === new Date(now).toDateString()) return time;
-  return `${date.toLocaleDateString(undefined, { month: 'short', day: 'numeric' })}, ${time}`;
+  return `${dayWriter.format(date)}, ${time}`;
 }
 
-function exact(at: string): string {
-  return new Date(at).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+/** The date and the time of day, with seconds. */
+export function useExact(at: string): string {
+  return useMemo(() => {
+    const time = Date.parse(at);
+    return Number.isNaN(time) ? at : exactWriter.format(time);
+  }, [at]);
 }
 
 export function Ago({ at }: { at: string }) {
-  const now = useNow();
+  const text = useOfNow((now) => formatRelative(Date.parse(at), now));
   return (
-    <time dateTime={at} title={exact(at)} className="tabular-nums">
-      {formatRelative(Date.parse(at), now)}
+    <time dateTime={at} title={useExact(at)} className="tabular-nums">
+      {text}
     </time>
   );
 }
 
 export function Since({ at }: { at: string }) {
-  const now = useNow();
+  const text = useOfNow((now) => formatMoment(Date.parse(at), now));
   return (
-    <time dateTime={at} title={exact(at)} className="tabular-nums">
-      since {formatMoment(Date.parse(at), now)}
+    <time dateTime={at} title={useExact(at)} className="tabular-nums">
+      since {text}
     </time>
   );
 }
 
 export function Elapsed({ since }: { since: string }) {
-  const now = useNow();
+  const text = useOfNow((now) => formatElapsed(now - Date.parse(since)));
   return (
-    <time dateTime={since} title={`Since ${exact(since)}`} className="tabular-nums">
-      {formatElapsed(now - Date.parse(since))}
+    <time dateTime={since} title={`Since ${useExact(since)}`} className="tabular-nums">
+      {text}
     </time>
   );
 }

@@ -30,6 +30,7 @@ import {
   Send,
   Ticket,
 } from 'lucide-react';
+import { memo } from 'react';
 import type { Approval } from '../../contracts/approvals/approval.ts';
 import type { RunStatus as ComputerUseStatus } from '../../contracts/computer-use/run.ts';
 import type { JobStatus } from '../../contracts/connectors/rule.ts';
@@ -260,11 +261,19 @@ export function StatusIcon({ look }: { look: StatusLook }) {
 }
 
 /** Icon, word and colour. `wire`, the status on the wire, is in the tooltip. */
-export function Status({ look, wire, iconOnly = false }: { look: StatusLook; wire: string; iconOnly?: boolean }) {
+export const Status = memo(function Status({
+  look,
+  wire,
+  iconOnly = false,
+}: {
+  look: StatusLook;
+  wire: string;
+  iconOnly?: boolean;
+}) {
   return (
     <span className={`inline-flex items-center gap-1.5 whitespace-nowrap ${toneClass[look.tone]}`} title={wire}>
       <StatusIcon look={look} />
       <span className={iconOnly ? 'sr-only' : undefined}>{look.word}</span>
     </span>
   );
-}
+});

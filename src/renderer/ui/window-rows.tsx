@@ -49,8 +49,8 @@ export function WindowRows<T>({
               key={item.key}
               data-index={item.index}
               ref={virtual.measureElement}
-              className="absolute inset-x-0 top-0"
-              style={{ transform: `translateY(${item.start - above}px)` }}
+              className="absolute inset-x-0"
+              style={{ top: item.start - above }}
             >
               {children(row)}
             </li>

@@ -1,13 +1,7 @@
 /** The cost of a read follows what it returns, not how much history there is. */
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { runtimeMigrations } from '../../../src/host/runtime-migrations.ts';
-import { systemClock } from '../../../src/kit/clock/clock.ts';
-import { createIds } from '../../../src/kit/ids/ids.ts';
-import { createLedger } from '../../../src/kit/ledger/create-ledger.ts';
-import type { Ledger } from '../../../src/kit/ledger/ledger.ts';
-import { openStore } from '../../../src/kit/store/open-store.ts';
-import type { Store, Value } from '../../../src/kit/store/store.ts';
+import { fillDeliveries } from '../../support/bench/deliveries.ts';
 import type { Figure, FigureOptions, Measured } from '../../support/bench/figure.ts';
 import { median, rounded } from '../../support/bench/numbers.ts';
 import { cpuMs } from '../../support/bench/processes.ts';
@@ -114,45 +108,11 @@ async function prepare(rows: number, log: (text: string) => void): Promise<Subje
   // Bots live on in the pane host, as with any restart.
   await first.kill();
   const file = join(place.home, 'runtime.db');
-  await fill(file, rows);
+  await fillDeliveries(file, async (ledger) => Number(await ledger.head()) < rows);
   const product = await startProduct(place);
   const cursor = cursorBefore(file);
   log(`${rows} ledger rows, replay after ${cursor}`);
   return { place, product, cursor };
-}
-
-async function fill(file: string, rows: number): Promise<void> {
-  const clock = systemClock;
-  const ids = createIds(clock);
-  const store = await openStore({ file, migrations: runtimeMigrations, clock });
-  const ledger = await createLedger({ store, clock, ids });
-  const [delivery] = await store.read((tx) => tx.all<Record<string, Value>>('SELECT * FROM factory_delivery LIMIT 1'));
-  const events = (await ledger.read('0', 1000)).filter((row) => row.subject === `delivery:${delivery?.id}`);
-  if (delivery === undefined || events.length === 0) throw new Error('No delivery was made to copy.');
-  while (Number(await ledger.head()) < rows) await copy(store, ledger, delivery, events, () => ids.next('delivery'));
-  await store.close();
-}
-
-/** Two hundred deliveries with their rows, in one commit. */
-async function copy(
-  store: Store,
-  ledger: Ledger,
-  delivery: Readonly<Record<string, Value>>,
-  events: Awaited<ReturnType<Ledger['read']>>,
-  nextId: () => string,
-): Promise<void> {
-  const columns = Object.keys(delivery);
-  const insert = `INSERT INTO factory_delivery (${columns.join()}) VALUES (${columns.map(() => '?').join()})`;
-  await store.write((tx) => {
-    for (let index = 0; index < 200; index += 1) {
-      const id = nextId();
-      const row: Record<string, Value> = { ...delivery, id, idem_key: null };
-      tx.run(insert, ...columns.map((column) => row[column] as Value));
-      for (const { type, actor, surface, body } of events) {
-        ledger.append(tx, { type, actor, surface, subject: `delivery:${id}`, body: { ...body, id } });
-      }
-    }
-  });
 }
 
 /** What a client that has seen all but the last hundred events would name. */

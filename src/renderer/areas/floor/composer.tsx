@@ -28,6 +28,9 @@ const viaWords: Readonly<Record<Plan['via'], string>> = {
   peer: 'sent to its computer',
 };
 
+/** More bots are drawn as choices only while somebody chooses: each event would draw them again. */
+const alwaysOffered = 50;
+
 export function Composer({
   place,
   bots,
@@ -49,6 +52,8 @@ export function Composer({
   const typed = useRef(text);
   typed.current = text;
   const [queue, setQueue] = useState(true);
+  const [choosing, setChoosing] = useState(false);
+  const offered = choosing || bots.length <= alwaysOffered ? bots : target === null ? [] : [target];
   const [phase, setPhase] = useState<Phase>({ kind: 'idle' });
   const [plan, setPlan] = useState<Plan | null>(null);
   /** One key a message: a send repeated after a cut gives the first delivery, not a second message. */
@@ -155,10 +160,13 @@ export function Composer({
               if (bot !== undefined) onTarget(bot);
             }}
             aria-label="Bot"
+            onFocus={() => setChoosing(true)}
+            onPointerDown={() => setChoosing(true)}
+            onBlur={() => setChoosing(false)}
             className="h-7 max-w-44 max-sm:w-32 rounded-control border border-line bg-raised px-1.5 text-ink pointer-coarse:h-10"
           >
             {target === null && <option value="">Choose a bot</option>}
-            {bots.map((bot) => (
+            {offered.map((bot) => (
               <option key={bot.id} value={bot.id}>
                 {several ? `${bot.address} on ${bot.place.name}` : bot.address}
               </option>

@@ -8,7 +8,7 @@ import {
   type IDockviewPanelHeaderProps,
   type IDockviewPanelProps,
 } from 'dockview-react';
-import { useEffect, useRef, useState, useSyncExternalStore } from 'react';
+import { type RefObject, useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import { z } from 'zod';
 import { botName } from '../../base/data/places.ts';
 import { readJson, writeJson } from '../../base/data/settings.ts';
@@ -150,31 +150,58 @@ function DockTab({ api }: IDockviewPanelHeaderProps) {
 }
 
 function DockPane({ api, containerApi }: IDockviewPanelProps) {
-  const floor = useFloor();
+  const { agents, focused, focusRequest, focus } = useFloor();
+  const box = useRef<HTMLDivElement>(null);
+  const inSight = useInSight(api, box);
   const [full, setFull] = useState(api.isMaximized());
-  const agent = floor.agents.find((one) => one.id === api.id);
+  const agent = agents.find((one) => one.id === api.id);
+  const name = agent === undefined ? null : botName(agent, agents);
   useEffect(() => {
     const listener = containerApi.onDidMaximizedGroupChange(() => setFull(api.isMaximized()));
     return () => listener.dispose();
   }, [api, containerApi]);
   useEffect(() => {
-    if (agent === undefined) return;
-    const name = botName(agent, floor.agents);
-    if (name !== api.title) api.setTitle(name);
-  }, [agent, floor.agents, api]);
-  if (agent === undefined) return null;
-  return (
-    <OnComputer computer={agent.place.scope}>
-      <Pane
-        agent={agent}
-        active={floor.focused === agent.id}
-        focusRequest={floor.focused === agent.id ? floor.focusRequest : 0}
-        onFocus={() => floor.focus(agent.id)}
-        onDetach={() => api.close()}
-        fullScreen={{ on: full, toggle: () => (full ? api.exitMaximized() : api.maximize()) }}
-      />
-    </OnComputer>
+    if (name !== null && name !== api.title) api.setTitle(name);
+  }, [name, api]);
+  const onFocus = useCallback(() => focus(api.id), [focus, api]);
+  const onDetach = useCallback(() => api.close(), [api]);
+  const fullScreen = useMemo(
+    () => ({ on: full, toggle: () => (full ? api.exitMaximized() : api.maximize()) }),
+    [full, api],
   );
+  if (agent === undefined || name === null || !inSight) return null;
+  return (
+    <div ref={box} className="contents">
+      <OnComputer computer={agent.place.scope}>
+        <Pane
+          agent={agent}
+          name={name}
+          active={focused === agent.id}
+          focusRequest={focused === agent.id ? focusRequest : 0}
+          onFocus={onFocus}
+          onDetach={onDetach}
+          fullScreen={fullScreen}
+        />
+      </OnComputer>
+    </div>
+  );
+}
+
+/** Whether its pane is drawn: behind another tab nobody sees it, so it reads and draws nothing, unless somebody has begun to write in it. */
+function useInSight(api: IDockviewPanelProps['api'], box: RefObject<HTMLElement | null>): boolean {
+  const [inSight, setInSight] = useState(api.isVisible);
+  useEffect(() => {
+    const look = (): void => setInSight(api.isVisible || hasText(box.current));
+    look();
+    const listener = api.onDidVisibilityChange(look);
+    return () => listener.dispose();
+  }, [api, box]);
+  return inSight;
+}
+
+function hasText(box: HTMLElement | null): boolean {
+  const fields = box?.querySelectorAll<HTMLInputElement | HTMLTextAreaElement>('input, textarea:not(.xterm *)') ?? [];
+  return [...fields].some(({ value }) => value !== '');
 }
 
 /** Buttons that fit a screen; the list has all bots. */

@@ -1,7 +1,7 @@
 /** Events on the floor: earlier deliveries, then live events. */
 import { useQuery } from '@tanstack/react-query';
 import { ShieldQuestion, Users } from 'lucide-react';
-import { memo, type ReactNode, useMemo } from 'react';
+import { memo, type ReactNode, useMemo, useState } from 'react';
 import type { Agent } from '../../../contracts/factory/agent.ts';
 import type { Delivery } from '../../../contracts/factory/delivery.ts';
 import type { KnownEvent } from '../../base/data/event-cache.ts';
@@ -21,12 +21,15 @@ const teamWords: Readonly<Record<TeamChange, string>> = {
   invalid: 'Team file is invalid',
 };
 
-/** Drawn at first: more than a window shows. Each event draws them again. */
-const firstRows = 50;
+/** Of most rows, which have two lines, px. */
+const rowHeight = 40;
+/** Drawn at first: about as many as the window shows, since each event moves them all. */
+const firstRows = (): number => Math.max(20, Math.ceil(window.innerHeight / rowHeight));
 
 export function EventFeed({ agents }: { agents: readonly Agent[] }) {
   const { queries } = useServices();
   const feed = useFeed();
+  const [first] = useState(firstRows);
   const before = useQuery(queries.deliveries);
   const teams = useQuery(queries.teams).data;
   const waiting = [...(teams?.teams ?? []), ...(teams?.invalid ?? [])].flatMap(({ name, waits }) =>
@@ -45,12 +48,12 @@ export function EventFeed({ agents }: { agents: readonly Agent[] }) {
       event: { type: 'delivery', at: data.at, data },
     }));
   const words = new Map((before.data?.deliveries ?? []).map((one) => [one.id, one]));
-  const rows = [...newest, ...older].sort((a, b) => b.event.at.localeCompare(a.event.at));
+  const rows = [...newest, ...older].sort((a, b) => (a.event.at < b.event.at ? 1 : a.event.at > b.event.at ? -1 : 0));
   if (rows.length === 0) return <Empty>Messages, starts and stops appear here as they happen.</Empty>;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
-    <section tabIndex={0} aria-label="Events" className="min-h-0 flex-1 overflow-y-auto py-1">
-      <FirstRows rows={rows} first={firstRows} what="events">
+    <section tabIndex={0} aria-label="Events" className="min-h-0 flex-1 overflow-y-auto py-1 [contain:strict]">
+      <FirstRows rows={rows} first={first} what="events">
         {(shown) => (
           <ol>
             {shown.map(({ key, event }) => {

@@ -5,12 +5,11 @@
 import { useQuery } from '@tanstack/react-query';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { CircleStop, CircleX, Monitor, Play, Plus, ShieldQuestion, UserRoundPlus } from 'lucide-react';
-import { useMemo, useRef } from 'react';
-import type { InvalidTeam, Team } from '../../../contracts/factory/agent.ts';
+import { memo, useMemo, useRef } from 'react';
+import type { InvalidTeam } from '../../../contracts/factory/agent.ts';
 import { ComputerSelect, elsewhereOf, PlaceState, useOnlyComputer, useRunsOn } from '../../base/computers.tsx';
 import type { Floor, Place, PlacedBot } from '../../base/data/places.ts';
 import { useFloors } from '../../base/floors.tsx';
-import { isStartable } from '../../base/is-live.ts';
 import { useServices } from '../../base/services.tsx';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
@@ -38,6 +37,7 @@ export function FloorList(props: FloorListProps) {
   const only = useOnlyComputer();
   const floors = only === null ? all : all.filter((floor) => floor.place.id === only);
   const teams = useQuery(queries.teams);
+  const rows = floorRows(floors, props.filter);
   const count = floors.reduce((sum, floor) => sum + floor.bots.length, 0);
   return (
     <section aria-label="Teams and bots" className="flex min-h-0 flex-1 flex-col bg-panel">
@@ -64,7 +64,7 @@ export function FloorList(props: FloorListProps) {
         </div>
       )}
       {all.length > 1 ? (
-        <Rows rows={floorRows(floors, props.filter)} {...props} />
+        <Rows rows={rows} {...props} />
       ) : (
         <ListStates
           fill
@@ -84,13 +84,7 @@ export function FloorList(props: FloorListProps) {
             </Empty>
           }
         >
-          {() =>
-            floors.length === 0 ? (
-              <SkeletonRows count={8} />
-            ) : (
-              <Rows rows={floorRows(floors, props.filter)} {...props} />
-            )
-          }
+          {() => (floors.length === 0 ? <SkeletonRows count={8} /> : <Rows rows={rows} {...props} />)}
         </ListStates>
       )}
     </section>
@@ -120,12 +114,12 @@ function Rows({ rows, ...props }: FloorListProps & { rows: readonly FloorRow[] }
     getScrollElement: () => scroll.current,
     estimateSize: (index) => rowHeight(rows[index]!),
     getItemKey: (index) => rows[index]!.key,
-    overscan: 12,
+    overscan: 6,
   });
   if (rows.length === 0) return <Empty>No bot matches “{props.filter}”.</Empty>;
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: arrow keys move between the buttons inside
-    <div ref={scroll} className="h-full min-h-0 flex-1 overflow-y-auto" onKeyDown={moveByArrows}>
+    <div ref={scroll} className="h-full min-h-0 flex-1 overflow-y-auto [contain:strict]" onKeyDown={moveByArrows}>
       <ul className="relative" style={{ height: virtual.getTotalSize() }}>
         {virtual.getVirtualItems().map((item) => {
           const row = rows[item.index]!;
@@ -134,16 +128,18 @@ function Rows({ rows, ...props }: FloorListProps & { rows: readonly FloorRow[] }
               key={row.key}
               data-index={item.index}
               ref={virtual.measureElement}
-              className="absolute inset-x-0 top-0"
-              style={{ transform: `translateY(${item.start}px)` }}
+              className="absolute inset-x-0"
+              style={{ top: item.start }}
             >
               {row.kind === 'computer' && <ComputerRow place={row.place} />}
               {row.kind === 'none' && <NoTeams floor={row.floor} />}
               {row.kind === 'team' && (
                 <TeamRow
-                  team={row.team}
+                  team={row.team.name}
+                  waits={row.team.waits !== undefined}
                   place={row.place}
                   live={row.live}
+                  all={row.startable}
                   heading={several ? 'h3' : 'h2'}
                   onTeam={props.onTeam}
                 />
@@ -203,60 +199,57 @@ function NoTeams({ floor }: { floor: Floor }) {
   );
 }
 
-function TeamRow({
+const TeamRow = memo(function TeamRow({
   team,
+  waits,
   place,
   live,
+  all,
   heading: Heading,
   onTeam,
 }: {
-  team: Team;
+  team: string;
+  /** For a yes to what it may run. */
+  waits: boolean;
   place: Place;
   live: number;
+  /** Those that can be started. */
+  all: number;
   /** Below the heading of its computer where there are several. */
   heading: 'h2' | 'h3';
   onTeam: FloorListProps['onTeam'];
 }) {
-  const all = team.agents.filter(isStartable).length;
   return (
     <div className="flex h-9 items-center gap-2 pt-2 pr-1 pl-3">
-      <Heading className={`min-w-0 truncate font-semibold ${place.away ? 'text-faint' : ''}`}>{team.name}</Heading>
+      <Heading className={`min-w-0 truncate font-semibold ${place.away ? 'text-faint' : ''}`}>{team}</Heading>
       <span className="min-w-0 shrink truncate text-meta text-muted tabular-nums">
         {place.away ? `${all} ${all === 1 ? 'bot' : 'bots'}` : `${live} of ${all} live`}
       </span>
       <span className="ml-auto flex shrink-0">
-        {!place.away && team.waits !== undefined && (
+        {!place.away && waits && (
           <IconButton
             data-row="true"
-            label={`Review changes in ${team.name}: waiting for your yes`}
+            label={`Review changes in ${team}: waiting for your yes`}
             className="[&_svg]:text-need"
-            onClick={() => onTeam({ verb: 'review', team: team.name, place })}
+            onClick={() => onTeam({ verb: 'review', team, place })}
           >
             <ShieldQuestion aria-hidden="true" />
           </IconButton>
         )}
         {!place.away && live < all && (
-          <IconButton
-            data-row="true"
-            label={`Start ${team.name}`}
-            onClick={() => onTeam({ verb: 'up', team: team.name, place })}
-          >
+          <IconButton data-row="true" label={`Start ${team}`} onClick={() => onTeam({ verb: 'up', team, place })}>
             <Play aria-hidden="true" />
           </IconButton>
         )}
         {live > 0 && (
-          <IconButton
-            data-row="true"
-            label={`Stop ${team.name}`}
-            onClick={() => onTeam({ verb: 'down', team: team.name, place })}
-          >
+          <IconButton data-row="true" label={`Stop ${team}`} onClick={() => onTeam({ verb: 'down', team, place })}>
             <CircleStop aria-hidden="true" />
           </IconButton>
         )}
       </span>
     </div>
   );
-}
+});
 
 /** The sentence below a bot: only where a person should know more than the word. */
 function says(agent: PlacedBot): string | null {
@@ -267,7 +260,8 @@ function says(agent: PlacedBot): string | null {
   return matters ? agent.stateReason : null;
 }
 
-function BotRow({
+/** Drawn again only when it says something else: most states are those of other bots. */
+const BotRow = memo(function BotRow({
   bot,
   selected,
   on,
@@ -328,7 +322,7 @@ function BotRow({
       {sentence !== null && <span className="-mt-1 w-full truncate pb-1 text-meta text-muted">{sentence}</span>}
     </button>
   );
-}
+});
 
 function InvalidRow({ team, place, onTeam }: { team: InvalidTeam; place: Place; onTeam: FloorListProps['onTeam'] }) {
   const first = team.problems[0];

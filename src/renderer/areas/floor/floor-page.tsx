@@ -5,7 +5,7 @@ import { ArrowLeft, PanelRight } from 'lucide-react';
 import { lazy, type ReactNode, type RefObject, Suspense, useCallback, useMemo, useRef, useState } from 'react';
 import type { Action } from '../../base/actions.ts';
 
-import { useHere } from '../../base/computers.tsx';
+import { useBotName, useHere } from '../../base/computers.tsx';
 import type { PlacedBot } from '../../base/data/places.ts';
 import { useBots, useFloors, useFloorsComplete } from '../../base/floors.tsx';
 import { pathOfView } from '../../base/rail-places.ts';
@@ -351,17 +351,22 @@ function FloorHeader({
   );
 }
 
+const doNothing = (): void => {};
+
 /** The pane of one bot, where there is no room for more. */
 function OnePane({ agent, state }: { agent: PlacedBot; state: FloorState }) {
+  const { detached } = state;
+  const onDetach = useCallback(() => detached(agent.id, null), [detached, agent.id]);
   return (
     <OnComputer computer={agent.place.scope}>
       <Pane
         key={agent.id}
         agent={agent}
+        name={useBotName(agent)}
         active
         focusRequest={0}
-        onFocus={() => {}}
-        onDetach={() => state.detached(agent.id, null)}
+        onFocus={doNothing}
+        onDetach={onDetach}
       />
     </OnComputer>
   );

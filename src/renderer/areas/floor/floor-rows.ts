@@ -1,12 +1,20 @@
 /** Computers, their teams and bots as rows of one list, filtered. Must not know how a row looks. */
 import type { Agent, InvalidTeam, Team } from '../../../contracts/factory/agent.ts';
 import { type Floor, type Place, type PlacedBot, placedBot } from '../../base/data/places.ts';
-import { isLive } from '../../base/is-live.ts';
+import { isLive, isStartable } from '../../base/is-live.ts';
 
 export type FloorRow =
   /** Only where there are several. */
   | { readonly kind: 'computer'; readonly key: string; readonly place: Place; readonly bots: number }
-  | { readonly kind: 'team'; readonly key: string; readonly team: Team; readonly place: Place; readonly live: number }
+  | {
+      readonly kind: 'team';
+      readonly key: string;
+      readonly team: Team;
+      readonly place: Place;
+      readonly live: number;
+      /** How many of its bots can be started. */
+      readonly startable: number;
+    }
   | { readonly kind: 'bot'; readonly key: string; readonly bot: PlacedBot }
   | { readonly kind: 'invalid'; readonly key: string; readonly team: InvalidTeam; readonly place: Place }
   /** In place of teams: why no teams are shown. */
@@ -14,6 +22,7 @@ export type FloorRow =
 
 /** A bot matches by address, name, role, harness or state; a team's name shows all its bots. */
 function matchesFilter(agent: Agent, filter: string): boolean {
+  if (filter === '') return true;
   const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
   const text = [agent.address, agent.name, agent.role ?? '', agent.binding.harness ?? '', agent.state]
     .join(' ')
@@ -43,7 +52,8 @@ function rowsOf({ place, bots, teams, invalid }: Floor, filter: string, places: 
     const shown = all.filter((bot) => matchesFilter(bot, filter));
     if (shown.length === 0 && filter !== '' && !team.name.includes(filter.toLowerCase())) continue;
     const live = place.away ? 0 : all.filter((bot) => isLive(bot) && !away.has(bot.machine)).length;
-    rows.push({ kind: 'team', key: `team ${place.id} ${team.name}`, team: { ...team, agents: all }, place, live });
+    const startable = all.filter(isStartable).length;
+    rows.push({ kind: 'team', key: `team ${place.id} ${team.name}`, team, place, live, startable });
     for (const bot of shown) rows.push({ kind: 'bot', key: `${place.id} ${bot.id}`, bot });
   }
   for (const team of invalid) {

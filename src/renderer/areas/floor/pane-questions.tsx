@@ -2,17 +2,12 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Approval } from '../../../contracts/approvals/approval.ts';
-import { usePendingApprovals } from '../../base/approvals.ts';
 import { QuestionCard } from '../../base/question-card.tsx';
 import { useServices } from '../../base/services.tsx';
-import { useNow } from '../../ui/now.tsx';
+import { useOfNow } from '../../ui/now.tsx';
 
 /** An answered question stays as one line for so long, ms: a person whose answer came second reads who was first. */
 const answeredShown = 20_000;
-
-export function useQuestionsOf(botId: string): readonly Approval[] {
-  return usePendingApprovals().filter((one) => one.agentId === botId);
-}
 
 export function PaneQuestions({
   questions,
@@ -28,10 +23,10 @@ export function PaneQuestions({
 }) {
   const { queries } = useServices();
   const all = useQuery(queries.approvals).data?.approvals ?? [];
-  const now = useNow();
   const [answered, setAnswered] = useState<string | null>(null);
   const last = all.find((one) => one.id === answered && one.state === 'resolved');
-  const staying = last !== undefined && now - Date.parse(last.resolvedAt ?? '') < answeredShown ? last : undefined;
+  const fresh = useOfNow((now) => last !== undefined && now - Date.parse(last.resolvedAt ?? '') < answeredShown);
+  const staying = fresh ? last : undefined;
   const first = questions[0];
   const shown = first ?? staying;
   if (shown === undefined) return null;

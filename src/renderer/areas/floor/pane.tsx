@@ -1,12 +1,13 @@
 /** One bot's pane: a line with its name and state, its terminal, and the reason in words when nothing moves. */
 import { useQuery } from '@tanstack/react-query';
 import { ArrowDownToLine, Copy, Maximize2, Minimize2, Monitor, Search, Unplug } from 'lucide-react';
-import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
+import { memo, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { toast } from 'sonner';
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { Engine } from '../../../contracts/factory/agent.ts';
 import type { Action } from '../../base/actions.ts';
-import { useBotName, useComputerName, useRunsOn } from '../../base/computers.tsx';
+import { useQuestionsOf } from '../../base/approvals.ts';
+import { useComputerName, useRunsOn } from '../../base/computers.tsx';
 import type { Place, PlacedBot } from '../../base/data/places.ts';
 import { isLive } from '../../base/is-live.ts';
 import { needsPerson } from '../../base/needs-person.ts';
@@ -18,12 +19,14 @@ import { Ago } from '../../ui/now.tsx';
 import { agentStatus, lastKnown, Status } from '../../ui/status.tsx';
 import { FindBar } from './find-bar.tsx';
 import type { Said } from './marks.ts';
-import { PaneQuestions, useQuestionsOf } from './pane-questions.tsx';
+import { PaneQuestions } from './pane-questions.tsx';
 import { type PaneHandle, PaneTerminal, type ScreenSize } from './pane-terminal.tsx';
 import type { PaneLink } from './screens.ts';
 
 export interface PaneProps {
   readonly agent: PlacedBot;
+  /** What it is called among all that are there. */
+  readonly name: string;
   readonly active: boolean;
   readonly focusRequest: number;
   readonly onFocus: () => void;
@@ -32,9 +35,9 @@ export interface PaneProps {
   readonly fullScreen?: { readonly on: boolean; toggle(): void };
 }
 
-export function Pane(props: PaneProps) {
-  const { agent, active, onFocus } = props;
-  const name = useBotName(agent);
+/** Drawn again only when its own bot changes: there are many, and each has many states. */
+export const Pane = memo(function Pane(props: PaneProps) {
+  const { agent, name, active, onFocus } = props;
   const { queries } = useServices();
   const own = useQuery({ ...queries.agents, enabled: !agent.place.away }).data?.engine;
   const engine = agent.runner === 'local' ? own : undefined;
@@ -82,7 +85,10 @@ export function Pane(props: PaneProps) {
       className="relative flex h-full min-w-0 flex-col bg-terminal"
     >
       <PaneHeader
-        {...props}
+        agent={agent}
+        name={name}
+        onDetach={props.onDetach}
+        fullScreen={props.fullScreen}
         finding={finding}
         onFind={finding ? toEnd : find}
         onCopy={copy}
@@ -139,7 +145,7 @@ export function Pane(props: PaneProps) {
       {asking && <div className="pointer-events-none absolute inset-0 z-10 border-2 border-need" aria-hidden="true" />}
     </section>
   );
-}
+});
 
 /** What the keyboard and the palette do in the pane that a person works in; nothing without one. */
 function usePaneActions({
@@ -233,8 +239,9 @@ function useWatchAgain(link: PaneLink, alive: boolean): number {
   return count;
 }
 
-function PaneHeader({
+const PaneHeader = memo(function PaneHeader({
   agent,
+  name,
   size,
   seenAt,
   finding,
@@ -242,7 +249,7 @@ function PaneHeader({
   onCopy,
   onDetach,
   fullScreen,
-}: PaneProps & {
+}: Pick<PaneProps, 'agent' | 'name' | 'onDetach' | 'fullScreen'> & {
   size: ScreenSize | null;
   seenAt: string | null;
   finding: boolean;
@@ -250,7 +257,6 @@ function PaneHeader({
   onCopy: () => void;
 }) {
   const computer = useComputerName(agent);
-  const name = useBotName(agent);
   const look = agentStatus[agent.state];
   const { away } = useRunsOn(agent);
   return (
@@ -311,7 +317,7 @@ function PaneHeader({
       </span>
     </header>
   );
-}
+});
 
 /** Why the screen below may be old. Nothing is said while it is live. */
 function PaneNotice({

@@ -1,7 +1,7 @@
 /** Everything that needs the person now: the questions, answered here, then what needs them elsewhere; each longest waiting first. */
 import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useState } from 'react';
-import { splitApprovals, useLaterEnds, usePendingApprovals } from '../../base/approvals.ts';
+import { usePendingApprovals, useSplitApprovals } from '../../base/approvals.ts';
 import type { PlacedBot } from '../../base/data/places.ts';
 import { useFloors } from '../../base/floors.tsx';
 import { useServices } from '../../base/services.tsx';
@@ -88,12 +88,8 @@ export function NeedsCard({ bots, quiet = false }: { bots: readonly PlacedBot[];
 
 /** What waits, and what was answered while this page is open: it stays where it stood, so that nothing jumps under a second press. */
 function useQuestions() {
-  const { queries } = useServices();
   const [opened] = useState(() => Date.now());
-  const now = useNow();
-  const all = useQuery(queries.approvals).data?.approvals ?? [];
-  useLaterEnds(all, now);
-  const { pending, ended } = splitApprovals(all, now);
+  const { pending, ended } = useSplitApprovals();
   const answered = ended.filter(({ resolvedAt }) => resolvedAt !== null && Date.parse(resolvedAt) >= opened);
   const shown = [...pending, ...answered].sort((a, b) => a.requestedAt.localeCompare(b.requestedAt));
   return { pending, shown };

@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef, useState } from 'react';
 import type { Approval } from '../../../contracts/approvals/approval.ts';
 import { visibleLine } from '../../../contracts/approvals/visible.ts';
 import type { Action } from '../../base/actions.ts';
-import { splitApprovals, useLaterEnds } from '../../base/approvals.ts';
+import { useSplitApprovals } from '../../base/approvals.ts';
 import { useBots } from '../../base/floors.tsx';
 import { QuestionCard } from '../../base/question-card.tsx';
 import { FindAndGroup, SelectionBar, Tick, TickAll, useSelection, useTickKey } from '../../base/selection.tsx';
@@ -14,7 +14,6 @@ import { wholeWords } from '../../ui/approval-words.ts';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button } from '../../ui/button.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
-import { useNow } from '../../ui/now.tsx';
 import { WindowRows } from '../../ui/window-rows.tsx';
 import type { Decision } from './answer-many.ts';
 import { AnswerManyDialog } from './answer-many-dialog.tsx';
@@ -40,7 +39,6 @@ const heights = { group: 28, question: 190, answered: 28 } as const;
 export function InboxPage() {
   const { queries } = useServices();
   const approvals = useQuery(queries.approvals);
-  const now = useNow();
   const page = useRef<HTMLElement>(null);
   const [chosen, setChosen] = useState<string | null>(null);
   /** Answered while this page is open: they stay where they stood, so that nothing jumps under a second key press. */
@@ -54,8 +52,7 @@ export function InboxPage() {
   const askerOf = (agentId: string | null) => byId.get(agentId ?? '');
 
   const all = approvals.data?.approvals ?? [];
-  useLaterEnds(all, now);
-  const split = splitApprovals(all, now);
+  const split = useSplitApprovals();
   const matching = (list: readonly Approval[]) => list.filter((one) => matchesText(one, text, askerOf));
   const [pending, ended] = [matching(split.pending), matching(split.ended)];
   const waits = new Set(pending.map(({ id }) => id));

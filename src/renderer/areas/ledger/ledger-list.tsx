@@ -73,11 +73,7 @@ export function LedgerList({
         {items.map((item) => {
           const row = rowAt(item.index);
           return (
-            <li
-              key={item.key}
-              className="absolute inset-x-0 top-0"
-              style={{ height: rowHeight, transform: `translateY(${item.start}px)` }}
-            >
+            <li key={item.key} className="absolute inset-x-0" style={{ height: rowHeight, top: item.start }}>
               {row === undefined ? (
                 <Coming id={newest - item.index} />
               ) : (

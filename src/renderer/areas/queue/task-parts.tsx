@@ -1,7 +1,7 @@
 /** Small parts of a task for rows and the inspector. */
 import { Link } from '@tanstack/react-router';
 import type { Task } from '../../../contracts/work-queue/task.ts';
-import { Ago, formatElapsed, useNow } from '../../ui/now.tsx';
+import { Ago, formatElapsed, useExact, useNow, useOfNow } from '../../ui/now.tsx';
 import { Status, taskStatus } from '../../ui/status.tsx';
 import type { LinkKind } from './queries.ts';
 import { isOver, leaseWords, waitsSince } from './task-words.ts';
@@ -12,7 +12,14 @@ export function TaskStatus({ task }: { task: Task }) {
 
 /** How long it waits or is open; of what is over, how long ago it ended. */
 export function TaskAge({ task }: { task: Task }) {
-  const now = useNow();
+  const since = task.status === 'queued' ? waitsSince(task) : Date.parse(task.created_at);
+  const at = new Date(since).toISOString();
+  const title = useExact(at);
+  const age = useOfNow((now) =>
+    task.status === 'queued' && since > now && task.not_before !== null
+      ? `in ${formatElapsed(since - now)}`
+      : formatElapsed(now - since),
+  );
   if (isOver(task)) {
     return (
       <>
@@ -20,15 +27,9 @@ export function TaskAge({ task }: { task: Task }) {
       </>
     );
   }
-  const since = task.status === 'queued' ? waitsSince(task) : Date.parse(task.created_at);
-  const due = since - now;
-  const at = new Date(since).toISOString();
-  const title = new Date(since).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
   return (
     <time dateTime={at} title={title} className="tabular-nums">
-      {task.status === 'queued' && due > 0 && task.not_before !== null
-        ? `in ${formatElapsed(due)}`
-        : formatElapsed(now - since)}
+      {age}
     </time>
   );
 }

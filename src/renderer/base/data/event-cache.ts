@@ -37,6 +37,8 @@ export function parseFactoryEvent(value: unknown): KnownEvent | null {
 
 /** How long changes are gathered before the lists are read again, in ms: a team going up is many events. */
 const gatherFor = 150;
+/** While they keep coming: what an event itself says is shown at once, and a list of hundreds is much to read. */
+const gatherMore = 600;
 
 interface EventCache {
   /** In the order in which they came. Each list changes once, however many of them change it. */
@@ -52,12 +54,16 @@ export function createEventCache(client: QueryClient, keys: Keys): EventCache {
 
   function voidSoon(...queryKeys: (readonly unknown[])[]): void {
     for (const key of queryKeys) stale.set(JSON.stringify(key), key);
-    if (reading || waiting || stale.size === 0) return;
+    if (!reading) readSoon(gatherFor);
+  }
+
+  function readSoon(wait: number): void {
+    if (waiting || stale.size === 0) return;
     waiting = true;
     setTimeout(() => {
       waiting = false;
       void readAgain();
-    }, gatherFor);
+    }, wait);
   }
 
   /** One reading at a time: a run of a thousand steps sends events faster than its board can be read. */
@@ -67,17 +73,18 @@ export function createEventCache(client: QueryClient, keys: Keys): EventCache {
     stale.clear();
     await Promise.allSettled(queryKeys.map((queryKey) => client.invalidateQueries({ queryKey })));
     reading = false;
-    voidSoon();
+    readSoon(gatherMore);
   }
 
   function patchAgents(states: readonly StateEvent[]): void {
     const of = Map.groupBy(states, ({ data }) => data.agentId);
-    const patch = (agent: Agent): Agent => (of.get(agent.id) ?? []).reduce(withState, agent);
-    client.setQueryData<AgentsAnswer>(keys.agents, (old) => old && { ...old, agents: old.agents.map(patch) });
-    client.setQueryData<TeamsAnswer>(
-      keys.teams,
-      (old) => old && { ...old, teams: old.teams.map((team: Team) => ({ ...team, agents: team.agents.map(patch) })) },
-    );
+    const patch = (agent: Agent): Agent => of.get(agent.id)?.reduce(withState, agent) ?? agent;
+    client.setQueryData<AgentsAnswer>(keys.agents, (old) => old && { ...old, agents: changedBy(patch, old.agents) });
+    const patchTeam = (team: Team): Team => {
+      const agents = changedBy(patch, team.agents);
+      return agents === team.agents ? team : { ...team, agents };
+    };
+    client.setQueryData<TeamsAnswer>(keys.teams, (old) => old && { ...old, teams: changedBy(patchTeam, old.teams) });
   }
 
   function patchDeliveries(changed: readonly Delivery[]): void {
@@ -165,6 +172,12 @@ export function createEventCache(client: QueryClient, keys: Keys): EventCache {
       void client.invalidateQueries(keys.all === null ? {} : { queryKey: keys.all });
     },
   };
+}
+
+/** The same list where nothing in it changes, as each of it stays the same where it does not: what is drawn from it is not drawn again. */
+function changedBy<T>(change: (one: T) => T, list: T[]): T[] {
+  const changed = list.map(change);
+  return changed.some((one, at) => one !== list[at]) ? changed : list;
 }
 
 type StateEvent = Extract<KnownEvent, { type: 'agent.state' }>;

@@ -14,6 +14,9 @@ const readEvery = 3000;
 /** One event is shown at once; those that follow it faster than a person reads are shown together, so often at most, in ms. */
 const showEvery = 100;
 
+/** What changes together is drawn in two turns, ms apart: first the lists, then the feed, so that neither holds up a frame for long. */
+const feedAfter = 40;
+
 /** Events kept for the feed; more is in the ledger. */
 const feedLength = 200;
 
@@ -70,6 +73,9 @@ export function createEvents(
   let gathered: FeedEntry[] = [];
   let shown = Number.NEGATIVE_INFINITY;
   let showTimer: ReturnType<typeof setTimeout> | null = null;
+  /** Oldest first. */
+  let unfed: FeedEntry[] = [];
+  let feedTimer: ReturnType<typeof setTimeout> | null = null;
 
   function tell(): void {
     for (const listener of listeners) listener();
@@ -87,7 +93,15 @@ export function createEvents(
     const entries = gathered;
     gathered = [];
     cache.apply(...entries.map(({ event }) => event));
-    feed = [...entries.reverse(), ...feed].slice(0, feedLength);
+    unfed.push(...entries);
+    if (entries.length === 1) showFeed();
+    else feedTimer ??= setTimeout(showFeed, feedAfter);
+  }
+  function showFeed(): void {
+    if (feedTimer !== null) clearTimeout(feedTimer);
+    feedTimer = null;
+    feed = [...unfed.toReversed(), ...feed].slice(0, feedLength);
+    unfed = [];
     tell();
   }
   function gather(entry: FeedEntry): void {
@@ -176,6 +190,7 @@ export function createEvents(
       turn += 1;
       if (timer !== null) clearTimeout(timer);
       show();
+      showFeed();
       stop?.();
       stop = null;
       setLink({ kind: 'linking', retryAt: null, error: null });

@@ -24,8 +24,8 @@ export interface LastKnown {
 
 const prefix = 'gantry.last-floor.';
 
-/** A floor of hundreds of bots is long, and changes with every event: it is written only so often, in ms. */
-const saveEvery = 5000;
+/** A floor of hundreds of bots is long, and changes with every event: it is written only so often, in ms, and when the page goes away. */
+const saveEvery = 30_000;
 
 export function createLastKnown(storage: Storage): LastKnown {
   const read = new Map<string, LastFloor | null>();

@@ -23,8 +23,23 @@ export interface PlacedBot extends Agent {
   readonly computerName: string;
 }
 
-/** Its reason with times as the person's clock shows them. */
+interface Placing {
+  readonly place: Place;
+  readonly places: readonly Place[];
+  readonly bot: PlacedBot;
+}
+const placings = new WeakMap<Agent, Placing>();
+
+/** Its reason with times as the person's clock shows them. The same object for the same arguments, so that nothing is drawn again for it. */
 export function placedBot(agent: Agent, place: Place, places: readonly Place[]): PlacedBot {
+  const before = placings.get(agent);
+  if (before?.place === place && before.places === places) return before.bot;
+  const bot = putTogether(agent, place, places);
+  placings.set(agent, { place, places, bot });
+  return bot;
+}
+
+function putTogether(agent: Agent, place: Place, places: readonly Place[]): PlacedBot {
   const { runner, machine, stateReason } = agent;
   const runsOn = runner === 'local' || machine === place.id ? place : places.find((one) => one.id === machine);
   const computerName = runsOn?.name ?? 'another computer';
@@ -76,12 +91,39 @@ export function placesOf(
   return places.sort((a, b) => Number(a.scope !== null) - Number(b.scope !== null) || byName(a.name, b.name));
 }
 
+interface Names {
+  readonly byId: ReadonlyMap<string, PlacedBot>;
+  /** How many bots have a name, and how many an address. */
+  readonly names: ReadonlyMap<string, number>;
+  readonly addresses: ReadonlyMap<string, number>;
+}
+const namesOf = new WeakMap<readonly PlacedBot[], Names>();
+
 /** What a bot is called among all that are there: its name, with its team and where it runs as far as others share it. */
 export function botName(bot: PlacedBot, bots: readonly PlacedBot[]): string {
-  const others = bots.filter((one) => one.id !== bot.id);
-  if (!others.some((one) => one.name === bot.name)) return bot.name;
-  if (!others.some((one) => one.address === bot.address)) return bot.address;
+  const known = namesOf.get(bots) ?? countNames(bots);
+  const own = known.byId.get(bot.id);
+  const others = (counts: ReadonlyMap<string, number>, of: 'name' | 'address'): number =>
+    (counts.get(bot[of]) ?? 0) - (own?.[of] === bot[of] ? 1 : 0);
+  if (others(known.names, 'name') === 0) return bot.name;
+  if (others(known.addresses, 'address') === 0) return bot.address;
   return `${bot.address} on ${bot.computerName}`;
+}
+
+function countNames(bots: readonly PlacedBot[]): Names {
+  const names = {
+    byId: new Map(bots.map((bot) => [bot.id, bot])),
+    names: countsOf(bots.map(({ name }) => name)),
+    addresses: countsOf(bots.map(({ address }) => address)),
+  };
+  namesOf.set(bots, names);
+  return names;
+}
+
+function countsOf(texts: readonly string[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
+  return counts;
 }
 
 /**

@@ -75,8 +75,19 @@ export function openTerminal(element: HTMLElement, options: { look: TerminalLook
   };
 }
 
-/** The DOM renderer stays when WebGL is missing, and comes back when the context is lost. */
+/** Asked for once: where there is none, each asking costs a wait for the browser's other process. */
+function createWebglCheck(): () => boolean {
+  let has: boolean | null = null;
+  return () => {
+    has ??= document.createElement('canvas').getContext('webgl2', { failIfMajorPerformanceCaveat: true }) !== null;
+    return has;
+  };
+}
+const hasWebgl = createWebglCheck();
+
+/** The DOM renderer stays when WebGL is missing or drawn without a graphics card, and comes back when the context is lost. */
 function loadWebgl(terminal: Terminal): void {
+  if (!hasWebgl()) return;
   try {
     const webgl = new WebglAddon();
     webgl.onContextLoss(() => webgl.dispose());

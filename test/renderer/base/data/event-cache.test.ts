@@ -82,6 +82,20 @@ test('a new state shows at once in both lists, without the reason of the former 
   for (const shown of lists) expect(shown).toMatchObject({ state: 'working', stateReason: null, since: at });
 });
 
+test('a state changes its own bot and team; all others stay the same objects', () => {
+  const other = { ...agent, id: 'agent_2', team: 'ops' };
+  client.setQueryData(keys.agents, { agents: [agent, other], engine: { running: true, error: null } });
+  const ops = { name: 'ops', agents: [other] };
+  client.setQueryData(keys.teams, { teams: [{ name: 'dev', agents: [agent] }, ops], invalid: [] });
+  createEventCache(client, keys).apply(
+    event('agent.state', { agentId: 'agent_1', state: 'working', pane: { id: 'pane_1', attachable: true } }),
+  );
+  const { agents } = client.getQueryData<{ agents: Agent[] }>(keys.agents)!;
+  expect(agents[0]).toMatchObject({ state: 'working' });
+  expect(agents[1]).toBe(other);
+  expect(client.getQueryData<{ teams: unknown[] }>(keys.teams)!.teams[1]).toBe(ops);
+});
+
 test('a repeated state keeps its reason and its time', () => {
   createEventCache(client, keys).apply(
     event('agent.state', { agentId: 'agent_1', state: 'needs_you', pane: agent.pane }),

@@ -86,6 +86,15 @@ test('a bot is called by its name, with its team or its computer only where othe
   ]);
 });
 
+test('a bot that is read again unchanged stays the same object, so that nothing is drawn again for it', () => {
+  const agent = { id: '1', name: 'web', address: 'web@dev', runner: 'local', stateReason: null } as Agent;
+  const places = [place, tower];
+  const before = placedBot(agent, place, places);
+  expect(placedBot(agent, place, places)).toBe(before);
+  expect(placedBot(agent, tower, places)).not.toBe(before);
+  expect(placedBot({ ...agent, stateReason: 'asks' }, place, places).stateReason).toBe('asks');
+});
+
 test('times in what a server says are those of the person’s clock, and what it quotes stays', () => {
   const at = '2026-11-21T19:02:05.587Z';
   const here = new Date(at).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' });
