@@ -114,7 +114,7 @@ export function watchOver(watched: Watched): Watchdog {
   }
 
   if (process.platform === 'win32') return { rest() {}, end() {} };
-  const offSystem = env.WATCHDOG_USEC === undefined ? null : tellSystemd(env, timers);
+  const offSystem = systemdWatches(env) ? tellSystemd(env, timers) : null;
   const endWatcher = offSystem === null ? startWatcher(watched) : null;
   next();
   return {
@@ -155,9 +155,18 @@ function startWatcher({ beat, env, again, everyMs = usualMs }: Watched): () => v
   return () => pipe?.destroy();
 }
 
+/**
+ * Not where a program of the service has only inherited the variables. The launcher may have handed everything to a newer Node, whose parent it is
+ * then.
+ */
+export function systemdWatches({ WATCHDOG_USEC, WATCHDOG_PID }: Env): boolean {
+  const itsPid = Number(WATCHDOG_PID ?? process.pid);
+  return WATCHDOG_USEC !== undefined && (itsPid === process.pid || itsPid === process.ppid);
+}
+
 /** For systemd, before anything else: what comes until {@link watchOver} may take long. */
 export function beginUnwatched(env: Env): void {
-  if (env.WATCHDOG_USEC !== undefined) notifySystemd(env, `WATCHDOG_USEC=${unwatchedUs}`);
+  if (systemdWatches(env)) notifySystemd(env, `WATCHDOG_USEC=${unwatchedUs}`);
 }
 
 /** Node has no datagrams of Unix sockets. */

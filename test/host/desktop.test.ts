@@ -1,7 +1,9 @@
 /** The Gantry of the desktop program: its own, or the one that runs already for the same data folder. Real servers. */
+import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { expect, test } from 'vitest';
 import { type DesktopGantry, openDesktop, withOtherPorts } from '../../src/host/desktop.ts';
+import { placesIn } from '../../src/host/places.ts';
 import { startRuntimeAlone } from '../../src/host/runtime-alone.ts';
 import { readSettings } from '../../src/host/settings.ts';
 import { onEnd } from '../kit/http/support.ts';
@@ -42,6 +44,23 @@ test('the first program runs the servers; the next attaches, is let in as well, 
   await expect(attached.openUrl()).rejects.toThrow();
   expect((await open(home)).kind).toBe('own');
 });
+
+test.skipIf(process.platform === 'win32')(
+  'its own servers are watched while they serve, and not while the computer sleeps or they close',
+  async () => {
+    const home = scratchHome();
+    const { beat } = placesIn(home);
+    const gantry = await openDesktop({ env: env(home), again: ['true'] });
+    onEnd(() => gantry.close());
+    expect(existsSync(beat)).toBe(true);
+    gantry.rest(true);
+    expect(existsSync(beat)).toBe(false);
+    gantry.rest(false);
+    expect(existsSync(beat)).toBe(true);
+    await gantry.close();
+    expect(existsSync(beat)).toBe(false);
+  },
+);
 
 test('a runtime that has no pages cannot be shown, and it is said what can', async () => {
   const home = scratchHome();

@@ -138,4 +138,7 @@ test('under systemd its own watchdog is told: an hour for the start and the clos
   expect(isWatched(one.folder)).toBe(false);
   one.child.stdin?.write('end');
   await expect.poll(words).toContain('WATCHDOG_USEC=3600000000');
+  // Another program of a service has the variables, too.
+  const other = await start('once', { ...more, WATCHDOG_PID: '1' });
+  expect(isWatched(other.folder)).toBe(true);
 });

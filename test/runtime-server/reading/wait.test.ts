@@ -30,6 +30,18 @@ test('a wait for a bot ends when it has the state, and says which; for one that 
   expect((await wait(`web@${team}`, { for: 'offline' })).body).toMatchObject({ state: 'offline', outcome: 'met' });
 });
 
+test('after a restart of the engine a bot that worked on is waited for as before', async () => {
+  const engine = shared.current;
+  const team = await startShells(engine, 'web');
+  const free = await makeBusy(engine, `web@${team}`);
+  await engine.restart();
+  const { body } = await wait(`web@${team}`, { seconds: '0' });
+  expect([body.outcome, body.state]).toEqual(['waiting', expect.stringMatching(/^(?:starting|working)$/)]);
+  const waiting = wait(`web@${team}`);
+  free();
+  expect((await waiting).body).toMatchObject({ state: 'idle', outcome: 'met' });
+});
+
 test('waits for a run and its steps end with the moves: done, failed, behind a failed one, and a person who is needed', async () => {
   const engine = shared.current;
   const dagId = await startRun([
