@@ -59,19 +59,7 @@ export function createSchedule(deps: {
   function stateOf(lane: string, person: string | null = null): LaneState {
     let state = states.get(lane);
     if (state === undefined) {
-      state = {
-        whose: person ?? lane,
-        depth: 0,
-        since: clock.now(),
-        appended: 0,
-        busy: false,
-        ended: 0,
-        woken: false,
-        due: 0,
-        notBefore: 0,
-        waiting: null,
-        taking: null,
-      };
+      state = newState(person ?? lane, clock.now());
       states.set(lane, state);
     }
     return state;
@@ -166,3 +154,17 @@ export function createSchedule(deps: {
     },
   };
 }
+
+const newState = (whose: string, since: number): LaneState => ({
+  whose,
+  depth: 0,
+  since,
+  appended: 0,
+  busy: false,
+  ended: 0,
+  woken: false,
+  due: 0,
+  notBefore: 0,
+  waiting: null,
+  taking: null,
+});

@@ -32,7 +32,6 @@ export interface BotParts {
 }
 
 export function createTurns(deps: HostedDeps, parts: BotParts & { readonly hold: ReturnType<typeof createModelHold> }) {
-  const { clock } = deps;
   const { work, shown, hold, watch, openGate, closing } = parts;
   const { show } = shown;
 
@@ -44,36 +43,12 @@ export function createTurns(deps: HostedDeps, parts: BotParts & { readonly hold:
       const found = deps.models.find(parts.spec().model);
       if ('problem' in found) return { state: 'held', why: found.problem.fact };
       const order = await deps.store.read((tx) => deps.orderOf(tx, message.deliveryId));
-      const record = await recordFor(message, order);
+      const record = await recordFor(deps, parts.spec(), message, order);
       return await run(message, record, order, found.target);
     } finally {
       work.taking = false;
       openGate();
     }
-  }
-
-  async function recordFor(message: Outgoing, order: Order | null): Promise<TurnRecord> {
-    const { agentId, address } = parts.spec();
-    const { dagId = null, nodeId = null, threadId = null } = order ?? {};
-    // A person may name a node with a message; only the engine hands one over.
-    const handed = order?.caller === 'engine' && dagId !== null && nodeId !== null ? { dagId, nodeId } : null;
-    const duty = handed === null ? null : await deps.nodes.duty(handed, address);
-    const id = deps.ids.next('run');
-    const startedAt = clock.now();
-    const deliveryId = message.deliveryId;
-    return {
-      id,
-      agentId,
-      deliveryId,
-      threadId,
-      dagId,
-      nodeId,
-      duty,
-      status: 'asked',
-      reason: null,
-      startedAt,
-      endedAt: null,
-    };
   }
 
   async function run(
@@ -151,6 +126,34 @@ export function createTurns(deps: HostedDeps, parts: BotParts & { readonly hold:
   }
 
   return { begin };
+}
+
+async function recordFor(
+  { ids, nodes, clock }: Pick<HostedDeps, 'ids' | 'nodes' | 'clock'>,
+  { agentId, address }: HostedSpec,
+  message: Outgoing,
+  order: Order | null,
+): Promise<TurnRecord> {
+  const { dagId = null, nodeId = null, threadId = null } = order ?? {};
+  // A person may name a node with a message; only the engine hands one over.
+  const handed = order?.caller === 'engine' && dagId !== null && nodeId !== null ? { dagId, nodeId } : null;
+  const duty = handed === null ? null : await nodes.duty(handed, address);
+  const id = ids.next('run');
+  const startedAt = clock.now();
+  const deliveryId = message.deliveryId;
+  return {
+    id,
+    agentId,
+    deliveryId,
+    threadId,
+    dagId,
+    nodeId,
+    duty,
+    status: 'asked',
+    reason: null,
+    startedAt,
+    endedAt: null,
+  };
 }
 
 export function present<T extends object>(given: T): { [K in keyof T]-?: NonNullable<T[K]> } {

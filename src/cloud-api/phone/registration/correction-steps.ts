@@ -17,16 +17,12 @@ import { textsOf } from './same.ts';
 const stepOf = ({ kind }: RegistrationRow, stage: 'brand' | 'campaign') =>
   kind === 'toll_free' ? ('verification' as const) : stage;
 
-export function createCorrectionSteps(
-  deps: Pick<Bench, 'store' | 'registrations' | 'carrier'> & {
-    readonly corrections: CorrectionStore;
-    readonly asks: CorrectionAsks;
-  },
-) {
-  const { store, registrations, corrections } = deps;
-  const { registry } = deps.carrier;
-  const { send, brandIn, factsOf, ofBusiness, campaignsOf, changesBrand, setReplies } = deps.asks;
-
+/** How a step leaves a correction: moved on, refused, or over. */
+function createOutcomes({
+  store,
+  registrations,
+  corrections,
+}: Pick<Bench, 'store' | 'registrations'> & { readonly corrections: CorrectionStore }) {
   async function move(
     change: CorrectionRow,
     name: CorrectionMove,
@@ -62,6 +58,20 @@ export function createCorrectionSteps(
     });
     return true;
   }
+
+  return { move, refuse, close };
+}
+
+export function createCorrectionSteps(
+  deps: Pick<Bench, 'store' | 'registrations' | 'carrier'> & {
+    readonly corrections: CorrectionStore;
+    readonly asks: CorrectionAsks;
+  },
+) {
+  const { store, registrations, corrections } = deps;
+  const { registry } = deps.carrier;
+  const { move, refuse, close } = createOutcomes(deps);
+  const { send, brandIn, factsOf, ofBusiness, campaignsOf, changesBrand, setReplies } = deps.asks;
 
   async function tellRegistry(row: RegistrationRow, change: CorrectionRow): Promise<boolean> {
     if (changesBrand(row, change)) {
