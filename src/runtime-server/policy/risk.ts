@@ -25,6 +25,8 @@ const classes: Readonly<Record<string, ActionClass>> = {
   'system.info': 'observe',
   'system.env': 'observe',
   'time.now': 'observe',
+  // It only asks: the tool itself sees to it that a person always answers.
+  request_approval: 'observe',
   'http.get': 'act',
   'http.post': 'risky',
 };

@@ -23,8 +23,14 @@ export interface Waiting {
 
 /** What became of a question. */
 export type Answered =
-  | { readonly how: 'approved'; readonly id: string }
-  | { readonly how: 'refused'; readonly id: string | null; readonly why: string }
+  | { readonly how: 'approved'; readonly id: string; readonly answer: ApprovalAnswer }
+  /** `answer`: null if the question did not end: it could not be asked, or the call was stopped. */
+  | {
+      readonly how: 'refused';
+      readonly id: string | null;
+      readonly why: string;
+      readonly answer: ApprovalAnswer | null;
+    }
   /** No answer yet; the question stays. */
   | { readonly how: 'open'; readonly id: string };
 
@@ -52,7 +58,7 @@ export function createAsker({
     } catch (error) {
       // Too long to read, or too many questions: the caller gets the error, and can ask for less.
       if (!(error instanceof AppError)) throw error;
-      return { how: 'refused', id: null, why: `${error.fact} ${error.action} Nothing ran.` };
+      return { how: 'refused', id: null, why: `${error.fact} ${error.action} Nothing ran.`, answer: null };
     }
   }
 
@@ -65,7 +71,7 @@ export function createAsker({
     caller.asking(null);
     if (answer !== 'over') return judge(asked.id, answer);
     await approvals.withdraw(asked.id, 'engine');
-    return { how: 'refused', id: asked.id, why: 'Cancelled while waiting for approval. Nothing ran.' };
+    return { how: 'refused', id: asked.id, why: 'Cancelled while waiting for approval. Nothing ran.', answer: null };
   }
 
   async function forAWhile({ key, ...question }: CallQuestion, caller: Waiting, ms: number): Promise<Answered> {
@@ -127,10 +133,10 @@ export function createAsker({
 }
 
 export function judge(id: string, answer: ApprovalAnswer): Answered {
-  const refused = (why: string): Answered => ({ how: 'refused', id, why });
+  const refused = (why: string): Answered => ({ how: 'refused', id, why, answer });
   switch (answer.kind) {
     case 'approve':
-      return { how: 'approved', id };
+      return { how: 'approved', id, answer };
     case 'reject': {
       const note = answer.note === null ? '.' : `: ${answer.note.replace(/(?<![.!?])$/, '.')}`;
       return refused(`A person said no${note} Nothing ran. Do not try to achieve the same effect another way.`);

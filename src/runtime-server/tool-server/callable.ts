@@ -23,6 +23,7 @@ export interface Callable {
   /** Family and member, as rules name it. */
   readonly action: { readonly tool: string; readonly member?: string; readonly attached?: true };
   readonly report: boolean;
+  readonly decides: boolean;
   readonly forNodes: boolean;
   readonly readOnly: boolean;
   /** The arguments as the tool takes them, or why it does not. */
@@ -48,6 +49,7 @@ export function ownTool(tool: Tool): Callable {
     info,
     action: { tool: family, ...(member === undefined ? {} : { member }) },
     report: tool.report === true,
+    decides: tool.decides === true,
     forNodes: tool.forNodes === true,
     readOnly: tool.readOnly,
     read(input) {
@@ -61,8 +63,8 @@ export function ownTool(tool: Tool): Callable {
       const plan = await tool.plan(input as never, caller);
       return {
         ...plan,
-        async run(signal, may) {
-          const output = await plan.run(signal, may);
+        async run(signal, may, answer) {
+          const output = await plan.run(signal, may, answer);
           const text = tool.say?.(output) ?? JSON.stringify(output);
           const content = [{ type: 'text', text: cut(text, maxTextLength) }, ...(tool.blocks?.(output) ?? [])];
           return { isError: false, content, text, structured: output };
@@ -80,6 +82,7 @@ export function foreignTool(tool: ForeignTool, tools: ForeignTools): Callable {
     info: tool as ToolInfo,
     action: { tool: server, member, attached: true },
     report: false,
+    decides: false,
     forNodes: false,
     readOnly: false,
     read: (input) =>
@@ -110,6 +113,7 @@ export function foreignPrompt({ name, server }: ForeignPrompt, prompts: ForeignP
     info: { name: promptCall(name), description: '', inputSchema: { type: 'object' }, server },
     action: { tool: server, member: name.slice(server.length + 1), attached: true },
     report: false,
+    decides: false,
     forNodes: false,
     readOnly: false,
     read: (input) => ({ ok: true, input: input as object }),

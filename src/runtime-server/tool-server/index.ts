@@ -9,6 +9,7 @@ import type { ServerInfo } from '../../kit/mcp/service.ts';
 import type { Approvals } from '../approvals/approvals.ts';
 import type { Base } from '../base/base.ts';
 import type { Policy } from '../policy/policy.ts';
+import { createApprovalTool } from './approval-tool.ts';
 import { createAsker } from './ask.ts';
 import { type CallersDeps, createToolCallers } from './callers.ts';
 import { type Converter, createDocumentTools } from './documents/index.ts';
@@ -106,6 +107,7 @@ export function createToolServer(deps: ToolServerDeps): ToolServer {
     ...createSystemTools({ env, sandbox }),
     ...createHttpTools({ web }),
     createTimeTool(deps),
+    createApprovalTool(),
     ...(converter === null
       ? []
       : createDocumentTools({ converter, fetch: web, hidden, freshName, after: timers.after })),

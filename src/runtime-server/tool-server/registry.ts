@@ -7,6 +7,7 @@ import { isAbsolute, relative, sep } from 'node:path';
 import { AppError } from '../../contracts/common/errors.ts';
 import { type ContentBlock, doesNotTake, type ToolInfo, type ToolResult } from '../../contracts/tool-server/tools.ts';
 import { canonicalJson } from '../../kit/ledger/canonical.ts';
+import type { ApprovalAnswer } from '../approvals/approvals.ts';
 import { type Policy, type PolicyAction, type PolicyVerdict, strictest } from '../policy/policy.ts';
 import type { Answered, CallQuestion, Waiting } from './ask.ts';
 import {
@@ -172,6 +173,7 @@ export function createToolRegistry(
       return failed(`Not allowed: ${why}. Nothing ran.`, told);
     }
     let approvalId: string | null = null;
+    let answer: ApprovalAnswer | null = null;
     if (verdict.verdict === 'ask') {
       const key = `tool:${hashOf(asked)}`;
       const { signal, patienceMs } = caller;
@@ -180,15 +182,17 @@ export function createToolRegistry(
       const answered = await (watch.ask?.(question) ?? deps.ask(question, { signal, patienceMs, asking }));
       approvalId = answered.id;
       if (answered.how === 'open') return stillOpen(answered.id, told);
-      if (answered.how === 'refused') return failed(answered.why, { ...told, approvalId });
+      answer = answered.answer;
+      const said = tool.decides && answer !== null;
+      if (answered.how === 'refused' && !said) return failed(answered.why, { ...told, approvalId });
     }
-    await watch.acting?.();
+    if (!tool.decides) await watch.acting?.();
     if (caller.signal.aborted) return failed('Stopped before this ran.', { ...told, approvalId });
     const looked = tool.readOnly && verdict.verdict === 'allow';
     const done = { ...told, approvalId, open: false, acted: true, looked };
     try {
       const may = (host: OtherHost) => decide(deps.policy, tool, { ...plan, ...host }, caller);
-      const result = await plan.run(caller.signal, may);
+      const result = await plan.run(caller.signal, may, answer);
       return { structured: undefined, ...result, text: cut(result.text, maxTextLength), ...done };
     } catch (error) {
       return failed(wordsOf(error, name), done);
@@ -239,12 +243,17 @@ function decide(
   // Files that change what Gantry or git do are edits that no mode accepts unseen.
   const mode = plan.guarded === true && caller.mode === 'ACCEPT_EDITS' ? 'REQUIRE_APPROVAL' : caller.mode;
   const action = actionOf(tool, plan, caller);
+  if (tool.decides) return alwaysAsked(policy.decide(action, mode));
   const others = (plan.also ?? []).map((path) => policy.decide({ ...action, path: nameInRules(caller, path) }, mode));
   const bare = strictest([policy.decide(action, mode), ...others]);
   if (plan.commandAsRun === undefined || bare.verdict !== 'allow') return bare;
   // `git status` with LD_PRELOAD is another command than the one that a rule lets run.
   return policy.decide({ ...action, command: plan.commandAsRun }, mode);
 }
+
+/** What nobody denies is asked. */
+const alwaysAsked = ({ verdict, rule }: PolicyVerdict): PolicyVerdict =>
+  verdict === 'deny' ? { verdict, rule } : { verdict: 'ask', rule: 'it asks a person' };
 
 function questionOf(
   tool: Callable,
@@ -257,10 +266,11 @@ function questionOf(
   return {
     key,
     source: 'executor',
-    kind: plan.isDiff === true ? 'file_change' : 'tool_call',
+    kind: tool.decides ? 'request' : plan.isDiff === true ? 'file_change' : 'tool_call',
     title: `${who}: ${plan.title}`.slice(0, 200),
     summary: plan.summary,
     ...(plan.details === undefined ? {} : { details: plan.details }),
+    ...(plan.reason === undefined ? {} : { reason: plan.reason }),
     risk: plan.risk,
     agentId: caller.bot?.agentId ?? null,
     ...(caller.bot === null ? { client: caller.client } : {}),
@@ -268,8 +278,10 @@ function questionOf(
     ...(caller.nodeId === undefined ? {} : { nodeId: caller.nodeId }),
     ...(caller.runId === undefined ? {} : { runId: caller.runId }),
     actionHash,
-    // More paths than one, or variables beside the command, are more than a rule can name.
-    ...(plan.also === undefined && plan.commandAsRun === undefined ? { action: actionOf(tool, plan, caller) } : {}),
+    // More paths than one, or variables beside the command, are more than a rule can name; and no rule decides for a person.
+    ...(plan.also === undefined && plan.commandAsRun === undefined && !tool.decides
+      ? { action: actionOf(tool, plan, caller) }
+      : {}),
   };
 }
 

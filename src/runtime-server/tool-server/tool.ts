@@ -5,6 +5,7 @@
 import type { z } from 'zod';
 import type { ApprovalDetail, ApprovalRisk } from '../../contracts/approvals/approval.ts';
 import type { ContentBlock, ToolAnnotations } from '../../contracts/tool-server/tools.ts';
+import type { ApprovalAnswer } from '../approvals/approvals.ts';
 import type { PolicyMode, PolicyVerdict } from '../policy/policy.ts';
 
 /** The caller: a bot, or a program of the person's, with the folder it may work in. */
@@ -58,10 +59,14 @@ export interface ToolPlan<Out> {
   readonly summary: string;
   /** Part of the approved action, apart from the summary. */
   readonly details?: readonly ApprovalDetail[];
+  /** Why, in the caller's own words: shown beside the summary, no part of what is approved. */
+  readonly reason?: string;
   /** `summary` is a diff. */
   readonly isDiff?: boolean;
-  /** Does exactly what was planned, or fails. `may`: the policy's verdict on this same call at another host. */
-  run(signal: AbortSignal, may: (host: OtherHost) => PolicyVerdict): Promise<Out>;
+  /**
+   * Does exactly what was planned, or fails. `may`: the policy's verdict on this same call at another host. `answer`: the person's, where one was asked.
+   */
+  run(signal: AbortSignal, may: (host: OtherHost) => PolicyVerdict, answer?: ApprovalAnswer | null): Promise<Out>;
 }
 
 export type OtherHost = Pick<ToolPlan<unknown>, 'host' | 'privateHost'>;
@@ -79,6 +84,8 @@ export interface Tool<In extends z.ZodObject = z.ZodObject, Out extends z.ZodTyp
   readonly annotations?: z.infer<typeof ToolAnnotations>;
   /** Says something to Gantry about the caller's own work, whose verbs have their own rules: no policy is asked. */
   readonly report?: boolean;
+  /** Its result is the person's decision: they are always asked, a no is a result as well, and nothing else happens. */
+  readonly decides?: boolean;
   /** Only for callers that work on a node of a run. */
   readonly forNodes?: boolean;
   plan(input: z.infer<In>, caller: ToolCaller): Promise<ToolPlan<z.infer<Out>>> | ToolPlan<z.infer<Out>>;

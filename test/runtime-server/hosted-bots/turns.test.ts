@@ -80,6 +80,7 @@ test.each(models)(
       'file_write',
       'http_get',
       'http_post',
+      'request_approval',
       'shell_exec',
       'system_env',
       'system_info',

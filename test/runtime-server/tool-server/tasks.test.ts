@@ -207,6 +207,33 @@ test('two answers from two surfaces: one wins, and the call runs once or not at 
   expect(runs()).toEqual(['ran']);
 });
 
+test('a program asks the person in its own words, and the decision is a result, also when it is a no', async () => {
+  const asking = { name: 'request_approval', arguments: { title: 'Deploy?', summary: 'deploy 1.2', reason: 'tested' } };
+  const made = (await desk.ask('tools/call', asking, declared)).result as Shown;
+  expect(await question()).toMatchObject({
+    kind: 'request',
+    title: 'A program of yours (key): Deploy?',
+    summary: 'deploy 1.2',
+    reason: 'tested',
+  });
+  await desk.answer((await question()).id, 'reject', 'on Monday');
+  expect(await ended(made.taskId)).toMatchObject({
+    status: 'completed',
+    result: {
+      isError: false,
+      structuredContent: {
+        decision: 'reject',
+        note: 'on Monday',
+        by: { user: 'user_local', surface: 'browser' },
+      },
+    },
+  });
+  const waits = desk.ask('tools/call', asking);
+  await expect.poll(() => desk.approvals.live(), { timeout: 10_000 }).toHaveLength(1);
+  await desk.answer((await question()).id, 'approve');
+  expect((await waits).result).toMatchObject({ isError: false, structuredContent: { decision: 'approve' } });
+});
+
 test('methods of tasks exist only where a revision has them, and only for clients that declare the extension', async () => {
   expect((await desk.ask('tasks/get', { taskId: 'x' })).error).toMatchObject({ code: -32021 });
   expect((await desk.ask('tasks/list', {}, declared)).error).toMatchObject({ code: -32601 });

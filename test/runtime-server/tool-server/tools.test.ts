@@ -119,6 +119,7 @@ test('tools are listed by name with JSON Schema in and out, and with what only r
     ['file.write', false],
     ['http.get', false],
     ['http.post', false],
+    ['request_approval', false],
     ['shell.exec', false],
     ['system.env', true],
     ['system.info', true],

@@ -129,7 +129,7 @@ export function createTaskRuns(deps: TaskRunsDeps) {
       return { row: { ...row, approvalId: asked.id, message }, answered: answerTo(asked, signal) };
     } catch (fault) {
       if (!(fault instanceof AppError)) throw fault;
-      return { how: 'refused', id: null, why: `${fault.fact} ${fault.action} Nothing ran.` };
+      return { how: 'refused', id: null, why: `${fault.fact} ${fault.action} Nothing ran.`, answer: null };
     }
   }
 
@@ -141,7 +141,7 @@ export function createTaskRuns(deps: TaskRunsDeps) {
     const given = await Promise.race([answer, over]);
     if (given !== 'over') return judge(id, given);
     if (!closed) await deps.approvals.withdraw(id, 'engine');
-    return { how: 'refused', id, why: 'Cancelled while waiting for approval. Nothing ran.' };
+    return { how: 'refused', id, why: 'Cancelled while waiting for approval. Nothing ran.', answer: null };
   }
 
   return {
