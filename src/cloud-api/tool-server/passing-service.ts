@@ -3,9 +3,10 @@
  * the computer is away. Must not know a single tool.
  */
 import { AppError } from '../../contracts/common/errors.ts';
-import { mcpServer, rpcCodes } from '../../contracts/tool-server/mcp.ts';
+import { mcpServer, rpcCodes, tasksVersion } from '../../contracts/tool-server/mcp.ts';
 import { iso } from '../../kit/clock/clock.ts';
 import type { McpRequest, McpService, RpcAnswer } from '../../kit/mcp/service.ts';
+import { taskCapabilities } from '../../kit/mcp/tasks.ts';
 import { Unanswered } from '../link/ask.ts';
 import type { Engines } from '../link/engines.ts';
 import type { Link } from '../link/link.ts';
@@ -14,10 +15,12 @@ import type { LastLists } from './last-lists.ts';
 
 /** Longer answers are cut off: a computer must not fill the memory of a cloud of many. Bytes. */
 const maxAnswerLength = 64 * 1024 * 1024;
-const theirs = /^(?:tools|prompts|resources|completion)\//;
+const theirs = /^(?:tools|prompts|resources|completion|tasks)\//;
+const acting: ReadonlySet<string> = new Set(['tools/call', 'tasks/cancel', 'tasks/update']);
 /** Methods without effects, which may be repeated. */
-const changesNothing = (method: string) => method !== 'tools/call';
-const isList = (method: string) => method.endsWith('/list');
+const changesNothing = (method: string) => !acting.has(method);
+/** Lists that are the same for all clients of a person, as tasks are not. */
+const isList = (method: string) => method.endsWith('/list') && method !== 'tasks/list';
 
 export function createPassingService({
   engines,
@@ -34,9 +37,12 @@ export function createPassingService({
   readonly version: string;
 }): McpService {
   /** The cache key of this caller's list; only for a first page. */
-  function placeOf({ principal, method, era, names, params }: McpRequest, computerId: string): string[] | null {
+  function placeOf(
+    { principal, method, version, era, names, params }: McpRequest,
+    computerId: string,
+  ): string[] | null {
     if (!isList(method) || params.cursor !== undefined) return null;
-    return [principal.userId, computerId, method, era, names];
+    return [principal.userId, computerId, method, version === tasksVersion ? version : era, names];
   }
 
   async function pass(request: McpRequest, computerId: string): Promise<RpcAnswer> {
@@ -78,7 +84,7 @@ export function createPassingService({
 
   return {
     info: { name: 'gantry', title: 'Gantry', version },
-    capabilities: () => ({ tools: {}, prompts: {}, resources: {} }),
+    capabilities: (_era, version) => ({ tools: {}, prompts: {}, resources: {}, ...taskCapabilities(version) }),
     async handle(request) {
       if (!theirs.test(request.method)) return null;
       let computerId: string;

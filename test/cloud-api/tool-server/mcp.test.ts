@@ -5,9 +5,12 @@ import {
   mcpMeta,
   modernVersion,
   rpcCodes,
+  tasksExtension,
+  tasksVersion,
 } from '../../../src/contracts/tool-server/mcp.ts';
 import { baseHeaders } from '../../../src/kit/http/base-headers.ts';
 import { untilLinked } from '../../support/link.ts';
+import { createProfileTasks } from '../../support/mcp/profile-tasks.ts';
 import { type Seen, startToolCloud, startToolComputer } from './support.ts';
 
 interface Listed {
@@ -226,4 +229,45 @@ test('a peer service must name the person it acts for, and nobody else may speak
     const reply = await rpc('ping', {}, { token, path: internalMcpServer.path, version: '2025-06-18' });
     expect([token, reply.status]).toEqual([token, 403]);
   }
+});
+
+test('tasks of the computer pass in both revisions, and their list is nobody else’s while the computer is away', async () => {
+  const { cloud, rpc } = await startToolCloud();
+  const tasks = createProfileTasks();
+  const computer = await startToolComputer(cloud, 0, {
+    tools: ['slow_compute'],
+    tasks: tasks.provider,
+    call: (name, args, _request, wish) =>
+      wish === null ? tasks.atOnce(name, args) : { task: tasks.create(name, args) },
+  });
+  const result = async (method: string, params: object, options: object) =>
+    ((await rpc(method, params, options)).json as { result?: Record<string, unknown> }).result;
+  const call = { name: 'slow_compute', arguments: { seconds: 0, label: 'far' } };
+
+  const modern = { can: { extensions: { [tasksExtension]: {} } } };
+  expect(await result('server/discover', {}, modern)).toMatchObject({
+    capabilities: { extensions: { [tasksExtension]: {} } },
+  });
+  const { taskId } = (await result('tools/call', call, modern)) as { taskId: string };
+  await expect
+    .poll(() => result('tasks/get', { taskId }, modern), { timeout: 10_000 })
+    .toMatchObject({ status: 'completed', result: { content: [{ text: 'Computed far.' }] } });
+  expect(await result('tools/call', call, {})).toMatchObject({ resultType: 'complete' });
+
+  const legacy = { version: tasksVersion };
+  const { task } = (await result('tools/call', { ...call, task: {} }, legacy)) as { task: { taskId: string } };
+  expect(await result('tasks/result', { taskId: task.taskId }, legacy)).toMatchObject({ isError: false });
+  expect(await result('tasks/list', {}, legacy)).toMatchObject({ tasks: [{ taskId: task.taskId }, { taskId }] });
+  const listed = async (version: string) => JSON.stringify(await result('tools/list', {}, { version }));
+  expect([await listed(tasksVersion), await listed('2025-06-18')]).toEqual([
+    expect.stringContaining('taskSupport'),
+    expect.not.stringContaining('taskSupport'),
+  ]);
+  await computer.dialer.stop();
+  await untilLinked(cloud.dialIns, computer.id, false);
+  expect(await result('tasks/list', {}, legacy)).toBeUndefined();
+  expect([await listed(tasksVersion), await listed('2025-06-18')]).toEqual([
+    expect.stringContaining('taskSupport'),
+    expect.not.stringContaining('taskSupport'),
+  ]);
 });

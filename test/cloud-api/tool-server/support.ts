@@ -9,7 +9,7 @@ import { clientOf, everyScope, surfaceOf } from '../../../src/kit/http/principal
 import { type BoundRoute, bind, type Principal } from '../../../src/kit/http/types.ts';
 import { createMcpService } from '../../../src/kit/mcp/create-service.ts';
 import { createMcpEndpoint } from '../../../src/kit/mcp/endpoint.ts';
-import type { McpRequest, ToolProvider } from '../../../src/kit/mcp/service.ts';
+import type { McpRequest, TaskProvider, ToolProvider } from '../../../src/kit/mcp/service.ts';
 import { countingIds, onEnd, type Reply, serve } from '../../kit/http/support.ts';
 import { quiet, startTestCloud, startTestComputer, type TestCloud } from '../../support/link.ts';
 
@@ -79,9 +79,10 @@ export async function startToolCloud({ alone = false } = {}) {
       version = modernVersion,
       headers = {},
       id = 1,
+      can = {},
     } = options;
     const modern = version === modernVersion;
-    const meta = { _meta: { [mcpMeta.version]: version, [mcpMeta.clientCapabilities]: {} } };
+    const meta = { _meta: { [mcpMeta.version]: version, [mcpMeta.clientCapabilities]: can } };
     return web.call('POST', `${path}${search}`, {
       token,
       body: { jsonrpc: '2.0', id, method, params: modern ? { ...params, ...meta } : params },
@@ -98,6 +99,8 @@ export interface RpcOptions {
   readonly version?: string | null;
   readonly headers?: Record<string, string>;
   readonly id?: string | number;
+  /** Capabilities of a client of 2026-07-28. */
+  readonly can?: object;
 }
 
 export interface Seen {
@@ -114,11 +117,12 @@ export interface ToolComputerOptions {
   readonly tools?: readonly string[];
   readonly call?: ToolProvider['call'];
   readonly routes?: readonly BoundRoute[];
+  readonly tasks?: TaskProvider;
 }
 
 /** A computer whose tools repeat what they are given, behind the real protocol, dispatcher and link. */
 export async function startToolComputer(cloud: TestCloud, at: number, options: ToolComputerOptions = {}) {
-  const { seen = [], tools = ['echo.text'], routes = [] } = options;
+  const { seen = [], tools = ['echo.text'], routes = [], tasks } = options;
   const { id, user } = computers[at]!;
   const note = (request: McpRequest) =>
     seen.push({
@@ -133,15 +137,17 @@ export async function startToolComputer(cloud: TestCloud, at: number, options: T
     info: { name: 'engine', version: '1.0.0' },
     tools: {
       list() {
-        const items = tools.map((name) => ({ name, inputSchema: { type: 'object' } }));
+        const execution = { taskSupport: 'optional' } as const;
+        const items = tools.map((name) => ({ name, inputSchema: { type: 'object' }, execution }));
         return { items, revision: tools.join() };
       },
-      call(name, args, request) {
+      call(name, args, request, wish) {
         note(request);
         const text = JSON.stringify({ name, args });
-        return options.call?.(name, args, request, null) ?? { content: [{ type: 'text', text }], isError: false };
+        return options.call?.(name, args, request, wish) ?? { content: [{ type: 'text', text }], isError: false };
       },
     },
+    tasks,
   });
   const tokens = createLinkTokens();
   const endpoint = createMcpEndpoint({ service, log: { error() {} } });
