@@ -6,6 +6,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { inboxUrl } from '../../support/mcp/task-server.ts';
 import { createTestClock, type TestClock } from '../../support/test-clock.ts';
 import { type Desk, declared, openDesk, opted } from './task-desk.ts';
 
@@ -188,7 +189,7 @@ test('a client that can show an address is told where the person answers, and it
   const shown = (await desk.ask('tasks/get', { taskId }, able)).result as Shown;
   expect(shown).toMatchObject({
     status: 'input_required',
-    inputRequests: { approval: { method: 'elicitation/create', params: { mode: 'url', url: desk.inboxUrl } } },
+    inputRequests: { approval: { method: 'elicitation/create', params: { mode: 'url', url: inboxUrl } } },
   });
   expect(await get(taskId)).toMatchObject({ status: 'working' });
   const inputResponses = { approval: { action: 'accept' } };

@@ -1,0 +1,118 @@
+/** The tool server with approvals and a database of its own behind the real dispatcher, for tests of tasks; each bearer is a key of the owner. */
+import { join } from 'node:path';
+import { capabilities } from '../../../src/contracts/link/knows.ts';
+import { runtimeMigrations } from '../../../src/host/runtime-migrations.ts';
+import type { Clock } from '../../../src/kit/clock/clock.ts';
+import type { Timers } from '../../../src/kit/clock/timers.ts';
+import { createDispatcher } from '../../../src/kit/http/dispatcher.ts';
+import { bearerOf, everyScope, localUserId } from '../../../src/kit/http/principals.ts';
+import { closeServer, createHttpServer, listenOnLoopback } from '../../../src/kit/http/server.ts';
+import { createIds } from '../../../src/kit/ids/ids.ts';
+import { createLanes } from '../../../src/kit/lane/create-lanes.ts';
+import { createLedger } from '../../../src/kit/ledger/create-ledger.ts';
+import { openStore } from '../../../src/kit/store/open-store.ts';
+import { createHeldApprovals } from '../../../src/runtime-server/approvals/index.ts';
+import { createPolicy } from '../../../src/runtime-server/policy/index.ts';
+import { createToolServer, type Tool } from '../../../src/runtime-server/tool-server/index.ts';
+import { everythingAgreed } from '../trust.ts';
+
+export const inboxUrl = 'http://127.0.0.1:3010/inbox';
+
+/** `tools`: beside Gantry's own. */
+export async function openTaskServer({
+  root,
+  clock,
+  timers,
+  tools = [],
+  asksAll = false,
+}: {
+  readonly root: string;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly tools?: readonly Tool[];
+  /** The policy asks about every call. */
+  readonly asksAll?: boolean;
+}) {
+  const ids = createIds(clock);
+  const log = { warn() {}, error: console.error };
+  const store = await openStore({ file: join(root, 'db', 'runtime.db'), migrations: runtimeMigrations, clock });
+  const ledger = await createLedger({ store, clock, ids });
+  const { approvals } = createHeldApprovals({
+    knows: () => Promise.resolve(new Set(capabilities)),
+    cloudAheadMs: () => 0,
+    store,
+    ledger,
+    clock,
+    timers,
+    ids,
+    log,
+    ownerId: localUserId,
+    openLanes: (send) => createLanes({ store, clock, name: 'cloud', send }),
+    call: async () => ({ status: 200, body: {} }),
+  });
+  await approvals.start();
+  const server = createToolServer({
+    policy: asksAll
+      ? { decide: () => ({ verdict: 'ask', rule: 'of the test' }) }
+      : createPolicy({ workspace: root, trust: everythingAgreed, log }),
+    approvals,
+    clock,
+    timers,
+    env: { PATH: process.env.PATH, GANTRY_TOOL_SANDBOX: 'off' },
+    freshName: () => ids.next('tmp'),
+    hidden: [],
+    log,
+    converter: null,
+    tools,
+  });
+  const wire = server.wire({
+    ownerId: localUserId,
+    workspace: root,
+    isBot: () => false,
+    bot: async () => null,
+    store,
+    ledger,
+    ids,
+    library: { prompts: async () => [], boards: async () => [], runs: async () => [] } as never,
+    info: { name: 'gantry', version: '0.0.0' },
+    inboxUrl: () => inboxUrl,
+    log,
+  });
+  const dispatcher = createDispatcher({
+    listener: { kind: 'tcp', origins: 'none' },
+    authenticators: [
+      {
+        name: 'keys',
+        authenticate: (request) => ({
+          kind: 'key',
+          userId: localUserId,
+          scopes: everyScope,
+          via: 'key',
+          keyId: bearerOf(request) ?? '',
+        }),
+      },
+    ],
+    owners: {},
+    routes: wire.routes,
+    ids,
+    log,
+    answers: 'throw',
+  });
+  const http = createHttpServer((request, response) => void dispatcher.handle(request, response));
+  const port = await listenOnLoopback(http, 0, '--port');
+  return {
+    approvals,
+    store,
+    url: `http://127.0.0.1:${port}/mcp/server`,
+    /** Takes up earlier tasks. */
+    start: () => wire.start(),
+    async close() {
+      dispatcher.close('the test is over');
+      await closeServer(http);
+      await wire.close();
+      await server.close();
+      await approvals.close();
+      await store.close();
+    },
+  };
+}
