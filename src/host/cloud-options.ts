@@ -16,6 +16,7 @@ import type { Authenticator, BoundRoute } from '../kit/http/types.ts';
 import type { Ids } from '../kit/ids/ids.ts';
 import type { openSharedStore } from '../kit/store/open-shared-store.ts';
 import type { SharedStore } from '../kit/store/shared-store.ts';
+import type { Telemetry } from '../kit/telemetry/telemetry.ts';
 import type { OpenListener, UpgradeListener } from './listeners.ts';
 import type { PhoneSettings } from './phone-settings.ts';
 import type { PushSettings } from './push-settings.ts';
@@ -85,6 +86,8 @@ export interface CloudOptions {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: HttpLog;
+  /** Absent: nothing is traced. */
+  readonly telemetry?: Telemetry | undefined;
   /** How a person calls Gantry from where they read this, such as `npx gantry`. */
   readonly gantry: string;
   /** Folder of the built web interface; default `out/renderer`. */

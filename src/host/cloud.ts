@@ -123,7 +123,7 @@ async function composeParts(
     store,
     clock,
     linked: () => linked.size,
-    parts: [meter.metrics, ofStore, outboxes.metrics],
+    parts: [options.telemetry?.metrics ?? [], meter.metrics, ofStore, outboxes.metrics],
   });
   return { ...given, edgeUrl, composed, outboxes, meter, metrics, linked };
 }

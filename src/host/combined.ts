@@ -40,7 +40,7 @@ export function startCombined(
     readonly phone?: PhoneSettings;
   },
 ): Promise<Combined> {
-  return openComputer(options, async ({ places, folder, clock, ids, log, closing, limits, openRuntime }) => {
+  return openComputer(options, async ({ places, folder, clock, ids, log, telemetry, closing, limits, openRuntime }) => {
     const demoOptions = (at: string) => ({ file: places.demoPhone, origin: at, timers: systemTimers, log });
     // Both ports before anything else: a taken one must not leave half a start behind.
     const listener = await openPort(options.settings.port.value, '--port');
@@ -75,6 +75,7 @@ export function startCombined(
       clock,
       ids,
       log,
+      telemetry,
       gantry: options.gantry,
       rendererFolder: options.rendererFolder,
       limits,

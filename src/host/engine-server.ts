@@ -24,7 +24,7 @@ interface EngineListeners {
 }
 
 interface EngineServing
-  extends Pick<DispatcherOptions, 'ids' | 'log' | 'idempotency' | 'limits' | 'answers' | 'meter'> {
+  extends Pick<DispatcherOptions, 'ids' | 'log' | 'idempotency' | 'limits' | 'answers' | 'meter' | 'telemetry'> {
   readonly routes: readonly BoundRoute[];
   readonly owners: OwnerLookups;
   /** Owner and bots: through port and socket. */

@@ -15,6 +15,8 @@ export interface HeadlessOptions {
   readonly settings: CloudSettings;
   /** How a person calls Gantry from where they read its messages, such as `npx gantry`. */
   readonly gantry: string;
+  /** For `OTEL_EXPORTER_OTLP_ENDPOINT`; absent: nothing is traced. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
   readonly clock?: Clock;
   readonly rendererFolder?: string;
   readonly openStore?: CloudOptions['openStore'];
@@ -36,7 +38,7 @@ export interface Headless {
 /** Fails with `refused` while another instance runs, and with `transport` when the address is taken; nothing is left behind. */
 export function startHeadless(options: HeadlessOptions): Promise<Headless> {
   const { settings, gantry } = options;
-  const program = { home: settings.home, gantry, clock: options.clock };
+  const program = { home: settings.home, gantry, env: options.env ?? {}, clock: options.clock };
   const secrets = ({ internalToken }: CloudFolder) => [
     internalToken,
     settings.oidc.clientSecret ?? '',
@@ -44,7 +46,7 @@ export function startHeadless(options: HeadlessOptions): Promise<Headless> {
     settings.phone?.apiKey ?? '',
   ];
   return openProgram(program, openCloudFolder, { name: 'cloud', secrets }, async (opened) => {
-    const { places, folder, clock, ids, log, closing } = opened;
+    const { places, folder, clock, ids, log, telemetry, closing } = opened;
     const { host } = settings.listen;
     const listener = await openAddress(settings.listen, 'Choose another with `gantry cloud --listen <host:port>`.');
     closing.add('web port', () => listener.close());
@@ -75,6 +77,7 @@ export function startHeadless(options: HeadlessOptions): Promise<Headless> {
       clock,
       ids,
       log,
+      telemetry,
       gantry,
       rendererFolder: options.rendererFolder,
       computersFolder: settings.computersFolder,

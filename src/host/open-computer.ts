@@ -54,7 +54,7 @@ export function openComputer<Started>(
   start: (opened: OpenedComputer) => Promise<Started>,
 ): Promise<Started> {
   const { env, settings, gantry, answers } = options;
-  const program = { home: settings.home, gantry, clock: options.clock };
+  const program = { home: settings.home, gantry, env, clock: options.clock };
   const logged = {
     name: 'gantry',
     secrets: ({ ownerToken }: DataFolder) => [ownerToken, env.GANTRY_TELNYX_API_KEY ?? ''],

@@ -27,6 +27,7 @@ import { newToken } from '../kit/secrets/token-file.ts';
 import { openStore } from '../kit/store/open-store.ts';
 import { shareStore } from '../kit/store/share-store.ts';
 import { measureWrites } from '../kit/store/store-metrics.ts';
+import type { Telemetry } from '../kit/telemetry/telemetry.ts';
 import { createBotDirectory } from '../runtime-server/agents/bot-directory.ts';
 import { createBotMemory } from '../runtime-server/agents/bot-memory.ts';
 import { upIn } from '../runtime-server/agents/store/teams.ts';
@@ -86,6 +87,7 @@ export interface RuntimeOptions {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
+  readonly telemetry: Telemetry;
   readonly limits?: DispatcherOptions['limits'];
   readonly answers?: DispatcherOptions['answers'];
   /** `models` of settings.json. */
@@ -146,7 +148,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
 }
 
 async function compose(options: RuntimeOptions, closing: Closing): Promise<Runtime> {
-  const { folder, clock, ids, log, env } = options;
+  const { folder, clock, ids, log, env, telemetry } = options;
   const { places, ownerToken, computer } = folder;
   const listeners = await openEngineListeners(places, options.port, closing);
   const workspace = await options.workspace();
@@ -388,7 +390,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     states: () => factory.botStates(),
     panes: () => panes.list(),
     pairing: () => homeLink.pairing.status(),
-    parts: [meter.metrics, storeMetrics, outboxes.metrics, spending.metrics],
+    parts: [telemetry.metrics, meter.metrics, storeMetrics, outboxes.metrics, spending.metrics],
   });
   let trustNote: string | null = null;
   const linkToken = newToken();
@@ -454,6 +456,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
         log,
         idempotency: createIdempotency(shareStore(store), clock),
         meter,
+        telemetry,
         limits: options.limits,
         answers: options.answers,
       });

@@ -39,6 +39,7 @@ export function serveCloud(parts: CloudParts, areas: Pick<CloudAreas, 'routes' |
     ],
     routes: [...areas.routes, ...(local?.pairing ?? noComputerHere), metricsRoute(parts.metrics, log)],
     meter: parts.meter,
+    telemetry: parts.telemetry,
     owners: areas.owners,
     ids,
     log,

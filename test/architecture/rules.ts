@@ -169,6 +169,10 @@ export const packageHomes: Readonly<Record<string, readonly string[]>> = {
   commander: ['cli'],
   electron: ['main', 'preload'],
   'electron-updater': ['main'],
+  '@opentelemetry/api': ['kit/telemetry'],
+  '@opentelemetry/exporter-trace-otlp-http': ['kit/telemetry'],
+  '@opentelemetry/resources': ['kit/telemetry'],
+  '@opentelemetry/sdk-trace': ['kit/telemetry'],
 };
 
 /**

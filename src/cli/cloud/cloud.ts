@@ -25,7 +25,7 @@ export const cloud: Action = async (context, input) => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => resolve());
   });
   const { startHeadless } = await import('../../host/headless.ts');
-  const server = await startHeadless({ settings, gantry: context.names.gantry });
+  const server = await startHeadless({ settings, gantry: context.names.gantry, env: context.env });
   for (const notice of server.notices) context.output.note(notice);
   const { origin, listens, home } = server;
   context.output.result({ url: origin, listens, issuer: settings.oidc.issuer, home, pid: process.pid }, () =>

@@ -74,6 +74,8 @@ const passedOn = [
   'transfer-encoding',
   'last-event-id',
   'idempotency-key',
+  // Set by the dispatcher to its own span, or removed.
+  'traceparent',
   ...Object.values(mcpHeaders),
 ] as const;
 

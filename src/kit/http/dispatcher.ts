@@ -10,6 +10,7 @@ import { AppError } from '../../contracts/common/errors.ts';
 import { type ErrorShape, type Method, methods, type Route } from '../../contracts/common/route.ts';
 import type { Clock } from '../clock/clock.ts';
 import type { Timers } from '../clock/timers.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
 import { type AdmissionOptions, createAdmission, type Gate } from './admission.ts';
 import { type AnswerCheck, createAnswerCheck } from './answer-check.ts';
 import { baseHeaders } from './base-headers.ts';
@@ -44,6 +45,8 @@ export interface DispatcherOptions extends AdmissionOptions, LimitDeps {
   readonly answers?: 'throw' | 'log';
   /** Paths that no area claims: `pass` leaves them to the pages behind, `refuse` (default) answers 404. */
   readonly unclaimed?: 'pass' | 'refuse';
+  /** Traces requests; absent: none. */
+  readonly telemetry?: Telemetry | undefined;
   /** Counts requests for `GET /metrics`. */
   readonly meter?: HttpMeter | undefined;
   /** Error shape of unclaimed paths and of errors before a route is known; default `plain`. */
@@ -71,10 +74,12 @@ interface Mounted extends Gate {
 
 /** Limit of a timer: the wall clock may jump, and Node fires at once if the time is more than 24 days off. Milliseconds. */
 const maxWaitMs = 60_000;
+/** Who may continue a trace: servers of ours, and bots, whose requests belong to a span of ours. A header of anybody else decides nothing. */
+const continuesTraces: ReadonlySet<string> = new Set(['link', 'device', 'internal', 'bot']);
 const idempotencyKey = /^[\x21-\x7e]{1,255}$/;
 
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
-  const { owners, log, ids } = options;
+  const { owners, log, ids, telemetry } = options;
   const guard = createGuard(options.listener);
   const limits = createLimits(options.limits, options);
   const admission = createAdmission({ ...options, limits });
@@ -207,9 +212,44 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     search: string,
     requestId: string,
   ): Promise<void> {
-    const { route, bound } = mounted;
+    const { route } = mounted;
     if (mounted.onlyPublic && route.kind === 'raw' && route.signed !== true) await limits.page(request);
     const principal = await admission.admit(mounted, request, rawParams);
+    const { traceparent } = request.headers;
+    // What travels on is a span of ours: nobody's own header reaches a server that trusts this one.
+    if (traceparent !== undefined) delete request.headers.traceparent;
+    if (telemetry === undefined) {
+      await serveAdmitted(mounted, principal, request, response, rawParams, search, requestId);
+      return;
+    }
+    const attributes = {
+      'http.request.method': route.method,
+      'http.route': route.path,
+      'gantry.op': route.op,
+      'gantry.principal': principal.kind,
+    };
+    const from =
+      typeof traceparent === 'string' ? { traceparent, trusted: continuesTraces.has(principal.kind) } : undefined;
+    await telemetry.span({ name: `${route.method} ${route.path}`, kind: 'server', attributes, from }, async (span) => {
+      if (span !== null) request.headers.traceparent = span.traceparent;
+      try {
+        await serveAdmitted(mounted, principal, request, response, rawParams, search, requestId);
+      } finally {
+        span?.set({ 'http.response.status_code': response.statusCode });
+      }
+    });
+  }
+
+  async function serveAdmitted(
+    mounted: Mounted,
+    principal: Principal,
+    request: IncomingMessage,
+    response: ServerResponse,
+    rawParams: Record<string, string | undefined>,
+    search: string,
+    requestId: string,
+  ): Promise<void> {
+    const { route, bound } = mounted;
     const context = new RequestContext(principal, request, response, requestId, rawParams, running);
     if (bound.passThrough || route.kind === 'sse') {
       lasting.add(context);

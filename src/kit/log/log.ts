@@ -30,6 +30,8 @@ export function createLog(options: {
   readonly keep?: number;
   /** Secrets in use that must never appear. */
   readonly known?: () => readonly string[];
+  /** The span that runs now: each line names it. */
+  readonly trace?: () => Readonly<Record<string, string>> | null;
 }): Log {
   const path = join(options.folder, `${options.name}.log`);
   const maxBytes = options.maxBytes ?? 5 * 1024 * 1024;
@@ -60,7 +62,13 @@ export function createLog(options: {
   function write(level: string, message: string, facts: LogFacts = {}): void {
     const known = options.known?.() ?? [];
     const clean = (text: string) => scrub(text, known);
-    const line = { at: iso(options.clock.now()), level, message: clean(message), ...flat(facts, clean) };
+    const line = {
+      at: iso(options.clock.now()),
+      level,
+      message: clean(message),
+      ...options.trace?.(),
+      ...flat(facts, clean),
+    };
     try {
       const target = file ?? open();
       size += writeSync(target, `${JSON.stringify(line)}\n`);

@@ -1,0 +1,120 @@
+/** Traces of one computer's servers, as a collector of OTLP gets them: one trace over web, link and engine, and nothing that a caller could forge. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { startCombined } from '../../../src/host/combined.ts';
+import { placesIn } from '../../../src/host/places.ts';
+import { readSettings } from '../../../src/host/settings.ts';
+import { attributeKeys, noTelemetry, openTelemetry } from '../../../src/kit/telemetry/telemetry.ts';
+import { scratchHome } from '../../host/support.ts';
+import { caller, onEnd } from '../http/support.ts';
+
+interface Span {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId?: string;
+  readonly name: string;
+  readonly links?: readonly { readonly traceId: string }[];
+  readonly attributes: readonly { readonly key: string; readonly value: Record<string, unknown> }[];
+}
+
+/** What a collector of OTLP over HTTP gets as JSON; `hangs`: it takes each request and never answers. */
+async function collector({ hangs = false } = {}) {
+  const spans: Span[] = [];
+  const server = createServer(async (request, response) => {
+    let body = '';
+    for await (const part of request) body += String(part);
+    if (hangs) return;
+    const { resourceSpans } = JSON.parse(body) as { resourceSpans: { scopeSpans: { spans: Span[] }[] }[] };
+    spans.push(...resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap((scope) => scope.spans)));
+    response.setHeader('content-type', 'application/json');
+    response.end('{}');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onEnd(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { spans, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+}
+
+async function start(endpoint: string) {
+  const home = scratchHome();
+  const env = {
+    ...process.env,
+    GANTRY_HOME: home,
+    GANTRY_PORT: '0',
+    GANTRY_ENGINE_PORT: '0',
+    OTEL_EXPORTER_OTLP_ENDPOINT: endpoint,
+  };
+  const gantry = await startCombined({ env, settings: readSettings(env), gantry: 'npx gantry', answers: 'throw' });
+  onEnd(() => gantry.close({ stopBots: true }));
+  const token = readFileSync(placesIn(home).token, 'utf8').trim();
+  return { home, token, call: caller(Number(new URL(gantry.origin).port), token) };
+}
+
+const principalOf = (span: Span) => span.attributes.find(({ key }) => key === 'gantry.principal')?.value.stringValue;
+
+test('a call of a person is one trace over the web server, the link and the engine, and a header that lies is only linked to', async () => {
+  const { spans, url } = await collector();
+  const { call, token } = await start(url);
+  const forged = '0af7651916cd43dd8448eb211c80319c';
+  const prompt = 'canary-prompt +15550100';
+  const send = { to: 'nobody@demo', text: prompt };
+  const headers = { traceparent: `00-${forged}-b7ad6b7169203331-01` };
+  await call('GET', '/api/factory/agents', { headers });
+  await call('POST', '/api/factory/messages', { body: send, headers: { traceparent: 'x'.repeat(10_000) } });
+  const ofAgents = () => spans.filter(({ name }) => name === 'GET /api/factory/agents');
+  await expect.poll(() => ofAgents().map(principalOf).sort(), { timeout: 20_000 }).toEqual(['link', 'owner']);
+  const [web, engine] = ['owner', 'link'].map((kind) => ofAgents().find((span) => principalOf(span) === kind)) as [
+    Span,
+    Span,
+  ];
+  expect(engine.traceId).toBe(web.traceId);
+  expect(engine.parentSpanId).toBe(web.spanId);
+  expect(web.traceId).not.toBe(forged);
+  expect(web.parentSpanId ?? '').toBe('');
+  expect(web.links?.map(({ traceId }) => traceId)).toEqual([forged]);
+  const keys = new Set(spans.flatMap(({ attributes }) => attributes.map(({ key }) => key)));
+  expect([...keys].filter((key) => !(attributeKeys as readonly string[]).includes(key))).toEqual([]);
+  const all = JSON.stringify(spans);
+  for (const secret of [token, 'canary-prompt', '15550100']) expect(all).not.toContain(secret);
+});
+
+test('an endpoint that never answers slows nothing, and a stop does not wait for it', async () => {
+  const { url } = await collector({ hangs: true });
+  const telemetry = await openTelemetry({ OTEL_EXPORTER_OTLP_ENDPOINT: url }, { name: 'test', version: '1' });
+  const starting = { name: 'a', kind: 'internal', attributes: {} } as const;
+  for (let n = 0; n < 5000; n += 1) expect(await telemetry.span(starting, async () => n)).toBe(n);
+  const dropped = () => telemetry.metrics[0]?.read();
+  expect(dropped()).toBeGreaterThan(0);
+  await telemetry.close();
+});
+
+test('lines of the log that a traced request caused have its ids', async () => {
+  const { url } = await collector();
+  const telemetry = await openTelemetry({ OTEL_EXPORTER_OTLP_ENDPOINT: url }, { name: 'test', version: '1' });
+  onEnd(() => telemetry.close());
+  const start = { name: 'a', kind: 'server', attributes: {} } as const;
+  expect(telemetry.ids()).toBeNull();
+  const inside = await telemetry.span(start, async (span) => ({ span, ids: telemetry.ids() }));
+  expect(inside.span?.traceparent).toBe(`00-${inside.ids?.trace_id}-${inside.ids?.span_id}-01`);
+});
+
+test('without an endpoint nothing is traced and nothing of OpenTelemetry is loaded', async () => {
+  expect(await openTelemetry({}, { name: 'test', version: '1' })).toBe(noTelemetry);
+  expect(
+    await openTelemetry(
+      { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1', OTEL_SDK_DISABLED: 'true' },
+      { name: 'test', version: '1' },
+    ),
+  ).toBe(noTelemetry);
+  const folder = join(import.meta.dirname, '../../../src/kit/telemetry');
+  const importers = readdirSync(folder).filter((name) =>
+    readFileSync(join(folder, name), 'utf8').includes("from '@opentelemetry"),
+  );
+  expect(importers).toEqual(['open-telemetry.ts']);
+  expect(readFileSync(join(folder, 'telemetry.ts'), 'utf8')).not.toMatch(/^import .*open-telemetry/m);
+});
