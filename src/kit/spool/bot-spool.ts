@@ -99,15 +99,17 @@ export function keepReport(folder: string, token: string, given: Given, at: numb
   const formFile = join(folder, formName(id));
   const draft = join(folder, `.${id}`);
   try {
-    if (form !== undefined) write(formFile, form.bytes);
-    write(draft, `${text}\n${signatureOf(keyOfToken(token), text)}\n`);
-    // A name that is taken is never replaced: of two programs that write at once, the second takes the next number.
-    while (!linked(draft, join(folder, nameOf(next)))) next += 1;
+    if (form !== undefined) write(formFile, form.bytes, () => {});
+    // Its name and its content become durable together: on most disks that is one flush in place of two.
+    write(draft, `${text}\n${signatureOf(keyOfToken(token), text)}\n`, () => {
+      // A name that is taken is never replaced: of two programs that write at once, the second takes the next number.
+      while (!linked(draft, join(folder, nameOf(next)))) next += 1;
+      rmSync(draft);
+    });
   } catch (error) {
+    rmSync(draft, { force: true });
     rmSync(formFile, { force: true });
     throw error;
-  } finally {
-    rmSync(draft, { force: true });
   }
   syncFolder(folder);
   const file = join(folder, nameOf(next));
@@ -188,11 +190,13 @@ function linked(from: string, to: string): boolean {
   }
 }
 
-function write(file: string, content: string | Uint8Array): void {
+/** `name` gives the whole file its name, before both are flushed. */
+function write(file: string, content: string | Uint8Array, name: () => void): void {
   const handle = openSync(file, 'wx', 0o600);
   try {
     // Repeats until all is written: near a full disk, a single write ends early without an error.
     writeFileSync(handle, content);
+    name();
     fsyncSync(handle);
   } finally {
     closeSync(handle);
