@@ -124,6 +124,9 @@ const then = Object.fromEntries(answers.reads.map(({ path, answer }) => [path, s
 type Rows = { readonly rows: readonly unknown[] };
 const ledger = '/api/factory/ledger?limit=200';
 const doctor = '/api/factory/doctor';
+/** A newer Gantry may have more of its own. */
+const tools = '/api/v1/tools?names=safe';
+type Listed = { readonly tools: readonly object[] };
 /** What is wrong with the data and its keys; the other checks are of the computer. */
 const faults = (answer: unknown) =>
   (answer as { checks: DoctorCheck[] }).checks
@@ -135,9 +138,11 @@ test('a data folder of an earlier Gantry opens without loss, and opening it agai
   const clock = slowClock(answers.at);
   const first = await start(clock);
   const now = await first.read();
-  const { [ledger]: rowsThen, [doctor]: doctorThen, ...others } = then;
+  const { [ledger]: rowsThen, [doctor]: doctorThen, [tools]: toolsThen, ...others } = then;
   for (const path of Object.keys(others)) expect.soft([path, now[path]]).toMatchObject([path, then[path]]);
   expect((now[ledger] as Rows).rows).toEqual(expect.arrayContaining([...(rowsThen as Rows).rows]));
+  const known = (toolsThen as Listed).tools.map((tool) => expect.objectContaining(tool));
+  expect((now[tools] as Listed).tools).toEqual(expect.arrayContaining(known));
   expect(faults(now[doctor])).toEqual(faults(doctorThen));
   expect(readFileSync(join(workspace, '.opened-by-pilot'), 'utf8')).toBe('under-the-mat');
 
