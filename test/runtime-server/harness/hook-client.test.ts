@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -41,6 +41,7 @@ async function hook(event: string, stdin: string, env: Record<string, string> = 
     env: { ...files, ...env },
     stdin: Readable.from([stdin]),
     stdout: { write: (text) => (printed += text) },
+    now: () => 1,
   });
   return { code, printed };
 }
@@ -70,6 +71,23 @@ test('with the engine gone, refusing or failing a hook says nothing and ends wit
   }
   writeFileSync(join(folder, 'url'), 'http://127.0.0.1:9');
   expect(await hook('Stop', '{}')).toEqual({ code: 0, printed: '' });
+});
+
+test('with a spool an event is kept before it is sent, and stays there only while no engine answers', async () => {
+  const env = { GANTRY_SPOOL: join(folder, 'spool') };
+  answer.body = '{"id":"rep_1","answer":{"decision":"allow"}}';
+  expect(await hook('Stop', '{}', env)).toEqual({ code: 0, printed: '{"decision":"allow"}\n' });
+  expect(seen).toMatchObject([{ path: '/api/factory/reports', token: 'Bearer secret' }]);
+  // The engine removes what it has taken.
+  rmSync(env.GANTRY_SPOOL, { recursive: true });
+
+  answer = { status: 401, body: '{"error":{}}' };
+  expect(await hook('Stop', '{}', env)).toEqual({ code: 0, printed: '' });
+  expect(readdirSync(env.GANTRY_SPOOL)).toEqual([]);
+
+  rmSync(join(folder, 'url'));
+  expect(await hook('Stop', '{}', env)).toEqual({ code: 0, printed: '' });
+  expect(readdirSync(env.GANTRY_SPOOL)).toEqual(['000000000001.json']);
 });
 
 test('an engine that never answers is left alone before the harness loses patience', async () => {
