@@ -192,6 +192,8 @@ function buttonNames(): string[] {
  * before each press, so that many are pressed in one go.
  */
 async function tabThrough(page: Page): Promise<{ missed: string[]; trap: string | null }> {
+  // In a page that the browser does not hold for the focused one Tab moves nothing.
+  await expect.poll(() => page.evaluate(() => document.hasFocus()), { interval: 20 }).toBe(true);
   const stops = await page.evaluate(() => {
     const dialog = document.querySelector<HTMLElement>('[role="dialog"]');
     (document.activeElement as HTMLElement | null)?.blur();

@@ -70,6 +70,7 @@ export const contents: readonly Chapter[] = [
       ['api/usage', 'API: usage'],
       ['api/identity', 'API: sign-in, keys, administration'],
       ['api/link', 'API: computers and pairing'],
+      ['api/metrics', 'API: figures for Prometheus'],
       ['architecture', 'Architecture'],
       ['dependencies', 'Dependencies'],
     ],
