@@ -70,7 +70,7 @@ export function createInputQueue(
   async function pump(): Promise<void> {
     if (busy) return;
     busy = true;
-    while (pending.length > 0 && !closed) {
+    while (pending.length > 0) {
       const { input, rest } = takeRequest(pending);
       pending = rest;
       try {
@@ -92,7 +92,6 @@ export function createInputQueue(
     },
     close() {
       closed = true;
-      pending = [];
     },
   };
 }

@@ -173,6 +173,7 @@ export function PaneTerminal(props: PaneTerminalProps) {
     watch.current = watching;
 
     // Typing: named keys by name, everything else as text; one request in flight keeps the order.
+    let over = false;
     const typing = createInputQueue(
       (input) => pane.input(input),
       (error) => handlers.current.onInputError(error),
@@ -215,7 +216,8 @@ export function PaneTerminal(props: PaneTerminalProps) {
       const images = imagesIn(data);
       if (images.length === 0 || handlers.current.bot.runner !== 'local') return false;
       keepImages(api.factory, handlers.current.bot.id, images).then(
-        (paste) => type({ paste }),
+        // A pane that is behind another tab by now still gets it.
+        (paste) => (over ? pane.input({ text: paste, paste: true }) : type({ paste })),
         (error: unknown) => handlers.current.onInputError(error),
       );
       takeOver();
@@ -276,6 +278,7 @@ export function PaneTerminal(props: PaneTerminalProps) {
       onData.dispose();
       onScroll.dispose();
       view.close();
+      over = true;
       typing.close();
       watching.close();
       opened.dispose();

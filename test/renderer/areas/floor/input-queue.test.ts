@@ -69,6 +69,18 @@ test('keystrokes that come while a request is on its way leave together', async 
   expect(held.requests).toEqual([{ text: 'l' }, { text: 's --color', keys: ['Enter'] }]);
 });
 
+test('what was typed before the pane went behind another tab still reaches it, and nothing after', async () => {
+  const held = heldSend();
+  const queue = createInputQueue(held.send, () => {});
+  for (const letter of 'ls') queue.push({ text: letter });
+  queue.push({ key: 'Enter' });
+  queue.close();
+  queue.push({ text: 'late' });
+  await held.end();
+  await held.end();
+  expect(held.requests).toEqual([{ text: 'l' }, { text: 's', keys: ['Enter'] }]);
+});
+
 test('text after a key waits for the next request, because a request is text first', () => {
   const pending: Keystroke[] = [{ text: 'a' }, { key: 'Enter' }, { key: 'Up' }, { text: 'b' }];
   const first = takeRequest(pending);
