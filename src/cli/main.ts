@@ -9,7 +9,13 @@ if (argv[0] === 'hook') {
 } else {
   const [{ runCli }, { packageVersion }] = await Promise.all([import('./program.ts'), import('../host/places.ts')]);
   // A reader that left (`| head`) is no fault of ours.
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 70));
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    // A Gantry that was started again in the background outlives the terminal that it began in.
+    if (error.code === 'EIO' && process.env.GANTRY_STOOD !== undefined) return;
+    process.exit(error.code === 'EPIPE' ? 0 : 70);
+  });
+  // What nobody can read any more ends nothing.
+  process.stderr.on('error', () => {});
   process.exitCode = await runCli({
     argv,
     version: packageVersion(),

@@ -6,6 +6,7 @@
  */
 import { spawn } from 'node:child_process';
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
+import { url as debuggerUrl } from 'node:inspector';
 import type { Socket } from 'node:net';
 import { systemTimers, type Timers } from '../kit/clock/timers.ts';
 
@@ -65,6 +66,8 @@ while sleep "$every" >/dev/null 2>&1 3<&-; do
   kill -ABRT "$pid"
   sleep 1
   kill -KILL "$pid" 2>/dev/null
+  # A process that waits for its disk dies later, and holds the data folder until then.
+  cat <&3 >/dev/null 2>&1
   rm -f "$beat"
   [ $# -eq 0 ] && exit 0
   since=$(($(date +%s) - ${restartsWithinSeconds})) kept= count=0
@@ -81,31 +84,46 @@ while sleep "$every" >/dev/null 2>&1 3<&-; do
 done
 `;
 
-/** Begin it once the start is over. On Windows nobody watches. */
+/** Begin it once the start is over. On Windows, and of the first process of a container, nobody watches. */
 export function watchOver(watched: Watched): Watchdog {
   const { beat, env, everyMs = usualMs } = watched;
   const timers = systemTimers;
   let file: number | null = null;
+  let endWatcher: (() => void) | null = null;
   let beats = 0;
   let cancel = () => {};
 
   function next(): void {
     beats += 1;
+    // A loop that a debugger holds stands because its person wants it to.
+    if (debuggerUrl() !== undefined) remove();
+    else write();
+    cancel = timers.after(everyMs, next);
+  }
+
+  function write(): void {
     try {
       file ??= openSync(beat, 'w', 0o600);
       // Always of one length, in one write: a reader never sees half of it.
       writeSync(file, `${process.pid} ${String(beats).padStart(12, '0')}\n`, 0);
+      if (offSystem === null) endWatcher ??= startWatcher(watched);
     } catch {
-      // A disk that is full must end nothing: without the file nobody counts, until it can be written again.
+      // A disk that takes nothing must end nothing: nobody counts until it can be written again.
+      endWatcher?.();
+      endWatcher = null;
       remove();
     }
-    cancel = timers.after(everyMs, next);
   }
 
   function remove(): void {
-    if (file !== null) closeSync(file);
+    const open = file;
     file = null;
-    rmSync(beat, { force: true });
+    try {
+      if (open !== null) closeSync(open);
+      rmSync(beat, { force: true });
+    } catch {
+      // A disk that cannot be written keeps it; who counts has ended by then.
+    }
   }
 
   function stop(): void {
@@ -113,9 +131,9 @@ export function watchOver(watched: Watched): Watchdog {
     remove();
   }
 
-  if (process.platform === 'win32') return { rest() {}, end() {} };
+  // The first process of a container cannot be ended from within.
+  if (process.platform === 'win32' || process.pid === 1) return { rest() {}, end() {} };
   const offSystem = systemdWatches(env) ? tellSystemd(env, timers) : null;
-  const endWatcher = offSystem === null ? startWatcher(watched) : null;
   next();
   return {
     rest(asleep) {

@@ -1,5 +1,5 @@
 /** `gantry stop`: ends the Gantry that runs for this data folder; with `--all` its bots and their terminals too. */
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError } from '../../contracts/common/errors.ts';
 import { dataFolder, placesIn } from '../../host/places.ts';
@@ -28,6 +28,8 @@ export const stop: Action = async (context, input) => {
       `Its bots may still be running. Stop them with: ${context.names.gantry} stop --all`,
     );
   }
+  // One that stands is not started again while it is being stopped.
+  if (!flag(input, 'dryRun')) rmSync(placesIn(dataFolder(context.env)).beat, { force: true });
   // A cloud of many has no engine, and so no bots.
   const { factory, live } =
     running.listens === undefined ? await whenReady(context, running) : { factory: null, live: [] };
