@@ -41,9 +41,10 @@ export async function openProgram<Folder extends CloudFolder, Started>(
 ): Promise<Started> {
   const places = placesIn(home);
   const ids = createIds(clock);
+  // First, for it refuses an address that is none: nothing is open yet.
+  const telemetry = await openTelemetry(env, { name: logged.name, version: packageVersion() });
   const folder = openFolder({ places, clock, ids, gantry });
   const known = logged.secrets(folder);
-  const telemetry = await openTelemetry(env, { name: logged.name, version: packageVersion() });
   const log = createLog({ folder: places.logs, name: logged.name, clock, known: () => known, trace: telemetry.ids });
   const closing = createClosing({
     limitMs: closeLimitMs,

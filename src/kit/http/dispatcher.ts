@@ -74,8 +74,8 @@ interface Mounted extends Gate {
 
 /** Limit of a timer: the wall clock may jump, and Node fires at once if the time is more than 24 days off. Milliseconds. */
 const maxWaitMs = 60_000;
-/** Who may continue a trace: servers of ours, and bots, whose requests belong to a span of ours. A header of anybody else decides nothing. */
-const continuesTraces: ReadonlySet<string> = new Set(['link', 'device', 'internal', 'bot']);
+/** Who may continue a trace: servers of ours, which pass their own span on. A header of anybody else decides nothing. */
+const continuesTraces: ReadonlySet<string> = new Set(['link', 'internal']);
 const idempotencyKey = /^[\x21-\x7e]{1,255}$/;
 
 export function createDispatcher(options: DispatcherOptions): Dispatcher {

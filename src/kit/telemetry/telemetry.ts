@@ -2,6 +2,7 @@
  * Spans for an operator's tracing, or nothing: without an endpoint no code of OpenTelemetry is loaded and a span costs one call. Owns the closed list
  * of attributes. Must not know who traces what.
  */
+import { AppError } from '../../contracts/common/errors.ts';
 import type { Metric } from '../metrics/metric.ts';
 
 /** No attribute has an id without bound, a name of a person, a path with ids, a prompt or a secret. */
@@ -54,6 +55,16 @@ export async function openTelemetry(
   const base = env.OTEL_EXPORTER_OTLP_ENDPOINT?.replace(/\/+$/, '');
   const url = env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT || (base ? `${base}/v1/traces` : '');
   if (url === '' || env.OTEL_SDK_DISABLED === 'true') return noTelemetry;
+  if (!/^https?:\/\//.test(url) || !URL.canParse(url)) {
+    const variable = env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT
+      ? 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'
+      : 'OTEL_EXPORTER_OTLP_ENDPOINT';
+    throw new AppError(
+      'usage',
+      `${variable} is not a web address: ${url}.`,
+      'Give one such as http://127.0.0.1:4318, or remove the variable.',
+    );
+  }
   const { startOpenTelemetry } = await import('./open-telemetry.ts');
   return startOpenTelemetry({ url, ...service });
 }

@@ -103,6 +103,15 @@ test('lines of the log that a traced request caused have its ids', async () => {
   expect(inside.span?.traceparent).toBe(`00-${inside.ids?.trace_id}-${inside.ids?.span_id}-01`);
 });
 
+test('an endpoint that is no web address is refused by its name, before anything is opened', async () => {
+  for (const OTEL_EXPORTER_OTLP_ENDPOINT of ['127.0.0.1:4318', 'ftp://127.0.0.1', 'http://']) {
+    await expect(openTelemetry({ OTEL_EXPORTER_OTLP_ENDPOINT }, { name: 'test', version: '1' })).rejects.toMatchObject({
+      code: 'usage',
+      fact: expect.stringMatching(/^OTEL_EXPORTER_OTLP_ENDPOINT is not a web address: /),
+    });
+  }
+});
+
 test('without an endpoint nothing is traced and nothing of OpenTelemetry is loaded', async () => {
   expect(await openTelemetry({}, { name: 'test', version: '1' })).toBe(noTelemetry);
   expect(
