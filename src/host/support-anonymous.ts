@@ -9,6 +9,8 @@ import { scrub } from '../kit/log/scrub.ts';
 const shapes: readonly [RegExp, string][] = [
   // What Gantry quotes, in its errors too, is somebody's own: a prompt, a name, a file.
   [/"(?:[^"\\]|\\.)*"|“[^”]*”|`[^`]*`|(?<![\p{L}\d])'[^']*'(?![\p{L}\d])/gu, '"…"'],
+  // User and password of a database.
+  [/:\/\/[^\s/@]*@/g, '://[secret]@'],
   [/[^\s@<>"'(),;:=|]+@[^\s@<>"'(),;:=|]+\.[a-z]{2,}/gi, '[e-mail]'],
   [/\+\d[\d ().-]{6,}\d/g, '[number]'],
   [/(?<![\d.:-])\(?\d{3}\)?[ .-]\d{3}[ .-]\d{4}(?![\d.:-])/g, '[number]'],

@@ -5,6 +5,7 @@
  */
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, readSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { parseEnv } from 'node:util';
 import type { DoctorCheck } from '../contracts/common/doctor-check.ts';
 import { AppError } from '../contracts/common/errors.ts';
 import { localUserId } from '../kit/http/principals.ts';
@@ -190,14 +191,16 @@ function logLine(line: string): string {
 function knownSecrets(places: Places, env: Env): string[] {
   const files = [places.token, places.internalToken, places.masterKey];
   const bots = namesIn(join(places.run, 'bots')).map((id) => join(places.run, 'bots', id, 'token'));
-  const kept = textOf(places.serviceEnv)
-    .split('\n')
-    .map((line) => line.slice(line.indexOf('=') + 1));
+  const kept = Object.values(parseEnv(textOf(places.serviceEnv))).map((value) => value ?? '');
   const variables = Object.entries(env).flatMap(([name, value]) => (telling.test(name) ? [value ?? ''] : []));
   const masterKey = textOf(places.masterKey).trim();
-  return [...[...files, ...bots].map(textOf), ...kept, ...variables, ...vaulted(places, masterKey)]
-    .map((secret) => secret.trim())
-    .filter((secret) => secret !== '');
+  return (
+    [...[...files, ...bots].map(textOf), ...kept, ...variables, ...vaulted(places, masterKey)]
+      // The text is looked through line by line.
+      .flatMap((secret) => secret.split(/\r?\n/))
+      .map((line) => line.trim())
+      .filter((line) => line !== '')
+  );
 }
 
 function vaulted({ runtimeDb }: Places, masterKey: string): string[] {

@@ -15,6 +15,7 @@ import { run } from './support.ts';
 const canaries = {
   prompt: 'Sail the purple canoe to the lighthouse',
   vault: 'hunter2-of-the-vault',
+  vaultLine: 'second-line-of-a-key',
   key: 'sk-canary0123456789abcdefghijkl',
   variable: 'plainvalueofavariable',
   phone: '+19705550177',
@@ -46,7 +47,11 @@ test('the bundle has versions, checks, counts and logs, and nothing of what is p
   const file = (name: string) => join(folder, name);
   const gantry = await startCombined({ env, settings: readSettings(env), gantry: 'npx gantry', answers: 'throw' });
   try {
-    expect(await call(gantry, home, 'PUT', '/api/factory/vault/CANARY', { value: canaries.vault })).toBe(200);
+    expect(
+      await call(gantry, home, 'PUT', '/api/factory/vault/CANARY', {
+        value: `${canaries.vault}\n${canaries.vaultLine}\n`,
+      }),
+    ).toBe(200);
     const task = { payload: { command: Object.values(canaries).join(' ') } };
     expect(await call(gantry, home, 'POST', '/beta/work', task)).toBe(201);
     const send = { to: 'nobody@nowhere', text: canaries.prompt };
@@ -115,6 +120,9 @@ test('quoted texts, addresses, numbers, ids and secrets go; times, counts and th
   );
   expect(clean('/home/ada/shop s3cr3t-values ada@x.example +44 20 7946 0958, 970-555-0199, 19705550150')).toBe(
     '~/shop [secret]s [e-mail] [number], [number], [number]',
+  );
+  expect(clean('cannot reach postgres://ada:pass-of-ada@db:5432/gantry')).toBe(
+    'cannot reach postgres://[secret]@db:5432/gantry',
   );
   expect(clean('task_01J8Z3KQ4V6W7X8Y9ZABCDEFGH coder@shop 127.0.0.1:3010')).toMatch(
     /^task_#[0-9a-f]{8} coder@shop 127\.0\.0\.1:3010$/,

@@ -1,13 +1,25 @@
 /** `gantry support bundle`: one text for those who look for a fault. Writes a file of its person's own, and sends nothing. */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
+import type { DoctorCheck } from '../../contracts/common/doctor-check.ts';
 import { AppError } from '../../contracts/common/errors.ts';
 import { dataFolder, packageVersion, placesIn } from '../../host/places.ts';
 import { supportBundle } from '../../host/support-bundle.ts';
 import { writePrivateFile } from '../../kit/secrets/token-file.ts';
 import { size, stampOf } from '../backup/backup.ts';
 import { type Action, optionalText } from '../command.ts';
+import { asAppError } from '../output.ts';
 import { allChecks } from '../verbs/doctor.ts';
+import { inCell } from '../words.ts';
+
+const unchecked = (detail: string): DoctorCheck => ({
+  name: 'Checks',
+  group: 'program',
+  state: 'warn',
+  version: null,
+  detail,
+  fix: null,
+});
 
 export const bundle: Action = async (context, input) => {
   const { env, now } = context;
@@ -20,7 +32,8 @@ export const bundle: Action = async (context, input) => {
     places: placesIn(dataFolder(env)),
     env,
     version: packageVersion(),
-    checks: await allChecks(context),
+    // The fault that somebody looks for may be that nothing can be checked.
+    checks: await allChecks(context).catch((error: unknown) => [unchecked(asAppError(error).fact)]),
     at: new Date(now()).toISOString(),
     now: now(),
   });
@@ -32,7 +45,7 @@ export const bundle: Action = async (context, input) => {
   const bytes = Buffer.byteLength(text);
   context.output.result(
     { file, bytes },
-    () => `Wrote ${file} (${size(bytes)}). Gantry sent it nowhere: read it before you send it.`,
+    () => `Wrote ${inCell(file)} (${size(bytes)}). Gantry sent it nowhere: read it before you send it.`,
   );
   return undefined;
 };
