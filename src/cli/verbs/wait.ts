@@ -78,8 +78,11 @@ function timeout(input: Input): number {
 }
 
 function sentence({ names }: Context, { kind, id, title, state, reason, outcome }: Waited): string {
-  const is = `${inCell(title)}: ${spoken(state)}${reason === null ? '' : `, ${inCell(reason)}`}.`.replace(/\.\.$/, '.');
+  const is = `${inCell(title)}: ${inCell(spoken(state))}${reason === null ? '' : `, ${inCell(reason)}`}.`.replace(
+    /\.\.$/,
+    '.',
+  );
   if (outcome === 'waiting') return `${is} The time is over.`;
   if (outcome !== 'needs_you') return is;
-  return `${is} See why: ${names.gantry} why ${kind === 'bot' ? title : id}`;
+  return `${is} See why: ${names.gantry} why ${inCell(kind === 'bot' ? title : id)}`;
 }

@@ -22,7 +22,7 @@ const names = new Set([
   ...['to', 'threadId', 'nodeId', 'dagId', 'as'].map((field) => `sendMessage.${field}`),
   ...['template', 'campaignId', 'projectId', 'team', 'preset'].map((field) => `createSchedule.run.${field}`),
   ...['createSchedule.cron', 'createSchedule.timezone', 'createThread.bot', 'steerAgent.agent'],
-  ...['sendMail.to', 'sendMail.inReplyTo', 'registerPeer.name', 'beatPeer.ack'],
+  ...['sendMail.to', 'sendMail.inReplyTo', 'registerPeer.name', 'beatPeer.ack', 'takeReport.id'],
 ]);
 /** Kept as a hash, or to know a request that comes again: no command has them. */
 const unseen = new Set(['sendMessage.idempotencyKey', 'closeTicket.note']);
