@@ -17,13 +17,14 @@ export function FirstRows<T>({
 }) {
   const [count, setCount] = useState(first);
   const left = rows.length - count;
+  const next = `Show ${Math.min(left, first)} more`;
   return (
     <>
       {children(rows.slice(0, count))}
       {left > 0 && (
         <div className="flex items-center gap-2 border-t border-line p-2 text-meta text-muted">
-          <Button kind="quiet" aria-label={`Show more ${what}`} onClick={() => setCount(count + first)}>
-            Show {Math.min(left, first)} more
+          <Button kind="quiet" aria-label={`${next} ${what}`} onClick={() => setCount(count + first)}>
+            {next}
           </Button>
           {left > first && <span className="tabular-nums">{left} left</span>}
         </div>

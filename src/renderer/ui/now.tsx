@@ -71,16 +71,20 @@ export function formatRelative(at: number, now: number): string {
   if (seconds < 60) return `${seconds} s ago`;
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`;
   if (seconds < 86_400) return `${Math.floor(seconds / 3600)} h ago`;
-  return dayWriter.format(at);
+  return written(dayWriter, at);
 }
 
 /** What `since` goes before: the time of day, with the date where that is not today. */
 export function formatMoment(at: number, now: number): string {
   const date = new Date(at);
-  const time = minuteWriter.format(date);
+  const time = written(minuteWriter, date);
   if (date.toDateString() === new Date(now).toDateString()) return time;
-  return `${dayWriter.format(date)}, ${time}`;
+  return `${written(dayWriter, date)}, ${time}`;
 }
+
+/** What the formatters write for a time that cannot be read; by themselves they throw. */
+const written = (writer: Intl.DateTimeFormat, at: number | Date): string =>
+  Number.isNaN(Number(at)) ? 'unknown' : writer.format(at);
 
 /** The date and the time of day, with seconds. */
 export function useExact(at: string): string {

@@ -48,6 +48,8 @@ export function createHostReach(options: {
   let restarts = 0;
   /** A host that would not hand over is asked again when this program comes back to it. */
   let asked = 0;
+  /** Whether the host that was started last still runs. */
+  let runs = () => false;
 
   async function connectOrStart(events: ConnectionEvents): Promise<HostConnection> {
     const connect = () => connectHost(files, hostToken(files), events);
@@ -70,7 +72,6 @@ export function createHostReach(options: {
     }
     const deadline = performance.now() + startMs;
     let started = Number.NEGATIVE_INFINITY;
-    let runs = () => false;
     for (;;) {
       // Again and again, one after the other: a host that is just ending keeps a new one from starting.
       if (!runs() && performance.now() - started >= startAgainMs) {

@@ -214,7 +214,6 @@ export function openRuns(tx: Read, workspace: string): string[] {
     .map((row) => row.dag_id);
 }
 
-/** Whether a bot holds a node now. */
 /** How many steps of the runs that have not ended are in each status. */
 export function openSteps(tx: Read, workspace: string): { readonly status: string; readonly n: number }[] {
   return tx.all(
@@ -224,6 +223,7 @@ export function openSteps(tx: Read, workspace: string): { readonly status: strin
   );
 }
 
+/** Whether a bot holds a node now. */
 export function isHolding(tx: Read, address: string): boolean {
   return tx.get('SELECT 1 FROM factory_node WHERE holder = ? LIMIT 1', address) !== undefined;
 }
