@@ -56,9 +56,18 @@ export function readTask(tx: Reader, id: string): TaskRow | null {
   return tx.get<TaskRow>(`SELECT ${tasks.columns} FROM mcp_task WHERE id = ?`, id) ?? null;
 }
 
-/** Newest first. */
+/** Inputs and results may be long, and a list shows neither: only whether the result is an error. */
+const listedColumns = tasks.columns.replace(/\binput\b/, `'{}' AS input`).replace(
+  /\bresult\b/,
+  `CASE WHEN result IS NULL THEN NULL WHEN json_extract(result, '$.isError')
+      THEN '{"content":[],"isError":true}' ELSE '{"content":[],"isError":false}' END AS result`,
+);
+/** The newest, so many. */
+const maxListed = 100;
+
+/** Newest first, without inputs and results. */
 export function tasksOf(tx: Reader, client: string, now: number): TaskRow[] {
-  const sql = `SELECT ${tasks.columns} FROM mcp_task WHERE client = ? AND expires_at > ? ORDER BY id DESC`;
+  const sql = `SELECT ${listedColumns} FROM mcp_task WHERE client = ? AND expires_at > ? ORDER BY id DESC LIMIT ${maxListed}`;
   return tx.all<TaskRow>(sql, client, now);
 }
 
@@ -71,13 +80,16 @@ export function workingTasks(tx: Reader): TaskRow[] {
   return tx.all<TaskRow>(`SELECT ${tasks.columns} FROM mcp_task WHERE status = 'working' ORDER BY id`);
 }
 
+const acting = `(status = 'working' AND began_at IS NOT NULL)`;
+
 export function nextExpiry(tx: Reader): number | null {
-  return tx.get<{ next: number | null }>('SELECT min(expires_at) AS next FROM mcp_task')?.next ?? null;
+  return tx.get<{ next: number | null }>(`SELECT min(expires_at) AS next FROM mcp_task WHERE NOT ${acting}`)?.next ?? null;
 }
 
 /** The ids of those that are over, working ones among them. */
 export function dropExpired(tx: Tx, now: number): string[] {
-  const sql = 'DELETE FROM mcp_task WHERE expires_at <= ? RETURNING id';
+  // One that acts comes to its end.
+  const sql = `DELETE FROM mcp_task WHERE expires_at <= ? AND NOT ${acting} RETURNING id`;
   return tx.all<{ id: string }>(sql, now).map(({ id }) => id);
 }
 
