@@ -21,7 +21,14 @@ type Reported = { readonly kept: KeptAnswer } | { readonly answer: unknown };
 export async function report(context: Context, op: string, request: ReportRequest): Promise<Reported | null> {
   const { GANTRY_SPOOL: folder, GANTRY_TOKEN_FILE: tokenFile, GANTRY_URL_FILE: urlFile } = context.env;
   if (!folder || !tokenFile || !urlFile || !isReport(op, request)) return null;
-  const kept = keep(folder, readTokenFile(tokenFile), { op, ...request }, context.now());
+  let kept: ReturnType<typeof keep>;
+  try {
+    kept = keep(folder, readTokenFile(tokenFile), { op, ...request }, context.now());
+  } catch (error) {
+    // The engine takes it without the spool, if it is there.
+    if (await isThere(context)) return null;
+    throw error;
+  }
   try {
     const { factory } = await context.connect();
     const { answer } = await factory.takeReport({ body: { id: kept.id } });
@@ -32,6 +39,16 @@ export async function report(context: Context, op: string, request: ReportReques
     if (error.code === 'transport' || error.code === 'timeout') return { kept: { kept: true, id: kept.id } };
     kept.remove();
     throw error;
+  }
+}
+
+async function isThere(context: Context): Promise<boolean> {
+  try {
+    const { factory } = await context.connect();
+    await factory.factoryHealth();
+    return true;
+  } catch {
+    return false;
   }
 }
 

@@ -16,6 +16,8 @@ interface LocalRequest {
   readonly headers?: Readonly<Record<string, string>>;
   /** The bytes of a raw route's body. */
   readonly bytes?: AsyncIterable<Uint8Array>;
+  /** Aborted when nobody waits for the answer any more. */
+  readonly signal: AbortSignal;
 }
 
 /** Resolves with the body of the answer; throws what the route's error answer would say. */
@@ -52,7 +54,7 @@ export function createLocalCall({
       body,
       requestId: '',
       seed: null,
-      signal: new AbortController().signal,
+      signal: request.signal,
       request: Object.assign(Readable.from(request.bytes ?? []), { headers: request.headers ?? {} }),
       response,
     } as never)) as Answer<Route> | undefined;

@@ -40,6 +40,9 @@ interface Report {
   readonly work: { readonly dagId: string; readonly nodeId: string; readonly attempt: number } | null;
 }
 
+/** Hooks that ask a person. They wait for an answer, so none of them is ever kept, or taken from a spool. */
+export const waitingEvents: ReadonlySet<string> = new Set(['PermissionRequest']);
+
 export interface KeptReport {
   readonly id: string;
   /** The report was refused, or is of no use: nobody shall take it. */

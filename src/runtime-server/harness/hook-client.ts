@@ -8,15 +8,14 @@ import { readFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import { keepReport } from '../../kit/spool/bot-spool.ts';
+import { keepReport, waitingEvents } from '../../kit/spool/bot-spool.ts';
 
 /** Shorter than the harness's own timeout for a hook, so that no harness ever reports a hook of ours as failed. */
 const deadlineMs = 4000;
 /**
- * Events that a person answers: the harness shows its own dialog at the same time, so the hook waits as long as an approval can live, and across a
+ * Of an event that a person answers: the harness shows its own dialog at the same time, so the hook waits as long as an approval can live, and across a
  * restart of the engine.
  */
-const waitingEvents: ReadonlySet<string> = new Set(['PermissionRequest']);
 const waitingDeadlineMs = 25 * 60 * 60_000;
 /** An engine that starts does not know its bots at once: a refusal counts once every answer was one for so long. */
 const refusedForMs = 30_000;
@@ -105,17 +104,25 @@ interface Answer {
   readonly body: string;
 }
 
+const refusals: ReadonlySet<number> = new Set([400, 404, 409, 413]);
+
 /** Kept first, so that nothing is lost while the engine is away. */
 async function report(hook: HookCall, spool: string, at: number, signal: AbortSignal): Promise<string | null> {
   const token = (await readFile(hook.tokenFile, 'utf8')).trim();
   const { event, body } = hook;
-  const kept = keepReport(spool, token, { op: 'agentHook', params: { event }, body: JSON.parse(body) }, at);
+  let kept: ReturnType<typeof keepReport>;
+  try {
+    kept = keepReport(spool, token, { op: 'agentHook', params: { event }, body: JSON.parse(body) }, at);
+  } catch {
+    // The spool is full or cannot be written: the engine may be there all the same.
+    return answerOf(await postHook(hook, signal));
+  }
   const url = (await readFile(hook.urlFile, 'utf8')).trim();
   const asked = JSON.stringify({ id: kept.id });
   const { status, body: text } = await post(new URL('/api/factory/reports', url), token, asked, signal);
   if (status === 200) return JSON.stringify((JSON.parse(text) as { answer: unknown }).answer ?? {});
-  // Refused: the bot was stopped, or is not this engine's. Anything else is over soon, and the report is taken then.
-  if (status !== undefined && status < 500) kept.remove();
+  // Refused for what it says. Anything else is over soon, a busy engine and one that does not know its bots yet too, and the report is taken then.
+  if (status !== undefined && refusals.has(status)) kept.remove();
   return null;
 }
 

@@ -8,8 +8,8 @@ export const reportMigrations: readonly Migration[] = [
     name: 'reports of bots',
     sql: `
 CREATE TABLE bot_report (
-  id TEXT PRIMARY KEY,
   agent_id TEXT NOT NULL,
+  id TEXT NOT NULL,
   op TEXT NOT NULL,
   dag_id TEXT,
   node_id TEXT,
@@ -17,7 +17,8 @@ CREATE TABLE bot_report (
   taken_at INTEGER NOT NULL,
   outcome TEXT NOT NULL CHECK (outcome IN ('applied', 'refused', 'stale')),
   why TEXT,
-  told_at INTEGER
+  told_at INTEGER,
+  PRIMARY KEY (agent_id, id)
 ) STRICT;
 CREATE INDEX bot_report_taken ON bot_report (taken_at);
 CREATE INDEX bot_report_untold ON bot_report (taken_at) WHERE told_at IS NULL;

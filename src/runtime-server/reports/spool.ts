@@ -16,6 +16,7 @@ import {
   largestReport,
   readReport,
   syncFolder,
+  waitingEvents,
 } from '../../kit/spool/bot-spool.ts';
 
 const Fields = z.record(z.string(), z.unknown()).optional();
@@ -94,7 +95,7 @@ export function createSpools(root: string): Spools {
       const found = entry.isFile() ? readWithin(root, join(agentId, 'spool', file), largestReport + 1024) : null;
       const text = found?.is === 'file' ? found.bytes.toString('utf8') : '';
       const parsed = Report.safeParse(readReport(text, keys));
-      if (parsed.success) return parsed.data;
+      if (parsed.success && !asksPerson(parsed.data)) return parsed.data;
       setAside(agentId, file, null);
       return null;
     },
@@ -120,6 +121,9 @@ export function createSpools(root: string): Spools {
     setAside,
   };
 }
+
+/** It would hold its bot's queue, and the start, until somebody answers. */
+const asksPerson = ({ op, params }: SpooledReport) => op === 'agentHook' && waitingEvents.has(String(params?.event));
 
 /** For a file, a fifth of the time of `rmSync`. */
 function unlink(file: string): void {

@@ -81,6 +81,7 @@ export function createTaker(deps: TakerDeps): Taker {
   const asked = new Set<string>();
   const leaving = new AbortController();
   let closed = false;
+  let telling = false;
   let cancel = () => {};
 
   function inTurn<T>(agentId: string, work: () => Promise<T>): Promise<T> {
@@ -97,12 +98,7 @@ export function createTaker(deps: TakerDeps): Taker {
   }
 
   /** Takes these files in order, up to this report. Resolves with what stopped it before the end. */
-  async function takeFiles(
-    agentId: string,
-    files: readonly string[],
-    upTo: string | null,
-    became: (id: string, taken: Taken) => void,
-  ): Promise<AppError | null> {
+  async function takeFiles(agentId: string, files: readonly string[], upTo: string | null): Promise<AppError | null> {
     if (files.length === 0) return null;
     const keys = await deps.tokens.spoolKeys(agentId);
     for (const file of files) {
@@ -115,7 +111,11 @@ export function createTaker(deps: TakerDeps): Taker {
       if (asked.has(report.id)) continue;
       const reader = await lateReader(report);
       if (reader !== null) {
-        await askFirst(agentId, file, report, reader);
+        await askFirst(agentId, file, report, reader).catch((error: unknown) => {
+          // It stays in the spool, and is asked about again at the next sweep.
+          asked.delete(report.id);
+          deps.log.warn('Nobody could be asked about a late reply.', { agentId, id: report.id, error: String(error) });
+        });
         continue;
       }
       const taken = await takeOne(agentId, report);
@@ -124,13 +124,13 @@ export function createTaker(deps: TakerDeps): Taker {
         continue;
       }
       if ('error' in taken) {
-        // The disk is full, or what it concerns cannot be reached: it stays, and what comes after it waits.
-        if (taken.error.code === 'transport' || taken.error.code === 'timeout') return taken.error;
+        // It stays, and what comes after it waits.
+        if (passes(taken.error)) return taken.error;
         await refuse(agentId, report, taken.error);
         if (isStale(taken.error)) spools.setAside(agentId, file, report);
         else spools.remove(agentId, file, report);
       } else spools.remove(agentId, file, report);
-      became(report.id, taken);
+      remember(agentId, report.id, taken);
       if (report.id === upTo) return null;
     }
     return null;
@@ -166,9 +166,11 @@ export function createTaker(deps: TakerDeps): Taker {
       if (closed) return;
       await inTurn(agentId, async () => {
         const taken = kind === 'approve' ? await takeOne(agentId, report) : { error: notSent(kind) };
+        asked.delete(report.id);
+        // It stays in the spool; the answer is kept for who asks again.
+        if (taken !== 'again' && 'error' in taken && passes(taken.error)) return;
         if (taken !== 'again' && 'error' in taken) await refuse(agentId, report, taken.error);
         spools.remove(agentId, file, report);
-        asked.delete(report.id);
       });
     };
     decided().catch((error: unknown) => {
@@ -179,11 +181,11 @@ export function createTaker(deps: TakerDeps): Taker {
 
   async function takeOne(agentId: string, report: SpooledReport): Promise<Taken | 'again'> {
     const isHook = report.op === 'agentHook';
-    if (!isHook && (await store.read((tx) => find(tx, report.id))) !== undefined) return 'again';
+    if (!isHook && (await store.read((tx) => find(tx, agentId, report.id))) !== undefined) return 'again';
     let marked = false;
     const applied = Promise.withResolvers<void>();
     const insert = (tx: Tx) => {
-      if (find(tx, report.id) !== undefined) throw new Repeated(report.id);
+      if (find(tx, agentId, report.id) !== undefined) throw new Repeated(report.id);
       insertRow(tx, agentId, report, 'applied', null);
     };
     const reported: ReportTaken = {
@@ -209,6 +211,7 @@ export function createTaker(deps: TakerDeps): Taker {
             ...(report.form === null ? {} : { 'content-type': report.form.type }),
           },
           ...(await bytesOf(agentId, report)),
+          signal: leaving.signal,
         },
       );
       answer.catch(() => {});
@@ -240,7 +243,7 @@ export function createTaker(deps: TakerDeps): Taker {
   async function refuse(agentId: string, report: SpooledReport, error: AppError): Promise<void> {
     if (report.op === 'agentHook') return;
     await store.write((tx) => {
-      if (find(tx, report.id) !== undefined) return;
+      if (find(tx, agentId, report.id) !== undefined) return;
       const outcome = isStale(error) ? 'stale' : 'refused';
       insertRow(tx, agentId, report, outcome, `${error.fact} ${error.action}`.trim());
       deps.ledger.append(tx, {
@@ -273,8 +276,15 @@ export function createTaker(deps: TakerDeps): Taker {
     );
   }
 
-  const told = (id: string) =>
-    store.write((tx) => tx.run('UPDATE bot_report SET told_at = ? WHERE id = ? AND told_at IS NULL', clock.now(), id));
+  const told = (agentId: string, id: string) =>
+    store.write((tx) =>
+      tx.run(
+        'UPDATE bot_report SET told_at = ? WHERE agent_id = ? AND id = ? AND told_at IS NULL',
+        clock.now(),
+        agentId,
+        id,
+      ),
+    );
 
   /** Its own verb does not wait any more: it was taken so long ago. */
   async function tellRefused(since: number): Promise<void> {
@@ -289,11 +299,18 @@ export function createTaker(deps: TakerDeps): Taker {
       const what = verbs[row.op] ?? row.op;
       const about = row.node_id === null ? '' : ` about the step ${row.node_id}`;
       const text = `Gantry was away when you reported \`${what}\`${about}. It was refused when it was delivered: ${row.why}`;
-      if (row.dag_id !== null && row.node_id !== null) {
-        await deps.note({ dagId: row.dag_id, nodeId: row.node_id }, `a kept report (${what}) was refused: ${row.why}`);
+      try {
+        // First what may fail, as when the bot's queue is full: a message with this key goes out once, a note is written each time.
+        await deps.tellBot(row.agent_id, text, `report:${row.id}`);
+        if (row.dag_id !== null && row.node_id !== null) {
+          const step = { dagId: row.dag_id, nodeId: row.node_id };
+          await deps.note(step, `a kept report (${what}) was refused: ${row.why}`);
+        }
+        await told(row.agent_id, row.id);
+      } catch (error) {
+        if (closed) return;
+        deps.log.warn('A bot could not be told that its report was refused.', { id: row.id, error: String(error) });
       }
-      await deps.tellBot(row.agent_id, text, `report:${row.id}`);
-      await told(row.id);
     }
   }
 
@@ -302,7 +319,8 @@ export function createTaker(deps: TakerDeps): Taker {
     for (const id of deps.bots()) known.add(id);
     // What bots of other teams and other days left is looked for once.
     const agents = all ? spools.agents() : [...known];
-    await Promise.all(
+    // One bot's spool that cannot be read keeps no other from being taken.
+    const ends = await Promise.allSettled(
       agents.map((agentId) =>
         inTurn(agentId, async () => {
           const files = spools.files(agentId);
@@ -311,15 +329,19 @@ export function createTaker(deps: TakerDeps): Taker {
           for (const file of files) now.add(`${agentId}/${file}`);
           const last = due.at(-1);
           if (last === undefined) return;
-          await takeFiles(agentId, files.slice(0, files.indexOf(last) + 1), null, remember);
+          await takeFiles(agentId, files.slice(0, files.indexOf(last) + 1), null);
         }),
       ),
     );
     seen = now;
+    const failed = ends.find((end) => end.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
   }
 
-  function remember(id: string, taken: Taken): void {
-    early.set(id, taken);
+  const keyOf = (agentId: string, id: string) => `${agentId}/${id}`;
+
+  function remember(agentId: string, id: string, taken: Taken): void {
+    early.set(keyOf(agentId, id), taken);
     const oldest = early.keys().next().value;
     if (early.size > maxEarly && oldest !== undefined) early.delete(oldest);
   }
@@ -327,7 +349,17 @@ export function createTaker(deps: TakerDeps): Taker {
   function nextSweep(): void {
     if (closed) return;
     cancel = deps.timers.after(sweepMs, () => {
-      quietly(sweep(false).then(() => tellRefused(sweepMs))).finally(nextSweep);
+      quietly(sweep(false)).finally(nextSweep);
+      quietly(tell(sweepMs));
+    });
+  }
+
+  /** Apart from the sweeps: a message may take seconds to arrive. */
+  async function tell(since: number): Promise<void> {
+    if (telling) return;
+    telling = true;
+    await tellRefused(since).finally(() => {
+      telling = false;
     });
   }
 
@@ -339,17 +371,17 @@ export function createTaker(deps: TakerDeps): Taker {
   return {
     async take(agentId, id) {
       const stopped = await inTurn(agentId, async () =>
-        early.has(id) ? null : takeFiles(agentId, spools.files(agentId), id, remember),
+        early.has(keyOf(agentId, id)) ? null : takeFiles(agentId, spools.files(agentId), id),
       );
       if (stopped !== null) throw stopped;
       // It waits for its person.
       if (asked.has(id)) return null;
-      const ours = early.get(id);
-      early.delete(id);
-      const row = await store.read((tx) => find(tx, id));
-      if (row?.agent_id === agentId && row.outcome === 'refused') await told(id);
+      const ours = early.get(keyOf(agentId, id));
+      early.delete(keyOf(agentId, id));
+      const row = await store.read((tx) => find(tx, agentId, id));
+      if (row?.outcome === 'refused') await told(agentId, id);
       if (ours !== undefined) return answerOf(ours);
-      if (row?.agent_id !== agentId) {
+      if (row === undefined) {
         throw new AppError('not_found', `The spool has no report ${id}.`, 'Report it again.');
       }
       if (row.outcome === 'applied') return null;
@@ -358,8 +390,9 @@ export function createTaker(deps: TakerDeps): Taker {
     async start() {
       await store.write((tx) => tx.run('DELETE FROM bot_report WHERE taken_at < ?', clock.now() - retentionMs));
       await quietly(sweep(true));
-      // No verb can wait yet. Nor does the start wait: a message may take seconds to arrive.
-      quietly(tellRefused(0)).finally(nextSweep);
+      // No verb can wait yet.
+      quietly(tell(0));
+      nextSweep();
     },
     async close() {
       closed = true;
@@ -395,7 +428,11 @@ const verbs: Readonly<Record<string, string>> = {
   releaseLease: 'lease release',
 };
 
-const find = (tx: Pick<Tx, 'get'>, id: string) => tx.get<Row>('SELECT * FROM bot_report WHERE id = ?', id);
+const find = (tx: Pick<Tx, 'get'>, agentId: string, id: string) =>
+  tx.get<Row>('SELECT * FROM bot_report WHERE agent_id = ? AND id = ?', agentId, id);
+
+/** The disk is full, or what it concerns cannot be reached: it is tried again. */
+const passes = ({ code }: AppError) => code === 'transport' || code === 'timeout';
 
 const isStale = (error: AppError) => error.options.wireCode === staleReport;
 

@@ -81,13 +81,28 @@ test('with a spool an event is kept before it is sent, and stays there only whil
   // The engine removes what it has taken.
   rmSync(env.GANTRY_SPOOL, { recursive: true });
 
-  answer = { status: 401, body: '{"error":{}}' };
+  answer = { status: 400, body: '{"error":{}}' };
   expect(await hook('Stop', '{}', env)).toEqual({ code: 0, printed: '' });
   expect(readdirSync(env.GANTRY_SPOOL)).toEqual([]);
 
+  // An engine that starts knows its bots a little later, and a busy one says so.
+  for (const status of [401, 429]) {
+    answer = { status, body: '{"error":{}}' };
+    expect(await hook('Stop', '{}', env)).toEqual({ code: 0, printed: '' });
+  }
   rmSync(join(folder, 'url'));
   expect(await hook('Stop', '{}', env)).toEqual({ code: 0, printed: '' });
-  expect(readdirSync(env.GANTRY_SPOOL)).toEqual(['000000000001.json']);
+  expect(readdirSync(env.GANTRY_SPOOL)).toEqual(['000000000001.json', '000000000002.json', '000000000003.json']);
+});
+
+test('a spool that cannot be written keeps no event from an engine that is there', async () => {
+  writeFileSync(join(folder, 'no-folder'), '');
+  answer.body = '{"decision":"allow"}';
+  expect(await hook('Stop', '{}', { GANTRY_SPOOL: join(folder, 'no-folder') })).toEqual({
+    code: 0,
+    printed: '{"decision":"allow"}\n',
+  });
+  expect(seen).toMatchObject([{ path: '/api/factory/hooks/Stop' }]);
 });
 
 test('an engine that never answers is left alone before the harness loses patience', async () => {

@@ -191,6 +191,20 @@ test('what is damaged, too large, a link, or of another bot is set aside, and wh
   expect(statSync(join(bot.engine.home, 'runtime.db')).size).toBeGreaterThan(0);
 });
 
+test('a question that was put into the spool holds neither the start nor what follows it', async () => {
+  const bot = await botAtWork();
+  const token = readFileSync(join(bot.folder, 'token'), 'utf8').trim();
+  await bot.engine.stop();
+  const question = { op: 'agentHook', params: { event: 'PermissionRequest' }, body: { tool_name: 'Bash' } };
+  keepReport(bot.spool, token, question, Date.now());
+  expect((await bot.gantry('workspace', 'progress', bot.dagId, 'fix', 'still here')).code).toBe(0);
+  const warned = vi.spyOn(console, 'warn').mockImplementation(() => {});
+  await bot.engine.restart();
+  warned.mockRestore();
+  expect((await bot.node()).progressMd).toContain('still here');
+  expect(readdirSync(join(bot.folder, 'evidence'))).toHaveLength(1);
+});
+
 test('a report that was taken and not removed is not taken again', async () => {
   const bot = await botAtWork();
   await bot.engine.stop();
