@@ -87,7 +87,10 @@ done
 /** Begin it once the start is over. On Windows, and of the first process of a container, nobody watches. */
 export function watchOver(watched: Watched): Watchdog {
   const { beat, env, everyMs = usualMs } = watched;
+  // The first process of a container cannot be ended from within.
+  if (process.platform === 'win32' || process.pid === 1) return { rest() {}, end() {} };
   const timers = systemTimers;
+  const offSystem = systemdWatches(env) ? tellSystemd(env, timers) : null;
   let file: number | null = null;
   let endWatcher: (() => void) | null = null;
   let beats = 0;
@@ -131,9 +134,6 @@ export function watchOver(watched: Watched): Watchdog {
     remove();
   }
 
-  // The first process of a container cannot be ended from within.
-  if (process.platform === 'win32' || process.pid === 1) return { rest() {}, end() {} };
-  const offSystem = systemdWatches(env) ? tellSystemd(env, timers) : null;
   next();
   return {
     rest(asleep) {

@@ -309,7 +309,10 @@ export function createTaker(deps: TakerDeps): Taker {
         await told(row.agent_id, row.id);
       } catch (error) {
         if (closed) return;
-        deps.log.warn('A bot could not be told that its report was refused.', { id: row.id, error: String(error) });
+        deps.log.warn('A bot did not get the message that its report was refused.', {
+          id: row.id,
+          error: String(error),
+        });
       }
     }
   }

@@ -83,7 +83,9 @@ export function workingTasks(tx: Reader): TaskRow[] {
 const acting = `(status = 'working' AND began_at IS NOT NULL)`;
 
 export function nextExpiry(tx: Reader): number | null {
-  return tx.get<{ next: number | null }>(`SELECT min(expires_at) AS next FROM mcp_task WHERE NOT ${acting}`)?.next ?? null;
+  return (
+    tx.get<{ next: number | null }>(`SELECT min(expires_at) AS next FROM mcp_task WHERE NOT ${acting}`)?.next ?? null
+  );
 }
 
 /** The ids of those that are over, working ones among them. */
