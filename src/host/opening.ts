@@ -41,7 +41,7 @@ export async function openProgram<Folder extends CloudFolder, Started>(
 ): Promise<Started> {
   const places = placesIn(home);
   const ids = createIds(clock);
-  // First, for it refuses an address that is none: nothing is open yet.
+  // First: it refuses an invalid address, and nothing may be open then.
   const telemetry = await openTelemetry(env, { name: logged.name, version: packageVersion() });
   const folder = openFolder({ places, clock, ids, gantry });
   const known = logged.secrets(folder);

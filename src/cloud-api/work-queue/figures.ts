@@ -1,4 +1,4 @@
-/** The queue of everybody as figures for whoever runs it: from the kept counts, never from the tasks. */
+/** Figures of the whole queue for its operator: from the kept counts, never from the tasks. */
 import type { SharedStore } from '../../kit/store/shared-store.ts';
 import { added, type Count, stepAt } from './counts.ts';
 import type { Move } from './history.ts';

@@ -1,4 +1,4 @@
-/** The figures of a server for Prometheus: for whoever runs it, as `gantry admin` is. The same route on every server that has figures. */
+/** The figures of a server for Prometheus, for its operator, as `gantry admin` is. The same route on every server that has figures. */
 import { z } from 'zod';
 import { defineRoute, type Route } from '../common/route.ts';
 

@@ -58,7 +58,7 @@ function createTaking({ store, clock, rows, holds, ending, recheckMs, gate, onEx
     return null;
   }
 
-  /** The next head of a held lane; if there is none, the hold is released. `appended`: the count when the transaction began. */
+  /** The next head of a held lane; an empty lane's hold is released. `appended`: the count when the transaction began. */
   function* take(tx: SharedTx, lane: string, state: LaneState, appended: number): Op<LaneItem | null> {
     yield* expire(tx, lane);
     const head = ending.aborted ? null : yield* rows.takeHead(tx, lane, state.taking);

@@ -20,7 +20,7 @@ export interface Metric {
 
 type Samples = number | readonly (Sample & { readonly line?: string })[];
 
-/** Label sets of one metric. What comes later is added up as `other`, so that no label can fill the memory of whoever scrapes. */
+/** Label sets of one metric. What comes later is added up as `other`, so that no label can fill the memory of the program that scrapes. */
 const maxLabelSets = 100;
 
 /** Gives each label set its place, or that of `other` once there are too many. */

@@ -18,7 +18,7 @@ export interface MetricsServer {
   close(): Promise<void>;
 }
 
-/** Makes the token file if there is none. Fails with `transport` when the port is taken. */
+/** Makes the token file unless it exists. Fails with `transport` when the port is taken. */
 export async function serveMetrics(deps: {
   /** 0: any free one. */
   readonly port: number;

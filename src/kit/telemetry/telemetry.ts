@@ -26,7 +26,7 @@ export interface SpanStart {
 
 export interface OpenSpan {
   set(attributes: Attributes): void;
-  /** The header that makes whoever gets it a child of this span. */
+  /** The header that makes the receiver's span a child of this one. */
   readonly traceparent: string;
 }
 

@@ -75,7 +75,7 @@ export function openTerminal(element: HTMLElement, options: { look: TerminalLook
   };
 }
 
-/** Asked for once: where there is none, each asking costs a wait for the browser's other process. */
+/** Asked for once: on a computer without it, each attempt waits for the browser's other process. */
 function createWebglCheck(): () => boolean {
   let has: boolean | null = null;
   return () => {

@@ -363,7 +363,7 @@ function createReader() {
   };
 }
 
-/** Words about how characters look, and how many stand in for one of Unicode. False: it is none of them. */
+/** Words about how characters look, and how many stand in for one of Unicode. False: it is another word. */
 function changeState(state: State, word: string, parameter: number | null): boolean {
   const on = parameter !== 0;
   switch (word) {
@@ -402,7 +402,7 @@ function changeState(state: State, word: string, parameter: number | null): bool
   }
 }
 
-/** Words about paragraphs, lists and tables. False: it is none of them. */
+/** Words about paragraphs, lists and tables. False: it is another word. */
 function structure(writer: BlockWriter, word: string, parameter: number | null): boolean {
   const { paragraph } = writer;
   switch (word) {
