@@ -220,7 +220,8 @@ async function tabThrough(page: Page): Promise<{ missed: string[]; trap: string 
   });
   // What is no stop of ours (a pane, a radio, the page itself) takes presses, too; and what is read late may take the focus away.
   for (let round = 0; round < 3; round++) {
-    for (let presses = 0; presses < stops + 4; presses++) void page.keyboard.press('Tab');
+    // Each is over when the page has answered it: a question asked before that would overtake it.
+    await Promise.all(Array.from({ length: stops + 4 }, () => page.keyboard.press('Tab')));
     if (await page.evaluate(allReached)) break;
   }
   return page.evaluate(() => {

@@ -20,6 +20,7 @@ import { join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
+import { endTree, startOf } from '../../kit/process/process-tree.ts';
 import { killAfterMs, maxOutputLength } from './model.ts';
 
 export interface ShellJob {
@@ -170,6 +171,8 @@ export function createShell(deps: {
       refuse(error);
       return;
     }
+    // Read at once: its row exists until Node hears of its end.
+    const ours = { text: `${mark}=${job.key}`, since: child.pid === undefined ? 0 : startOf(child.pid) };
     const entry: Running = { child, handle, stopped: null, cancelKill: () => {} };
     running.set(job.key, entry);
     cancelCheck ??= deps.timers.after(sizeCheckMs, checkSizes);
@@ -187,6 +190,8 @@ export function createShell(deps: {
     });
     child.once('exit', (code, signal) => {
       if (!leave()) return;
+      // What it left behind of its group would outlive us.
+      if (closing) signalGroup(child, 'SIGKILL');
       const done = (told: string) => {
         if (closing) {
           closeSync(handle);
@@ -195,8 +200,9 @@ export function createShell(deps: {
         if (told !== '') writeSync(handle, told);
         onEnd({ kind: 'ended', code, signal, stopped: entry.stopped, output: lastOf(handle), log: { file, handle } });
       };
-      if (job.place === undefined) done('');
-      else place.settle({ code }).then(done, (error: unknown) => done(`${String(error)}\n`));
+      // A job that was stopped has ended when the last of its processes has, also one that ignores TERM.
+      const gone = entry.stopped === null ? Promise.resolve() : endTree(child.pid as number, ours);
+      void gone.then(() => place.settle({ code })).then(done, (error: unknown) => done(`${String(error)}\n`));
     });
   }
 

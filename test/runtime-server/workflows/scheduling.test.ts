@@ -280,7 +280,9 @@ test('a manual gate waits for a person; a timer and a command open by themselves
 test('a command that takes too long is ended with all its processes and has failed', async () => {
   const clock = createTestClock();
   const world = await openWorld({ clock });
-  world.template('t', steps({ a: { command: 'sleep 60 & echo $! > pid; wait', timeout_minutes: 2 } }));
+  // The one in the background takes no TERM: it is ended all the same, and before anybody hears that the step has failed.
+  const stubborn = `sh -c 'trap "" TERM; echo $$ > pid; while :; do sleep 1; done' & wait`;
+  world.template('t', steps({ a: { command: stubborn, timeout_minutes: 2 } }));
   const { dagId } = await world.run('t');
   const pid = await new Promise<number>((resolve) => {
     const look = () => {
