@@ -70,116 +70,10 @@ export async function createJail(deps: {
   /** A name that nothing has yet. */
   readonly freshName: () => string;
 }): Promise<Jail> {
-  const given = resolve(deps.root);
-  const root = await realpath(given).catch((cause) => {
-    throw new AppError('not_found', `The folder ${given} is not there.`, 'Create it, or name another one.', { cause });
-  });
-  const inside = (path: string) => path === root || path.startsWith(root.endsWith(sep) ? root : root + sep);
-  // By both names: a link to such a folder is not to be taken away either.
-  const ways = await Promise.all(
-    deps.hidden.map(async (path) => [resolve(path), await realpath(path).catch(() => path)]),
-  );
-  const hidden = ways.filter(([, real]) => !(holds(real!, root) && alike(real!) !== alike(root))).flat();
-  const isHidden = (path: string) => hidden.some((folder) => holds(folder, path));
-  const mustShow = (real: string, shown: string): void => {
-    if (!isHidden(real)) return;
-    throw new AppError('refused', `${JSON.stringify(shown)} is in Gantry's own folder.`, 'Tools cannot reach it.');
-  };
-
-  const outside = (path: string): AppError =>
-    new AppError('refused', `${JSON.stringify(path)} is outside ${given}.`, 'Name a path inside that folder.');
-  const missing = (path: string, cause?: unknown): AppError =>
-    new AppError('not_found', `${JSON.stringify(path)} is not there.`, 'List its folder to see what is there.', {
-      cause,
-    });
-
-  function locate(path: string): string {
-    if (path.includes('\0')) throw new AppError('usage', 'A path has a NUL character in it.', 'Name a real path.');
-    if (process.platform === 'win32' && /[:*?"<>|]/.test(path.replace(/^[A-Za-z]:/, ''))) throw outside(path);
-    const whole = resolve(root, path);
-    // The root may be named as it was given, where a link leads to it.
-    const from = isAbsolute(path) && !inside(whole) ? given : root;
-    const located = relative(from, whole);
-    if (located === '..' || located.startsWith(`..${sep}`) || isAbsolute(located)) throw outside(path);
-    return located;
-  }
-
-  /** Where the open file lies now. */
-  async function whereIs(handle: FileHandle, path: string): Promise<string> {
-    if (linux) return (await readlink(`/proc/self/fd/${handle.fd}`)).replace(/ \(deleted\)$/, '');
-    const real = await realpath(path);
-    const [held, named] = await Promise.all([handle.stat(), lstat(real)]);
-    if (held.dev !== named.dev || held.ino !== named.ino) throw outside(path);
-    return real;
-  }
-
-  /** A name inside an open folder, so that its path is not walked again. */
-  const within = (folder: Place, name: string): string =>
-    linux ? `/proc/self/fd/${folder.handle.fd}/${name}` : join(root, folder.path, name);
-
-  async function openAt(way: string, shown: string, flags: number): Promise<Place> {
-    let handle: FileHandle;
-    try {
-      // Without O_NONBLOCK a named pipe would block us forever.
-      handle = await open(way, flags | O_NONBLOCK);
-    } catch (cause) {
-      const { code, message } = cause as NodeJS.ErrnoException;
-      if (code === 'ENOENT' || code === 'ENOTDIR') throw missing(shown, cause);
-      if (code === 'ELOOP') throw outside(shown);
-      throw new AppError(
-        'refused',
-        `${JSON.stringify(shown)} cannot be opened: ${code ?? message}.`,
-        'Fix its permissions.',
-        { cause },
-      );
-    }
-    try {
-      const real = await whereIs(handle, way);
-      if (!inside(real)) throw outside(shown);
-      mustShow(real, shown);
-      return { path: relative(root, real), handle };
-    } catch (error) {
-      await handle.close();
-      throw error;
-    }
-  }
-
+  const bounds = await createBounds(deps.root, deps.hidden);
+  const { root, hidden, locate, isHidden, mustShow, outside } = bounds;
+  const { openAt, openParent, within } = createSteps(bounds);
   const openPath = (path: string): Promise<Place> => openAt(join(root, locate(path)), path, O_RDONLY);
-
-  /** The folder that holds the last name of a path, step by step from the root. */
-  async function openParent(located: string, createDirs: boolean): Promise<Place> {
-    let folder = await openAt(root, '.', O_RDONLY | O_DIRECTORY);
-    for (const name of dirname(located).split(sep)) {
-      if (name === '' || name === '.') continue;
-      const shown = join(folder.path, name);
-      try {
-        const way = within(folder, name);
-        if (createDirs) await makeFolder(way, shown);
-        const next = await openAt(way, shown, O_RDONLY | O_DIRECTORY);
-        await folder.handle.close();
-        folder = next;
-      } catch (error) {
-        await folder.handle.close();
-        throw error;
-      }
-    }
-    return folder;
-  }
-
-  async function makeFolder(way: string, shown: string): Promise<void> {
-    try {
-      await mkdir(way);
-    } catch (cause) {
-      const { code, message } = cause as NodeJS.ErrnoException;
-      if (code === 'EEXIST') return;
-      throw new AppError(
-        'refused',
-        `The folder ${JSON.stringify(shown)} cannot be created: ${code ?? message}.`,
-        'Fix its permissions.',
-        { cause },
-      );
-    }
-  }
 
   /** The path itself, or where the link that it is leads to; a link that leads nowhere is refused. */
   async function throughLink(located: string, path: string): Promise<string> {
@@ -348,6 +242,148 @@ export async function createJail(deps: {
   };
 }
 
+/** What belongs to the jail, by the text of a path alone: inside the root, and none of Gantry's own folders. */
+interface Bounds {
+  readonly root: string;
+  /** Folders that are refused, by each of their names. */
+  readonly hidden: readonly string[];
+  locate(path: string): string;
+  isInside(real: string): boolean;
+  isHidden(real: string): boolean;
+  /** Throws `refused` for what is hidden. `shown`: as the caller named it. */
+  mustShow(real: string, shown: string): void;
+  outside(path: string): AppError;
+}
+
+async function createBounds(folder: string, ownFolders: readonly string[]): Promise<Bounds> {
+  const given = resolve(folder);
+  const root = await realpath(given).catch((cause) => {
+    throw new AppError('not_found', `The folder ${given} is not there.`, 'Create it, or name another one.', { cause });
+  });
+  const isInside = (path: string) => path === root || path.startsWith(root.endsWith(sep) ? root : root + sep);
+  // By both names: a link to such a folder is not to be taken away either.
+  const ways = await Promise.all(
+    ownFolders.map(async (path) => [resolve(path), await realpath(path).catch(() => path)]),
+  );
+  const hidden = ways.filter(([, real]) => !(holds(real!, root) && alike(real!) !== alike(root))).flat();
+  const isHidden = (path: string) => hidden.some((own) => holds(own, path));
+  const outside = (path: string): AppError =>
+    new AppError('refused', `${JSON.stringify(path)} is outside ${given}.`, 'Name a path inside that folder.');
+
+  function locate(path: string): string {
+    if (path.includes('\0')) throw new AppError('usage', 'A path has a NUL character in it.', 'Name a real path.');
+    if (process.platform === 'win32' && /[:*?"<>|]/.test(path.replace(/^[A-Za-z]:/, ''))) throw outside(path);
+    const whole = resolve(root, path);
+    // The root may be named as it was given, where a link leads to it.
+    const from = isAbsolute(path) && !isInside(whole) ? given : root;
+    const located = relative(from, whole);
+    if (located === '..' || located.startsWith(`..${sep}`) || isAbsolute(located)) throw outside(path);
+    return located;
+  }
+
+  return {
+    root,
+    hidden,
+    locate,
+    isInside,
+    isHidden,
+    mustShow(real, shown) {
+      if (!isHidden(real)) return;
+      throw new AppError('refused', `${JSON.stringify(shown)} is in Gantry's own folder.`, 'Tools cannot reach it.');
+    },
+    outside,
+  };
+}
+
+/** Opens what lies within the bounds, each step from an open folder. Whoever opens a place closes it. */
+interface Steps {
+  /** `way`: the path that is opened; `shown`: as the caller named it. */
+  openAt(way: string, shown: string, flags: number): Promise<Place>;
+  /** The folder that holds the last name of a path, step by step from the root. */
+  openParent(located: string, createDirs: boolean): Promise<Place>;
+  /** A name inside an open folder, so that its path is not walked again. */
+  within(folder: Place, name: string): string;
+}
+
+function createSteps({ root, isInside, mustShow, outside }: Bounds): Steps {
+  /** Where the open file lies now. */
+  async function whereIs(handle: FileHandle, path: string): Promise<string> {
+    if (linux) return (await readlink(`/proc/self/fd/${handle.fd}`)).replace(/ \(deleted\)$/, '');
+    const real = await realpath(path);
+    const [held, named] = await Promise.all([handle.stat(), lstat(real)]);
+    if (held.dev !== named.dev || held.ino !== named.ino) throw outside(path);
+    return real;
+  }
+
+  async function openAt(way: string, shown: string, flags: number): Promise<Place> {
+    let handle: FileHandle;
+    try {
+      // Without O_NONBLOCK a named pipe would block us forever.
+      handle = await open(way, flags | O_NONBLOCK);
+    } catch (cause) {
+      const { code, message } = cause as NodeJS.ErrnoException;
+      if (code === 'ENOENT' || code === 'ENOTDIR') throw missing(shown, cause);
+      if (code === 'ELOOP') throw outside(shown);
+      throw new AppError(
+        'refused',
+        `${JSON.stringify(shown)} cannot be opened: ${code ?? message}.`,
+        'Fix its permissions.',
+        { cause },
+      );
+    }
+    try {
+      const real = await whereIs(handle, way);
+      if (!isInside(real)) throw outside(shown);
+      mustShow(real, shown);
+      return { path: relative(root, real), handle };
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
+  }
+
+  async function openParent(located: string, createDirs: boolean): Promise<Place> {
+    let folder = await openAt(root, '.', O_RDONLY | O_DIRECTORY);
+    for (const name of dirname(located).split(sep)) {
+      if (name === '' || name === '.') continue;
+      const shown = join(folder.path, name);
+      try {
+        const way = wayTo(folder, root, name);
+        if (createDirs) await makeFolder(way, shown);
+        const next = await openAt(way, shown, O_RDONLY | O_DIRECTORY);
+        await folder.handle.close();
+        folder = next;
+      } catch (error) {
+        await folder.handle.close();
+        throw error;
+      }
+    }
+    return folder;
+  }
+
+  return { openAt, openParent, within: (folder, name) => wayTo(folder, root, name) };
+}
+
+async function makeFolder(way: string, shown: string): Promise<void> {
+  try {
+    await mkdir(way);
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException;
+    if (code === 'EEXIST') return;
+    throw new AppError(
+      'refused',
+      `The folder ${JSON.stringify(shown)} cannot be created: ${code ?? message}.`,
+      'Fix its permissions.',
+      { cause },
+    );
+  }
+}
+
+const missing = (path: string, cause?: unknown): AppError =>
+  new AppError('not_found', `${JSON.stringify(path)} is not there.`, 'List its folder to see what is there.', {
+    cause,
+  });
+
 /** Disks of these systems ignore case. */
 const alike = (path: string): string => (linux ? path : path.toLowerCase());
 
@@ -355,6 +391,9 @@ function holds(folder: string, path: string): boolean {
   const [outer, inner] = [alike(folder), alike(path)];
   return inner === outer || inner.startsWith(outer.endsWith(sep) ? outer : outer + sep);
 }
+
+const wayTo = (folder: Place, root: string, name: string): string =>
+  linux ? `/proc/self/fd/${folder.handle.fd}/${name}` : join(root, folder.path, name);
 
 /** All names in an open folder, sorted. */
 async function namesIn(folder: Place, root: string): Promise<string[]> {
@@ -368,8 +407,7 @@ export async function kindIn(
   root: string,
   name: string,
 ): Promise<{ kind: EntryKind; size: number } | null> {
-  const way = linux ? `/proc/self/fd/${folder.handle.fd}/${name}` : join(root, folder.path, name);
-  const found = await lstat(way).catch(() => null);
+  const found = await lstat(wayTo(folder, root, name)).catch(() => null);
   if (found === null) return null;
   const kind = found.isFile() ? 'file' : found.isDirectory() ? 'folder' : found.isSymbolicLink() ? 'link' : 'other';
   return { kind, size: found.size };
