@@ -103,18 +103,69 @@ function createByteText(put: (text: string) => void) {
   };
 }
 
-/** Footnotes and comments, numbered apart. */
-function createNotes() {
+/** The body with its footnotes and comments: each is written apart, and numbered among its kind. */
+function createTexts() {
+  const writers: BlockWriter[] = [createBlockWriter()];
   const definitions: string[] = [];
   const numbers = { footnote: 0, comment: 0 };
+  const writer = () => writers.at(-1) as BlockWriter;
+
+  /** What is around it refers to it. `author`: of a comment. */
+  function endNote(kind: 'footnote' | 'comment', author: string): void {
+    const text = (writers.pop() as BlockWriter).end().trim();
+    numbers[kind] += 1;
+    const label = kind === 'footnote' ? String(numbers.footnote) : `comment-${numbers.comment}`;
+    definitions.push(footnote(label, (kind === 'footnote' ? '' : commentLead(author)) + text));
+    writer().addMarkdown(`[^${label}]`);
+  }
+
   return {
-    definitions,
-    /** Returns what refers to it. `author`: of a comment. */
-    add(kind: 'footnote' | 'comment', text: string, author: string): string {
-      numbers[kind] += 1;
-      const label = kind === 'footnote' ? String(numbers.footnote) : `comment-${numbers.comment}`;
-      definitions.push(footnote(label, (kind === 'footnote' ? '' : commentLead(author)) + text));
-      return `[^${label}]`;
+    /** Of the innermost text that is open. */
+    writer,
+    startNote(): void {
+      writers.push(createBlockWriter());
+    },
+    endNote,
+    /** All Markdown. A note that was cut off is a footnote. */
+    end(): string {
+      while (writers.length > 1) endNote('footnote', '');
+      return [writer().end(), ...definitions].filter((part) => part !== '').join('\n\n');
+    },
+  };
+}
+
+/** The groups that are open, the innermost with its state. */
+function createGroups() {
+  const outer: State[] = [];
+  let state = fresh();
+  let ended = false;
+  return {
+    get state(): State {
+      return state;
+    },
+    /** The document's own group is closed: what follows is no part of it. */
+    get ended(): boolean {
+      return ended;
+    },
+    open(): void {
+      if (outer.length >= deepestGroup) {
+        throw new ConvertFault(
+          'damaged',
+          `The document has groups more than ${deepestGroup} deep.`,
+          'Save it again in its program.',
+        );
+      }
+      outer.push(state);
+      state = { ...state, note: null };
+    },
+    /** Returns the state of the closed group; null: none was open. */
+    close(): State | null {
+      const closed = state;
+      const around = outer.pop();
+      ended = outer.length === 0;
+      if (around === undefined) return null;
+      state = around;
+      return closed;
     },
   };
 }
@@ -156,25 +207,22 @@ function createAside() {
 
 function createReader() {
   const aside = createAside();
-  const notes = createNotes();
+  const texts = createTexts();
+  const groups = createGroups();
   const bytes = createByteText(put);
-  const stack: State[] = [];
-  const writers: BlockWriter[] = [createBlockWriter()];
-  let state: State = fresh();
   let toSkip = 0;
   let starred = false;
   let justOpened = false;
   let pictures = 0;
-  let ended = false;
 
-  const writer = () => writers.at(-1) as BlockWriter;
-  const paragraph = (): Paragraph => writer().paragraph;
+  const paragraph = (): Paragraph => texts.writer().paragraph;
 
   function put(text: string): void {
+    const { state } = groups;
     if (text === '' || state.hidden) return;
     switch (state.destination) {
       case 'body':
-        writer().add({
+        texts.writer().add({
           text,
           bold: state.bold,
           italic: state.italic,
@@ -201,21 +249,14 @@ function createReader() {
       toSkip -= 1;
       return;
     }
+    const { state } = groups;
     if (state.destination === 'skip' || state.destination === 'fonts') return;
     bytes.add(value, state.font);
   }
 
   function openGroup(): void {
     bytes.flush();
-    if (stack.length >= deepestGroup) {
-      throw new ConvertFault(
-        'damaged',
-        `The document has groups more than ${deepestGroup} deep.`,
-        'Save it again in its program.',
-      );
-    }
-    stack.push(state);
-    state = { ...state, note: null };
+    groups.open();
     justOpened = true;
     toSkip = 0;
   }
@@ -223,41 +264,31 @@ function createReader() {
   function closeGroup(): void {
     bytes.flush();
     toSkip = 0;
-    const closed = state;
-    const outer = stack.pop();
-    if (outer === undefined) {
-      ended = true;
-      return;
-    }
-    state = outer;
-    if (stack.length === 0) ended = true;
-    if (closed.destination === 'styles' && state.destination === 'styles') aside.endStyle();
-    if (closed.note !== null) closeNote(closed.note);
-  }
-
-  function closeNote(kind: 'footnote' | 'comment'): void {
-    const made = writers.pop() as BlockWriter;
-    const reference = notes.add(kind, made.end().trim(), aside.author());
-    if (kind === 'comment') aside.clear('author');
-    writer().addMarkdown(reference);
+    const closed = groups.close();
+    if (closed?.destination === 'styles' && groups.state.destination === 'styles') aside.endStyle();
+    if (closed === null || closed.note === null) return;
+    texts.endNote(closed.note, aside.author());
+    if (closed.note === 'comment') aside.clear('author');
   }
 
   function startNote(kind: 'footnote' | 'comment'): void {
+    const { state } = groups;
     if (state.destination === 'skip') return;
     state.note = kind;
     state.destination = 'body';
     state.bold = state.italic = state.strike = state.hidden = false;
     state.raised = undefined;
-    writers.push(createBlockWriter());
+    texts.startNote();
   }
 
   function startAside(to: 'styles' | 'instruction' | 'author'): void {
-    state.destination = to;
+    groups.state.destination = to;
     aside.clear(to);
   }
 
   /** Words that say where the text of a group goes. True when it was one. */
   function destination(word: string): boolean {
+    const { state } = groups;
     if (skippedDestinations.has(word)) {
       if (word === 'pict') pictures += 1;
       state.destination = 'skip';
@@ -280,6 +311,7 @@ function createReader() {
   }
 
   function control(word: string, parameter: number | null): void {
+    const { state } = groups;
     switch (word) {
       case 'ansicpg':
         bytes.setPage(parameter ?? 1252);
@@ -310,7 +342,7 @@ function createReader() {
         return;
       default:
         if (changeState(state, word, parameter) || state.destination !== 'body') return;
-        if (!structure(writer(), word, parameter)) put(charactersByWord.get(word) ?? '');
+        if (!structure(texts.writer(), word, parameter)) put(charactersByWord.get(word) ?? '');
     }
   }
 
@@ -328,6 +360,7 @@ function createReader() {
     const unknown = starred && !preservedDestinations.has(token.word) && !skippedDestinations.has(token.word);
     justOpened = false;
     starred = false;
+    const { state } = groups;
     if (unknown) {
       state.destination = 'skip';
       return;
@@ -339,7 +372,7 @@ function createReader() {
 
   return {
     read(token: RtfToken): void {
-      if (ended) return;
+      if (groups.ended) return;
       if (token.kind === 'open') openGroup();
       else if (token.kind === 'close') closeGroup();
       else if (token.kind === 'byte') {
@@ -350,12 +383,11 @@ function createReader() {
     },
     end(): Converted {
       bytes.flush();
-      while (writers.length > 1) closeNote('footnote');
       const remarks: string[] = [];
-      if (!ended) remarks.push('The document ends before it is closed: it may be cut.');
+      if (!groups.ended) remarks.push('The document ends before it is closed: it may be cut.');
       if (pictures > 0) remarks.push(`Pictures left out: ${pictures}.`);
       return {
-        markdown: [writer().end(), ...notes.definitions].filter((part) => part !== '').join('\n\n'),
+        markdown: texts.end(),
         metadata: metadataOf(aside.info),
         notes: remarks,
       };
