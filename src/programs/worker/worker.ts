@@ -7,12 +7,14 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type Client, createClient, type Fetch } from '../../client/client.ts';
 import { AppError } from '../../contracts/common/errors.ts';
 import { workRoutes } from '../../contracts/work-queue/routes.ts';
-import { type Lease, maxWaitSeconds, type Task, type TaskError } from '../../contracts/work-queue/task.ts';
+import { type Lease, maxWaitSeconds, type Task } from '../../contracts/work-queue/task.ts';
 import { sharedNow } from './beat-messages.ts';
 import { noBeatInTime } from './beating.ts';
 import { type Beats, startBeats } from './beats.ts';
-import { badResult, outcomeOf, taskErrorOf } from './outcome.ts';
-import type { KeptReport, Spool } from './spool.ts';
+import { outcomeOf, taskErrorOf } from './outcome.ts';
+import { backoff, createWithin, firstPauseMs, isPassing, patienceMs, sentence } from './queue-calls.ts';
+import { createReports, Kept, Lost, type ReportEvent } from './reports.ts';
+import type { Spool } from './spool.ts';
 
 export interface Job {
   readonly task: Task;
@@ -22,6 +24,7 @@ export interface Job {
 }
 
 export type WorkerEvent =
+  | ReportEvent
   | { readonly kind: 'began'; readonly task: Task; readonly lease: Lease }
   | {
       readonly kind: 'succeeded' | 'failed' | 'stopped';
@@ -33,10 +36,6 @@ export type WorkerEvent =
   | { readonly kind: 'lost' | 'abandoned'; readonly task: Task; readonly ms: number; readonly why: string }
   /** The worker ended before the queue took the result, which the next worker here delivers. */
   | { readonly kind: 'kept'; readonly task: Task; readonly ms: number; readonly why: string }
-  /** A result that an earlier worker kept: the queue has taken it, or no longer wants it. */
-  | { readonly kind: 'delivered' | 'outdated'; readonly taskId: string; readonly why?: string }
-  | { readonly kind: 'damaged'; readonly file: string }
-  | { readonly kind: 'trouble'; readonly why: string; readonly againMs: number }
   | { readonly kind: 'draining'; readonly held: number };
 
 export interface WorkerOptions {
@@ -85,12 +84,6 @@ export interface Worker {
   abort(): void;
 }
 
-/** A queue that says nothing for so long is one that nobody answers for. A call that waits for a task has that time besides. */
-const patienceMs = { asking: 15_000, telling: 30_000 };
-const firstPauseMs = 1_000;
-const maxPauseMs = 60_000;
-/** Without a spool: a worker that has done its work does not wait for ever for a queue that never comes back. */
-const maxInsistingMs = 10 * 60_000;
 /** A queue that has nothing, and says so at once, is not asked again at once. */
 const idleMs = 1_000;
 
@@ -115,8 +108,18 @@ export function startWorker(options: WorkerOptions): Worker {
   const jobs = new Set<Promise<void>>();
   const now = new AbortController();
   const resting = new AbortController();
+  const within = createWithin({ url: options.url, timeout, now: now.signal });
   let draining = false;
   let asking = false;
+  const reports = createReports({
+    client,
+    spool,
+    within,
+    random,
+    tell,
+    now: now.signal,
+    isDraining: () => draining,
+  });
 
   function drain(): void {
     if (draining) return;
@@ -137,25 +140,8 @@ export function startWorker(options: WorkerOptions): Worker {
     } while (asking);
   }
 
-  /** A server whose computer went away says nothing: no answer counts as nobody there. */
-  async function within<T>(ms: number, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const over = timeout(ms);
-    try {
-      return await call(AbortSignal.any([now.signal, over]));
-    } catch (cause) {
-      if (now.signal.aborted || !over.aborted || cause instanceof AppError) throw cause;
-      const fact = `${options.url} did not answer for ${ms / 1000} s.`;
-      throw new AppError('transport', fact, 'Check that Gantry is running.', { cause });
-    }
-  }
-
   function rest(ms: number): Promise<void> {
     return pause(ms, undefined, { signal: resting.signal }).catch(() => {});
-  }
-
-  /** Full jitter, so that workers that lost the same queue do not come back together. */
-  function backoff(failures: number): number {
-    return Math.round(random() * Math.min(maxPauseMs, firstPauseMs * 2 ** failures));
   }
 
   async function poll(): Promise<void> {
@@ -188,7 +174,7 @@ export function startWorker(options: WorkerOptions): Worker {
       } catch (error) {
         if (now.signal.aborted) return;
         if (isFatal(error)) throw error;
-        const againMs = backoff(failures);
+        const againMs = backoff(failures, random);
         failures += 1;
         tell({ kind: 'trouble', why: sentence(error), againMs });
         await rest(againMs);
@@ -233,16 +219,6 @@ export function startWorker(options: WorkerOptions): Worker {
       error: taskErrorOf(error),
     }));
     const holder = { worker_id: workerId, lease_id: lease.id };
-    /** Null: the queue took it. A result that the queue does not take, such as one that is too large, fails the task. */
-    const ack = async (result: unknown): Promise<TaskError | null> => {
-      try {
-        await report('ack', task.id, { ...holder, result });
-        return null;
-      } catch (error) {
-        if (error instanceof AppError && error.code === 'usage') return badResult(error.fact);
-        throw error;
-      }
-    };
     try {
       // It had to end: its lease runs out, and another worker starts the task again.
       if (now.signal.aborted) {
@@ -256,14 +232,15 @@ export function startWorker(options: WorkerOptions): Worker {
         tell({ kind: 'stopped', task, ms: took(), why: 'It was stopped in the queue.' });
         return;
       }
-      const error = 'error' in outcome ? outcome.error : await ack(outcome.result);
+      const error =
+        'error' in outcome ? outcome.error : await reports.ack(task.id, { ...holder, result: outcome.result });
       if (error === null) {
         counts.succeeded += 1;
         tell({ kind: 'succeeded', task, ms: took() });
         return;
       }
       const body = stop ? holder : { ...holder, error };
-      await report('stop', task.id, body);
+      await reports.stop(task.id, body);
       counts[stop ? 'stopped' : 'failed'] += 1;
       tell({ kind: stop ? 'stopped' : 'failed', task, ms: took(), why: stop ? undefined : error.message });
     } catch (error) {
@@ -288,86 +265,9 @@ export function startWorker(options: WorkerOptions): Worker {
     );
   }
 
-  /** Written to the spool first, so that the end of this process loses nothing. */
-  async function report(verb: 'ack' | 'stop', taskId: string, body: TaskEnd): Promise<void> {
-    let kept: KeptReport | null = null;
-    try {
-      kept = spool?.keep({ taskId, verb, body }) ?? null;
-    } catch (error) {
-      // It is still sent, as without a spool.
-      tell({
-        kind: 'trouble',
-        why: `The result of ${taskId} could not be kept on disk: ${String(error)}.`,
-        againMs: 0,
-      });
-    }
-    try {
-      await send(verb, taskId, body, kept !== null);
-    } catch (error) {
-      if (kept !== null && error instanceof Lost) throw new Kept(`The next worker here reports it (${kept.file}).`);
-      // A refused key is no answer to the report: the next worker has another.
-      if (kept !== null && isAnswer(error)) spool?.remove(kept);
-      throw error;
-    }
-    if (kept !== null) spool?.remove(kept);
-  }
-
-  function send(verb: 'ack' | 'stop', id: string, body: TaskEnd, isKept: boolean): Promise<void> {
-    const params = { id };
-    return insist(
-      (signal) =>
-        verb === 'ack' ? client.ackTask({ params, body }, { signal }) : client.stopTask({ params, body }, { signal }),
-      isKept,
-    );
-  }
-
-  /** What earlier workers here could not report, before anything new is taken. */
-  async function deliverKept(): Promise<void> {
-    if (spool === null) return;
-    const { reports, damaged } = spool.adopt();
-    for (const file of damaged) tell({ kind: 'damaged', file });
-    for (const kept of reports) {
-      const { taskId, verb, body } = kept.report;
-      try {
-        await send(verb, taskId, body as TaskEnd, true);
-        spool.remove(kept);
-        counts.delivered += 1;
-        tell({ kind: 'delivered', taskId });
-      } catch (error) {
-        if (error instanceof Lost) return;
-        if (!isAnswer(error)) throw error;
-        if (spool.isForeign(kept)) continue;
-        spool.remove(kept);
-        tell({ kind: 'outdated', taskId, why: sentence(error) });
-      }
-    }
-  }
-
-  /**
-   * Tells the queue until it has heard. Also when the lease is over: what is done is done, and counts unless somebody else has the
-   * task by then, which the queue knows.
-   */
-  async function insist(call: (signal: AbortSignal) => Promise<unknown>, isKept: boolean): Promise<void> {
-    const end = isKept ? Number.POSITIVE_INFINITY : sharedNow() + maxInsistingMs;
-    for (let failures = 0; ; failures += 1) {
-      try {
-        await within(patienceMs.telling, call);
-        return;
-      } catch (error) {
-        if (now.signal.aborted) throw new Lost('The worker ended before it could report the result.');
-        if (!(error instanceof AppError) || !isPassing(error) || sharedNow() > end) throw error;
-        // Who drains does not wait for a queue that is away: the report is safe.
-        if (isKept && draining) throw new Lost(sentence(error));
-        const againMs = Math.min(backoff(failures), 10 * firstPauseMs);
-        tell({ kind: 'trouble', why: sentence(error), againMs });
-        await pause(againMs, undefined, { signal: now.signal }).catch(() => {});
-      }
-    }
-  }
-
   const ended = (async (): Promise<WorkerCounts> => {
     try {
-      await deliverKept();
+      counts.delivered = await reports.deliverKept();
       await poll();
     } finally {
       await Promise.all([...jobs]);
@@ -388,30 +288,7 @@ export function startWorker(options: WorkerOptions): Worker {
   };
 }
 
-class Lost extends Error {}
-class Kept extends Error {}
-
-/** Fields of the bodies that end a task. */
-interface TaskEnd {
-  readonly [field: string]: unknown;
-  readonly worker_id: string;
-  readonly lease_id: string;
-}
-
-/** The queue has judged the report itself. */
-function isAnswer(error: unknown): boolean {
-  return error instanceof AppError && !isPassing(error) && error.status !== 401 && error.status !== 403;
-}
-
 /** A queue that does not know the key, or the way to it, will not another time. */
 function isFatal(error: unknown): boolean {
   return error instanceof AppError && !isPassing(error);
-}
-
-function isPassing(error: AppError): boolean {
-  return ['transport', 'timeout', 'internal'].includes(error.code) || error.status === 429;
-}
-
-function sentence(error: unknown): string {
-  return error instanceof AppError ? `${error.fact} ${error.action}`.trim() : String(error);
 }
