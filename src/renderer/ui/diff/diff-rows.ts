@@ -1,6 +1,6 @@
 /** A unified diff of git as rows for the screen: files, hunks, and lines with their numbers before and after. Pure. */
 
-interface DiffLine {
+export interface DiffLine {
   readonly kind: 'same' | 'added' | 'removed';
   /** Without its sign, and without the carriage return of a CRLF line. */
   readonly text: string;

@@ -16,7 +16,7 @@ import {
   useState,
 } from 'react';
 import { visibleText } from '../visible-text.ts';
-import { counterparts, type DiffRow, isLine, rangeOf } from './diff-rows.ts';
+import { counterparts, type DiffLine, type DiffRow, isLine, rangeOf } from './diff-rows.ts';
 import type { Stretch, wordMarks } from './word-marks.ts';
 
 const lineHeight = 18;
@@ -62,9 +62,7 @@ export function DiffView({
 }) {
   const grid = useRef<HTMLDivElement>(null);
   const id = useId();
-  const [chosen, setChosen] = useState<Chosen | null>(null);
-  const dragging = useRef(false);
-  const [words, setWords] = useState<{ readonly marks: typeof wordMarks } | null>(null);
+  const marks = useWordMarks();
   const pairs = useMemo(() => counterparts(rows), [rows]);
   const items = useMemo(
     () =>
@@ -85,11 +83,94 @@ export function DiffView({
     getItemKey: (index) => `${items[index]?.at} ${items[index]?.extra}`,
     overscan: 12,
   });
-  const range =
-    chosen === null || !isLine(rows[chosen.anchor]) || !isLine(rows[chosen.head])
-      ? null
-      : rangeOf(rows, chosen.anchor, chosen.head);
+  const show = (row: number, align: 'auto' | 'start' = 'auto'): void => {
+    const index = items.findIndex((item) => item.at === row);
+    if (index !== -1) virtual.scrollToIndex(index, { align });
+  };
+  const { chosen, range, choose, handlers } = useLineChoice({ rows, show, onChoose });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: shown when it is asked for, not whenever the rows change
+  useEffect(() => {
+    if (goTo === null) return;
+    show(goTo.row, 'start');
+    if (isLine(rows[goTo.row])) choose(goTo.row);
+  }, [goTo]);
 
+  return (
+    <div
+      ref={grid}
+      role="grid"
+      aria-label={label}
+      aria-multiselectable="true"
+      aria-rowcount={rows.length}
+      aria-activedescendant={range === null || chosen === null ? undefined : `${id}-${chosen.head}`}
+      tabIndex={0}
+      {...handlers}
+      className="h-full min-h-0 min-w-0 overflow-y-auto rounded-control border border-line bg-terminal font-mono text-code"
+    >
+      <div role="presentation" className="relative" style={{ height: virtual.getTotalSize() }}>
+        {virtual.getVirtualItems().map((item) => {
+          const { at, extra } = items[item.index] ?? { at: 0, extra: false };
+          const row = rows[at];
+          if (row === undefined) return null;
+          const place = {
+            ref: virtual.measureElement,
+            'data-index': item.index,
+            style: { transform: `translateY(${item.start}px)` },
+          };
+          if (extra) {
+            return (
+              <div
+                key={item.key}
+                role="row"
+                tabIndex={-1}
+                className="absolute inset-x-0 top-0 font-sans text-ui"
+                {...place}
+              >
+                <div role="gridcell" tabIndex={-1} aria-colspan={2}>
+                  {below.get(at)}
+                </div>
+              </div>
+            );
+          }
+          const selected = range !== null && at >= range.from && at <= range.to && isLine(row);
+          return (
+            <div
+              key={item.key}
+              role="row"
+              tabIndex={-1}
+              id={`${id}-${at}`}
+              aria-rowindex={at + 1}
+              aria-selected={isLine(row) ? selected : undefined}
+              data-at={at}
+              data-line={row.kind}
+              className={`group absolute inset-x-0 top-0 flex ${kindClass[row.kind]} ${selected ? 'shadow-[inset_3px_0_var(--accent)]' : ''}`}
+              {...place}
+            >
+              {isLine(row) ? (
+                <Line row={row}>
+                  <LineText rows={rows} at={at} partner={pairs.get(at)} marks={marks} />
+                </Line>
+              ) : (
+                <div
+                  role="gridcell"
+                  tabIndex={-1}
+                  aria-colspan={2}
+                  className="min-w-0 flex-1 px-2 wrap-anywhere whitespace-pre-wrap"
+                >
+                  {row.kind === 'file' ? <FileName row={row} onFile={onFile} /> : visibleText(row.text)}
+                </div>
+              )}
+            </div>
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+/** Which words of a changed line are marked; null while that is being loaded. */
+function useWordMarks(): typeof wordMarks | null {
+  const [words, setWords] = useState<{ readonly marks: typeof wordMarks } | null>(null);
   useEffect(() => {
     let here = true;
     void import('./word-marks.ts').then(
@@ -101,41 +182,50 @@ export function DiffView({
       here = false;
     };
   }, []);
+  return words?.marks ?? null;
+}
 
-  const show = (row: number, align: 'auto' | 'start' = 'auto'): void => {
-    const index = items.findIndex((item) => item.at === row);
-    if (index !== -1) virtual.scrollToIndex(index, { align });
-  };
-  // biome-ignore lint/correctness/useExhaustiveDependencies: shown when it is asked for, not whenever the rows change
-  useEffect(() => {
-    if (goTo === null) return;
-    show(goTo.row, 'start');
-    if (isLine(rows[goTo.row])) setChosen({ anchor: goTo.row, head: goTo.row });
-  }, [goTo]);
-
-  /** The line so many lines on, past headings; the last one there is. */
-  function lineFrom(start: number, steps: number): number {
-    let found = start;
-    let left = Math.abs(steps);
-    for (let at = start + Math.sign(steps); left > 0 && at >= 0 && at < rows.length; at += Math.sign(steps)) {
-      if (!isLine(rows[at])) continue;
-      found = at;
-      left -= 1;
-    }
-    return found;
+/** The line so many lines on, past headings; the last one there is. */
+function lineFrom(rows: readonly DiffRow[], start: number, steps: number): number {
+  let found = start;
+  let left = Math.abs(steps);
+  for (let at = start + Math.sign(steps); left > 0 && at >= 0 && at < rows.length; at += Math.sign(steps)) {
+    if (!isLine(rows[at])) continue;
+    found = at;
+    left -= 1;
   }
+  return found;
+}
+
+/** Choosing a line or several, by keys on the grid and by pressing and dragging in it. */
+function useLineChoice({
+  rows,
+  show,
+  onChoose,
+}: {
+  rows: readonly DiffRow[];
+  show: (row: number) => void;
+  onChoose: (from: number, to: number) => void;
+}) {
+  const [chosen, setChosen] = useState<Chosen | null>(null);
+  const dragging = useRef(false);
+  const range =
+    chosen === null || !isLine(rows[chosen.anchor]) || !isLine(rows[chosen.head])
+      ? null
+      : rangeOf(rows, chosen.anchor, chosen.head);
+  const choose = (row: number): void => setChosen({ anchor: row, head: row });
 
   function move(steps: number, extend: boolean): void {
     const first = rows.findIndex(isLine);
     if (first === -1) return;
     if (chosen === null || range === null) {
-      setChosen({ anchor: first, head: first });
+      choose(first);
       show(first);
       return;
     }
-    const next = lineFrom(chosen.head, steps);
+    const next = lineFrom(rows, chosen.head, steps);
     if (!extend) {
-      setChosen({ anchor: next, head: next });
+      choose(next);
       show(next);
       return;
     }
@@ -197,102 +287,48 @@ export function DiffView({
     if (range !== null) onChoose(range.from, range.to);
   }
 
-  return (
-    <div
-      ref={grid}
-      role="grid"
-      aria-label={label}
-      aria-multiselectable="true"
-      aria-rowcount={rows.length}
-      aria-activedescendant={range === null || chosen === null ? undefined : `${id}-${chosen.head}`}
-      tabIndex={0}
-      onKeyDown={onKeyDown}
-      onPointerDown={onPointerDown}
-      onPointerMove={onPointerMove}
-      onPointerUp={onPointerUp}
-      onPointerCancel={() => {
+  return {
+    chosen,
+    range,
+    choose,
+    handlers: {
+      onKeyDown,
+      onPointerDown,
+      onPointerMove,
+      onPointerUp,
+      onPointerCancel() {
         dragging.current = false;
-      }}
-      className="h-full min-h-0 min-w-0 overflow-y-auto rounded-control border border-line bg-terminal font-mono text-code"
-    >
-      <div role="presentation" className="relative" style={{ height: virtual.getTotalSize() }}>
-        {virtual.getVirtualItems().map((item) => {
-          const { at, extra } = items[item.index] ?? { at: 0, extra: false };
-          const row = rows[at];
-          if (row === undefined) return null;
-          const place = {
-            ref: virtual.measureElement,
-            'data-index': item.index,
-            style: { transform: `translateY(${item.start}px)` },
-          };
-          if (extra) {
-            return (
-              <div
-                key={item.key}
-                role="row"
-                tabIndex={-1}
-                className="absolute inset-x-0 top-0 font-sans text-ui"
-                {...place}
-              >
-                <div role="gridcell" tabIndex={-1} aria-colspan={2}>
-                  {below.get(at)}
-                </div>
-              </div>
-            );
-          }
-          const selected = range !== null && at >= range.from && at <= range.to && isLine(row);
-          return (
-            <div
-              key={item.key}
-              role="row"
-              tabIndex={-1}
-              id={`${id}-${at}`}
-              aria-rowindex={at + 1}
-              aria-selected={isLine(row) ? selected : undefined}
-              data-at={at}
-              data-line={row.kind}
-              className={`group absolute inset-x-0 top-0 flex ${kindClass[row.kind]} ${selected ? 'shadow-[inset_3px_0_var(--accent)]' : ''}`}
-              {...place}
-            >
-              {isLine(row) ? (
-                <>
-                  <div
-                    role="gridcell"
-                    tabIndex={-1}
-                    data-gutter="true"
-                    title="Click to comment on this line; drag for several"
-                    className="relative w-12 shrink-0 cursor-pointer touch-none pr-2 text-right text-faint tabular-nums select-none"
-                  >
-                    <MessageSquarePlus
-                      className="absolute top-0.5 left-1 hidden size-3.5 text-accent group-hover:block"
-                      aria-hidden="true"
-                    />
-                    {row.after ?? row.before}
-                  </div>
-                  <div
-                    role="gridcell"
-                    tabIndex={-1}
-                    className="min-w-0 flex-1 pr-2 pl-4 -indent-4 wrap-anywhere whitespace-pre-wrap"
-                  >
-                    <span className="inline-block w-4 indent-0 select-none">{signs[row.kind] ?? ' '}</span>
-                    <LineText rows={rows} at={at} partner={pairs.get(at)} marks={words?.marks ?? null} />
-                  </div>
-                </>
-              ) : (
-                <div
-                  role="gridcell"
-                  tabIndex={-1}
-                  aria-colspan={2}
-                  className="min-w-0 flex-1 px-2 wrap-anywhere whitespace-pre-wrap"
-                >
-                  {row.kind === 'file' ? <FileName row={row} onFile={onFile} /> : visibleText(row.text)}
-                </div>
-              )}
-            </div>
-          );
-        })}
+      },
+    },
+  };
+}
+
+/** A line's number, where a comment on it begins, and its sign before its text. */
+function Line({ row, children }: { row: DiffLine; children: ReactNode }) {
+  return (
+    <>
+      <div
+        role="gridcell"
+        tabIndex={-1}
+        data-gutter="true"
+        title="Click to comment on this line; drag for several"
+        className="relative w-12 shrink-0 cursor-pointer touch-none pr-2 text-right text-faint tabular-nums select-none"
+      >
+        <MessageSquarePlus
+          className="absolute top-0.5 left-1 hidden size-3.5 text-accent group-hover:block"
+          aria-hidden="true"
+        />
+        {row.after ?? row.before}
       </div>
-    </div>
+      <div
+        role="gridcell"
+        tabIndex={-1}
+        className="min-w-0 flex-1 pr-2 pl-4 -indent-4 wrap-anywhere whitespace-pre-wrap"
+      >
+        <span className="inline-block w-4 indent-0 select-none">{signs[row.kind] ?? ' '}</span>
+        {children}
+      </div>
+    </>
   );
 }
 
