@@ -81,10 +81,9 @@ const nobody = { decision: null, note: null, user: null } as const;
 
 export function createApprovals(deps: ApprovalsDeps): HeldApprovals {
   const { store, ledger, reports, clock, timers, ids, log } = deps;
-  const waiters = new Map<string, Set<Waiter>>();
-  /** Holds from before the restart that have not been asked for again yet. */
-  const orphans = new Set<string>();
-  let cancelTimer = () => {};
+  const askers = createAskers();
+  const { hold, end, endOverdue, endsAt } = createHolding({ ledger, reports, clock, ids, settle: askers.settle });
+  const deadlines = createDeadlines({ store, clock, timers, log, expire: expireOverdue });
   let cancelOrphans = () => {};
   let closed = false;
 
@@ -107,10 +106,10 @@ export function createApprovals(deps: ApprovalsDeps): HeldApprovals {
         wait(joined, waiter, options.signal, request.comesBack?.withdrawnAfterMs);
         return joined;
       });
-      schedule();
+      deadlines.schedule();
       return { id, answer };
     } catch (fault) {
-      if (joined !== null) waiters.get(joined)?.delete(waiter);
+      if (joined !== null) askers.leave(joined, waiter);
       throw fault;
     }
   }
@@ -144,6 +143,173 @@ export function createApprovals(deps: ApprovalsDeps): HeldApprovals {
     return null;
   }
 
+  function wait(id: string, waiter: Waiter, signal: AbortSignal | undefined, withdrawnAfterMs?: number): void {
+    const left = () => {
+      // An ended hold has no waiters any more.
+      if (askers.leave(id, waiter)) withdrawUnlessAsked(id, withdrawnAfterMs);
+    };
+    if (signal?.aborted) {
+      withdrawUnlessAsked(id, withdrawnAfterMs);
+      return;
+    }
+    askers.join(id, waiter);
+    signal?.addEventListener('abort', left, { once: true });
+  }
+
+  /** All askers have left: the question ends after `ms`, and everybody who reads it sees that. */
+  function withdrawUnlessAsked(id: string, ms: number | undefined): void {
+    if (closed || ms === undefined || askers.of(id).length > 0) return;
+    store
+      .write((tx) => {
+        const found = askers.of(id).length > 0 ? null : readHold(tx, id);
+        const deadline = clock.now() + ms;
+        if (found?.state === 'live' && deadline < found.deadline - sameEndMs) endsAt(tx, found, deadline);
+      })
+      .then(deadlines.schedule)
+      .catch((fault: unknown) =>
+        log.warn('An approval that is no longer needed could not be withdrawn.', { id, fault: String(fault) }),
+      );
+  }
+
+  function answer(body: ApprovalAnswerBody): Promise<'applied' | 'gone'> {
+    const { id, decision, note, resolvedBy } = body;
+    return store.write((tx) => {
+      const found = readHold(tx, id);
+      if (found === null) return 'gone';
+      if (found.state === 'answered') return isSame(found, body) ? 'applied' : 'gone';
+      if (found.state !== 'live') return 'gone';
+      if (found.deadline <= clock.now()) {
+        endOverdue(tx, found);
+        return 'gone';
+      }
+      // The cloud's clock may differ: how long the answer keeps is counted by this computer's.
+      const answeredAt = Date.parse(body.at);
+      const at = Math.min(clock.now(), answeredAt - deps.cloudAheadMs());
+      const ended = { decision, note, ...resolvedBy, at, answeredAt };
+      if (!endHold(tx, id, 'answer', ended)) return 'gone';
+      ledger.append(tx, {
+        type: 'approval.answered',
+        actor: resolvedBy.user,
+        surface: resolvedBy.surface,
+        subject: `approval:${id}`,
+        body: { v: 1, approvalId: id, decision, at: body.at },
+      });
+      const verdict = verdictOf(readHold(tx, id)!);
+      const waiting = askers.of(id);
+      // No asker waits now: the answer is kept for the next one.
+      if (waiting.length > 0) takeAnswer(tx, id, clock.now());
+      for (const { apply } of waiting) apply?.(tx, verdict);
+      tx.afterCommit(() => askers.settle(id, verdict));
+      return 'applied';
+    });
+  }
+
+  function expireOverdue(): Promise<void> {
+    return store.write((tx) => {
+      forgetEnded(tx, clock.now() - endedRetentionMs);
+      for (const each of overdue(tx, clock.now())) endOverdue(tx, each);
+    });
+  }
+
+  async function withdraw(id: string, surface: string): Promise<void> {
+    const user = surface === 'engine' ? null : deps.ownerId;
+    await store.write((tx) => end(tx, id, 'withdraw', { ...nobody, user, surface }));
+  }
+
+  async function start(): Promise<void> {
+    await store.write((tx) => {
+      forgetEnded(tx, clock.now() - endedRetentionMs);
+      for (const each of overdue(tx, clock.now())) endOverdue(tx, each);
+      for (const each of liveHolds(tx)) {
+        // An asker without a key cannot find its hold again.
+        if (each.dedupeKey === null) end(tx, each.id, 'withdraw', { ...nobody, surface: 'engine' });
+        else askers.expect(each.id);
+      }
+    });
+    cancelOrphans = timers.after(askAgainMs, () => {
+      for (const id of askers.missing()) {
+        withdraw(id, 'engine').catch((fault: unknown) =>
+          log.warn('An approval that is no longer needed could not be withdrawn.', { id, fault: String(fault) }),
+        );
+      }
+    });
+    await reports.start();
+    deadlines.schedule();
+  }
+
+  return {
+    ask,
+    answer,
+    withdraw,
+    start,
+    live: () => liveApprovals(store, clock),
+    asked: async () => (await store.read(liveHolds)).reverse().map(({ id, action }) => ({ id, action })),
+    reportAgain: () =>
+      store.write((tx) => {
+        for (const each of liveHolds(tx)) reports.queue(tx, each);
+      }),
+    async get(id) {
+      const found = await store.read((tx) => readHold(tx, id));
+      if (found === null) return null;
+      const waiting = (await reports.waiting()).has(id);
+      return {
+        approval: holdAsApproval(found, clock.now()),
+        actionHash: found.actionHash,
+        action: found.action,
+        waiting,
+      };
+    },
+    async ofNode(dagId, nodeId) {
+      const found = await store.read((tx) => holdOfNode(tx, dagId, nodeId));
+      return found === null ? null : holdAsApproval(found, clock.now());
+    },
+    ofRun: async (dagId) =>
+      (await store.read((tx) => holdsOfRun(tx, dagId))).map((hold) => holdAsApproval(hold, clock.now())),
+    async close() {
+      closed = true;
+      deadlines.close();
+      cancelOrphans();
+      await reports.close();
+    },
+  };
+}
+
+/** Who waits in this process for which question, and questions from before a restart that nobody has asked again yet. */
+function createAskers() {
+  const waiters = new Map<string, Set<Waiter>>();
+  const orphans = new Set<string>();
+  return {
+    of: (id: string): readonly Waiter[] => [...(waiters.get(id) ?? [])],
+    join(id: string, waiter: Waiter): void {
+      orphans.delete(id);
+      waiters.set(id, (waiters.get(id) ?? new Set()).add(waiter));
+    },
+    /** False: it did not wait any more. */
+    leave: (id: string, waiter: Waiter): boolean => waiters.get(id)?.delete(waiter) ?? false,
+    settle(id: string, answer: ApprovalAnswer): void {
+      orphans.delete(id);
+      const waiting = waiters.get(id);
+      waiters.delete(id);
+      for (const { resolve } of waiting ?? []) resolve(answer);
+    },
+    /** Its asker is to ask again. */
+    expect(id: string): void {
+      if (!waiters.has(id)) orphans.add(id);
+    },
+    missing: (): ReadonlySet<string> => orphans,
+  };
+}
+
+/** How a question is held and ends without an answer: in the database, the ledger and the cloud, and then for its askers. */
+function createHolding({
+  ledger,
+  reports,
+  clock,
+  ids,
+  settle,
+}: Pick<ApprovalsDeps, 'ledger' | 'reports' | 'clock' | 'ids'> & {
+  readonly settle: (id: string, answer: ApprovalAnswer) => void;
+}) {
   function hold(tx: Tx, request: ApprovalAsk): string {
     const { agentId: bot, client = null } = request;
     const waiting = bot !== null ? liveOfAgent(tx, bot) : client !== null ? liveOfClient(tx, client) : 0;
@@ -169,36 +335,6 @@ export function createApprovals(deps: ApprovalsDeps): HeldApprovals {
     insertHold(tx, { id, question, actionHash, action, dedupeKey, client, longest, ledgerId: row.id });
     reports.queue(tx, readHold(tx, id)!);
     return id;
-  }
-
-  function wait(id: string, waiter: Waiter, signal: AbortSignal | undefined, withdrawnAfterMs?: number): void {
-    const left = () => {
-      // An ended hold has no waiters any more.
-      if (waiters.get(id)?.delete(waiter)) withdrawUnlessAsked(id, withdrawnAfterMs);
-    };
-    if (signal?.aborted) {
-      withdrawUnlessAsked(id, withdrawnAfterMs);
-      return;
-    }
-    orphans.delete(id);
-    const waiting = waiters.get(id) ?? new Set();
-    waiters.set(id, waiting.add(waiter));
-    signal?.addEventListener('abort', left, { once: true });
-  }
-
-  /** All askers have left: the question ends after `ms`, and everybody who reads it sees that. */
-  function withdrawUnlessAsked(id: string, ms: number | undefined): void {
-    if (closed || ms === undefined || (waiters.get(id)?.size ?? 0) > 0) return;
-    store
-      .write((tx) => {
-        const found = (waiters.get(id)?.size ?? 0) > 0 ? null : readHold(tx, id);
-        const deadline = clock.now() + ms;
-        if (found?.state === 'live' && deadline < found.deadline - sameEndMs) endsAt(tx, found, deadline);
-      })
-      .then(schedule)
-      .catch((fault: unknown) =>
-        log.warn('An approval that is no longer needed could not be withdrawn.', { id, fault: String(fault) }),
-      );
   }
 
   function endsAt(tx: Tx, found: Hold, deadline: number): void {
@@ -235,55 +371,20 @@ export function createApprovals(deps: ApprovalsDeps): HeldApprovals {
     return true;
   }
 
-  function settle(id: string, answer: ApprovalAnswer): void {
-    orphans.delete(id);
-    const waiting = waiters.get(id);
-    waiters.delete(id);
-    for (const { resolve } of waiting ?? []) resolve(answer);
-  }
+  return { hold, end, endOverdue, endsAt };
+}
 
-  function answer(body: ApprovalAnswerBody): Promise<'applied' | 'gone'> {
-    const { id, decision, note, resolvedBy } = body;
-    return store.write((tx) => {
-      const found = readHold(tx, id);
-      if (found === null) return 'gone';
-      if (found.state === 'answered') return isSame(found, body) ? 'applied' : 'gone';
-      if (found.state !== 'live') return 'gone';
-      if (found.deadline <= clock.now()) {
-        endOverdue(tx, found);
-        return 'gone';
-      }
-      // The cloud's clock may differ: how long the answer keeps is counted by this computer's.
-      const answeredAt = Date.parse(body.at);
-      const at = Math.min(clock.now(), answeredAt - deps.cloudAheadMs());
-      const ended = { decision, note, ...resolvedBy, at, answeredAt };
-      if (!endHold(tx, id, 'answer', ended)) return 'gone';
-      ledger.append(tx, {
-        type: 'approval.answered',
-        actor: resolvedBy.user,
-        surface: resolvedBy.surface,
-        subject: `approval:${id}`,
-        body: { v: 1, approvalId: id, decision, at: body.at },
-      });
-      const verdict = verdictOf(readHold(tx, id)!);
-      const waiting = [...(waiters.get(id) ?? [])];
-      // No asker waits now: the answer is kept for the next one.
-      if (waiting.length > 0) takeAnswer(tx, id, clock.now());
-      for (const { apply } of waiting) apply?.(tx, verdict);
-      tx.afterCommit(() => settle(id, verdict));
-      return 'applied';
-    });
-  }
+/** One timer for all deadlines; a write that the disk refuses is tried again. */
+function createDeadlines({
+  store,
+  clock,
+  timers,
+  log,
+  expire,
+}: Pick<ApprovalsDeps, 'store' | 'clock' | 'timers' | 'log'> & { readonly expire: () => Promise<unknown> }) {
+  let cancelTimer = () => {};
+  let closed = false;
 
-  function expireOverdue(): Promise<number | null> {
-    return store.write((tx) => {
-      forgetEnded(tx, clock.now() - endedRetentionMs);
-      for (const each of overdue(tx, clock.now())) endOverdue(tx, each);
-      return nextDeadline(tx);
-    });
-  }
-
-  /** One timer for all deadlines; a write that the disk refuses is tried again. */
   function schedule(): void {
     if (closed) return;
     cancelTimer();
@@ -293,73 +394,19 @@ export function createApprovals(deps: ApprovalsDeps): HeldApprovals {
         if (closed || next === null) return;
         cancelTimer();
         cancelTimer = timers.after(Math.min(Math.max(0, next - clock.now()), maxWaitMs), () => {
-          expireOverdue()
+          expire()
             .catch((fault: unknown) => log.warn('Approvals could not be expired.', { fault: String(fault) }))
-            .finally(() => schedule());
+            .finally(schedule);
         });
       })
       .catch((fault: unknown) => log.warn('Deadlines of approvals could not be read.', { fault: String(fault) }));
   }
 
-  async function withdraw(id: string, surface: string): Promise<void> {
-    const user = surface === 'engine' ? null : deps.ownerId;
-    await store.write((tx) => end(tx, id, 'withdraw', { ...nobody, user, surface }));
-  }
-
-  async function start(): Promise<void> {
-    await store.write((tx) => {
-      forgetEnded(tx, clock.now() - endedRetentionMs);
-      for (const each of overdue(tx, clock.now())) endOverdue(tx, each);
-      for (const each of liveHolds(tx)) {
-        // An asker without a key cannot find its hold again.
-        if (each.dedupeKey === null) end(tx, each.id, 'withdraw', { ...nobody, surface: 'engine' });
-        else if (!waiters.has(each.id)) orphans.add(each.id);
-      }
-    });
-    cancelOrphans = timers.after(askAgainMs, () => {
-      for (const id of orphans) {
-        withdraw(id, 'engine').catch((fault: unknown) =>
-          log.warn('An approval that is no longer needed could not be withdrawn.', { id, fault: String(fault) }),
-        );
-      }
-    });
-    await reports.start();
-    schedule();
-  }
-
   return {
-    ask,
-    answer,
-    withdraw,
-    start,
-    live: () => liveApprovals(store, clock),
-    asked: async () => (await store.read(liveHolds)).reverse().map(({ id, action }) => ({ id, action })),
-    reportAgain: () =>
-      store.write((tx) => {
-        for (const each of liveHolds(tx)) reports.queue(tx, each);
-      }),
-    async get(id) {
-      const found = await store.read((tx) => readHold(tx, id));
-      if (found === null) return null;
-      const waiting = (await reports.waiting()).has(id);
-      return {
-        approval: holdAsApproval(found, clock.now()),
-        actionHash: found.actionHash,
-        action: found.action,
-        waiting,
-      };
-    },
-    async ofNode(dagId, nodeId) {
-      const found = await store.read((tx) => holdOfNode(tx, dagId, nodeId));
-      return found === null ? null : holdAsApproval(found, clock.now());
-    },
-    ofRun: async (dagId) =>
-      (await store.read((tx) => holdsOfRun(tx, dagId))).map((hold) => holdAsApproval(hold, clock.now())),
-    async close() {
+    schedule,
+    close(): void {
       closed = true;
       cancelTimer();
-      cancelOrphans();
-      await reports.close();
     },
   };
 }
