@@ -7,20 +7,13 @@
  * `home.tar.gz` and `answers.json` beside this file.
  */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
-import { create } from 'tar';
-import { createCaller } from '../../support/bench/http.ts';
-import { processes } from '../../support/bench/processes.ts';
-import { agreeToAll } from '../../support/trust.ts';
-import { startVictim } from '../../support/victim.ts';
+import { type Row, startToKeep } from '../../support/kept-home.ts';
 
 /** Rows name the workspace by its path, so the test unpacks at the same one. */
 const place = '/tmp/gantry-data-home';
-const home = join(place, 'home');
-const workspace = join(place, 'workspace');
 
 /** The workspace: two teams, a template and a tool server. */
 const files = {
@@ -84,58 +77,22 @@ createInterface({ input: process.stdin }).on('line', (line) => {
 `,
 };
 
-type Row = Record<string, string>;
-
 const [given] = process.argv.slice(2);
 if (given === undefined) throw new Error('Give the folder of a checkout.');
 const checkout = resolve(given);
 const commit = execFileSync('git', ['-C', checkout, 'rev-parse', 'HEAD'], { encoding: 'utf8' }).trim();
 
-rmSync(place, { recursive: true, force: true });
-for (const [path, text] of Object.entries(files)) {
-  const file = join(workspace, path);
-  mkdirSync(join(file, '..'), { recursive: true });
-  writeFileSync(file, text);
-}
-
-const gantry = startVictim({
-  command: [
-    process.execPath,
-    join(checkout, 'scripts', 'gantry.mjs'),
-    ...['start', '--headless', '--json', '--demo-phone', '--port', '0', '--engine-port', '0', '--workspace', workspace],
-  ],
-  cwd: workspace,
-  env: { HOME: place, GANTRY_HOME: home, TZ: 'UTC' },
+const { workspace, link, isOfEngine, ask, make, until, agree, stop, pack } = await startToKeep({
+  checkout,
+  place,
+  files,
+  more: ['--demo-phone'],
 });
-const hosts = () => processes().filter(({ pid, command }) => pid !== process.pid && command.includes(`--home ${home}`));
-process.on('exit', () => {
-  gantry.child.kill();
-  for (const { pid } of hosts()) process.kill(pid);
-});
-const said = JSON.parse(await gantry.until((line) => line.startsWith('{'))) as Row;
-const origin = new URL(said.url as string).origin;
-const token = readFileSync(join(home, 'token'), 'utf8').trim();
-const web = createCaller(origin, token);
-const engine = createCaller(said.engine as string, token);
-/** Approvals are answered in the cloud. */
-const isOfEngine = (path: string) => path.startsWith('/api/factory/') && !path.startsWith('/api/factory/approvals');
-const ask = <T = Row>(method: string, path: string, body?: unknown) =>
-  (isOfEngine(path) ? engine : web).call<T>(method, path, body);
-const make = <T = Row>(path: string, body: unknown) => ask<T>('POST', path, body);
-
-async function until<T>(path: string, holds: (answer: T) => boolean): Promise<T> {
-  for (let tries = 0; tries < 300; tries += 1) {
-    const answer = await ask<T>('GET', path);
-    if (holds(answer)) return answer;
-    await delay(50);
-  }
-  throw new Error(`${path} did not become what it should: ${JSON.stringify(await ask('GET', path))}`);
-}
 const flow = (dagId: string, status: string) =>
   until<{ status: string; nodes: Row[] }>(`/api/factory/dags/${dagId}`, (dag) => dag.status === status);
 
 // The person: a browser, a key, what they want to hear of, what may be spent.
-const opened = await fetch(said.url as string, { redirect: 'manual' });
+const opened = await fetch(link, { redirect: 'manual' });
 const cookie = String(opened.headers.getSetCookie()[0]).split(';')[0];
 const key = await make<{ secret: string }>('/api/v1/keys', { name: 'ci', scopes: ['agents:read', 'work', 'compute'] });
 const { computer } = await ask<{ computer: Row }>('GET', '/api/v1/session');
@@ -144,7 +101,7 @@ await ask('PUT', '/api/v1/notifications/preferences', { 'message.received': fals
 await ask('PUT', '/api/v1/usage/budget', { budgetCents: 5000, alertPercent: 80 });
 
 // The crew, with a secret, and what was said.
-await agreeToAll(`${said.engine}/api/factory`, { authorization: `Bearer ${token}` });
+await agree();
 await ask('PUT', '/api/factory/vault/HARBOUR_KEY', { value: 'under-the-mat' });
 await ask('PUT', '/api/factory/models/local', { key: 'sk-harbour-1', baseUrl: 'http://127.0.0.1:9/v1', wire: 'openai' });
 const calm = (count: number) =>
@@ -414,19 +371,8 @@ const doctor = { checks: checks.map(({ name, group, state }) => ({ name, group, 
 reads.push({ door: 'engine', path: '/api/factory/doctor', answer: doctor });
 const at = Date.now();
 
-web.close();
-engine.close();
-gantry.child.kill('SIGTERM');
-await gantry.ended;
-// The host of the panes ends as when a computer is switched off: while bots run.
-for (const { pid } of hosts()) process.kill(pid, 'SIGTERM');
-while (hosts().length > 0) await delay(50);
-
-const leftOut = /^(home\/(logs|run\/(?!panes(\/|$)))|workspace\/\.opened-by-pilot)/;
-const file = new URL('home.tar.gz', import.meta.url).pathname;
-const filter = (path: string) => !leftOut.test(path);
-await create({ cwd: place, file, gzip: { level: 9 }, portable: true, filter }, ['home', 'workspace']);
-rmSync(place, { recursive: true, force: true });
+await stop();
+await pack(new URL('home.tar.gz', import.meta.url).pathname, /^workspace\/\.opened-by-pilot/);
 const known = { place, commit, at, cookie, key: key.secret, trigger: trigger.key, task: held.task.id, lease: held.lease.id };
 // The name of the machine that made it is nobody's business.
 const text = JSON.stringify({ ...known, reads }, null, 1).replaceAll(JSON.stringify(hostname()), '"a computer"');

@@ -8,17 +8,11 @@
  * `test/data/home`.
  */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
-import { create } from 'tar';
-import { CallError, createCaller } from '../../support/bench/http.ts';
-import { processes } from '../../support/bench/processes.ts';
-import { agreeToAll } from '../../support/trust.ts';
-import { startVictim } from '../../support/victim.ts';
+import { writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { CallError } from '../../support/bench/http.ts';
+import { type Row, startToKeep } from '../../support/kept-home.ts';
 import { countRows, type KeptHome, placeOf } from './open.ts';
-
-type Row = Record<string, string>;
 
 const files = {
   '.gantry/teams/crew/team.yaml': `name: crew
@@ -48,48 +42,7 @@ if (given === undefined) throw new Error('Give the folder of a checkout.');
 const checkout = resolve(given);
 const git = (...args: string[]) => execFileSync('git', ['-C', checkout, ...args], { encoding: 'utf8' }).trim();
 const commit = git('rev-parse', '--short=8', 'HEAD');
-const place = placeOf(commit);
-const [home, workspace] = [join(place, 'home'), join(place, 'workspace')];
-
-rmSync(place, { recursive: true, force: true });
-for (const [path, text] of Object.entries(files)) {
-  const file = join(workspace, path);
-  mkdirSync(join(file, '..'), { recursive: true });
-  writeFileSync(file, text);
-}
-mkdirSync(home, { mode: 0o700 });
-
-const gantry = startVictim({
-  command: [
-    process.execPath,
-    join(checkout, 'scripts', 'gantry.mjs'),
-    ...['start', '--headless', '--json', '--port', '0', '--engine-port', '0', '--workspace', workspace],
-  ],
-  cwd: workspace,
-  env: { HOME: place, GANTRY_HOME: home, TZ: 'UTC' },
-});
-const hosts = () => processes().filter(({ pid, command }) => pid !== process.pid && command.includes(`--home ${home}`));
-process.on('exit', () => {
-  gantry.child.kill();
-  for (const { pid } of hosts()) process.kill(pid);
-});
-const said = JSON.parse(await gantry.until((line) => line.startsWith('{'))) as Row;
-const token = readFileSync(join(home, 'token'), 'utf8').trim();
-const web = createCaller(new URL(said.url as string).origin, token);
-const engine = createCaller(said.engine as string, token);
-const isOfEngine = (path: string) => path.startsWith('/api/factory/') && !path.startsWith('/api/factory/approvals');
-const ask = <T = Row>(method: string, path: string, body?: unknown) =>
-  (isOfEngine(path) ? engine : web).call<T>(method, path, body);
-const make = <T = Row>(path: string, body: unknown) => ask<T>('POST', path, body);
-
-async function until<T>(path: string, holds: (answer: T) => boolean): Promise<T> {
-  for (let tries = 0; tries < 300; tries += 1) {
-    const answer = await ask<T>('GET', path);
-    if (holds(answer)) return answer;
-    await delay(50);
-  }
-  throw new Error(`${path} did not become what it should: ${JSON.stringify(await ask('GET', path))}`);
-}
+const { home, ask, make, until, agree, stop, pack } = await startToKeep({ checkout, place: placeOf(commit), files });
 
 const without: string[] = [];
 /** Uses one part of Gantry. Its first call answers 404, 405 or 501 where the commit does not have the part yet. */
@@ -105,7 +58,7 @@ async function part(name: string, use: () => Promise<unknown>): Promise<void> {
 await part('keys', () => make('/api/v1/keys', { name: 'ci', scopes: ['agents:read'] }));
 await part('trust', async () => {
   await ask('GET', '/api/factory/workspace/trust');
-  await agreeToAll(`${said.engine}/api/factory`, { authorization: `Bearer ${token}` });
+  await agree();
 });
 await part('vault', () => ask('PUT', '/api/factory/vault/HARBOUR_KEY', { value: 'under-the-mat' }));
 await make('/api/factory/teams/crew/up', {});
@@ -167,20 +120,10 @@ await part('queue', async () => {
 await part('computer use', () => make('/computer-use/sessions', { metadata: { for: 'the harbour' } }));
 await part('budget', () => ask('PUT', '/api/v1/usage/budget', { budgetCents: 5000, alertPercent: 80 }));
 
-web.close();
-engine.close();
-gantry.child.kill('SIGTERM');
-await gantry.ended;
-for (const { pid } of hosts()) process.kill(pid, 'SIGTERM');
-while (hosts().length > 0) await delay(50);
+await stop();
 
 const kept: KeptHome = { commit, made: git('log', '-1', '--format=%cs'), at: Number(git('log', '-1', '--format=%ct')), without, rows: countRows(home) };
 const beside = (name: string) => new URL(name, import.meta.url).pathname;
-const leftOut = /^home\/(logs|run\/(?!panes(\/|$)))/;
-await create(
-  { cwd: place, file: beside(`${commit}.tar.gz`), gzip: { level: 9 }, portable: true, filter: (path) => !leftOut.test(path) },
-  ['home', 'workspace'],
-);
-rmSync(place, { recursive: true, force: true });
+await pack(beside(`${commit}.tar.gz`));
 writeFileSync(beside(`${commit}.json`), `${JSON.stringify(kept, null, 1)}\n`);
 process.stdout.write(`${commit}: ${Object.keys(kept.rows).length} tables, without ${without.join(', ') || 'nothing'}\n`);
