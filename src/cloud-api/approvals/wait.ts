@@ -2,20 +2,8 @@
 import type { Approval } from '../../contracts/approvals/approval.ts';
 import { maxHeldSeconds, type Waited } from '../../contracts/common/waiting.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
-import { createLongPolls, outcomeOf, statesOf } from '../../kit/http/long-polls.ts';
-import type { Principal } from '../../kit/http/types.ts';
+import { createLongPolls, type Facts, statesOf, type WaitWish, waitForState } from '../../kit/http/long-polls.ts';
 import type { ApprovalService } from './service.ts';
-
-interface ApprovalWaits {
-  wait(wish: {
-    readonly principal: Principal;
-    readonly id: string;
-    readonly states: string | undefined;
-    readonly seconds: number | undefined;
-    readonly signal: AbortSignal;
-  }): Promise<Waited>;
-  close(): void;
-}
 
 const states = ['pending', 'approved', 'rejected', 'withdrawn', 'expired'] as const;
 const words = { approve: 'approved', reject: 'rejected' } as const;
@@ -23,41 +11,32 @@ const words = { approve: 'approved', reject: 'rejected' } as const;
 export function createApprovalWaits(deps: {
   readonly service: Pick<ApprovalService, 'get' | 'onEvent'>;
   readonly timers: Timers;
-}): ApprovalWaits {
+}) {
   const { service, timers } = deps;
   const polls = createLongPolls({ timers });
   const keyOf = (userId: string, id: string) => `${userId} ${id}`;
   return {
     close: service.onEvent(({ userId, data }) => polls.changed(keyOf(userId, data.data.id))),
-    async wait({ principal, id, states: given, seconds = maxHeldSeconds, signal }) {
+    async wait({ principal, id, states: given, seconds = maxHeldSeconds, signal }: WaitWish): Promise<Waited> {
       const { userId } = principal;
       const wanted = statesOf(given, 'approval', states, ['approved']);
-      const outcome = (approval: Approval) => {
-        const state = stateOf(approval);
-        return outcomeOf(state, wanted, state !== 'pending');
-      };
       const { remainingMs = 0 } = await service.get(id, userId);
-      const approval = await polls.poll({
+      return waitForState(polls, wanted, {
         principal,
         key: keyOf(userId, id),
         // Nobody reports that a question has expired.
         ms: Math.min(seconds * 1000, remainingMs + 1),
         signal,
-        read: () => service.get(id, userId),
-        done: (value) => outcome(value) !== 'waiting',
+        read: async () => factsOf(await service.get(id, userId)),
       });
-      const { title, note } = approval;
-      return {
-        kind: 'approval',
-        id,
-        title,
-        state: stateOf(approval),
-        cause: null,
-        reason: note,
-        outcome: outcome(approval),
-      };
     },
   };
+}
+
+function factsOf(approval: Approval): Facts {
+  const { id, title, note } = approval;
+  const state = stateOf(approval);
+  return { kind: 'approval', id, title, state, cause: null, reason: note, ended: state !== 'pending' };
 }
 
 function stateOf({ state, decision, remainingMs }: Approval): (typeof states)[number] {

@@ -2,20 +2,13 @@
 import { maxHeldSeconds, type Waited } from '../../contracts/common/waiting.ts';
 import { taskStatuses } from '../../contracts/work-queue/task.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
-import { createLongPolls, outcomeOf, statesOf } from '../../kit/http/long-polls.ts';
-import type { Principal } from '../../kit/http/types.ts';
+import { createLongPolls, type Facts, statesOf, type WaitWish, waitForState } from '../../kit/http/long-polls.ts';
 import type { Changes } from './changes.ts';
 import { isEnded } from './model.ts';
 import { type TaskRow, wireTask } from './rows.ts';
 
 export interface TaskWaits {
-  wait(wish: {
-    readonly principal: Principal;
-    readonly id: string;
-    readonly states: string | undefined;
-    readonly seconds: number | undefined;
-    readonly signal: AbortSignal;
-  }): Promise<Waited>;
+  wait(wish: WaitWish): Promise<Waited>;
 }
 
 export function createTaskWaits(deps: {
@@ -54,20 +47,17 @@ export function createTaskWaits(deps: {
     async wait({ principal, id, states, seconds = maxHeldSeconds, signal }) {
       const { userId } = principal;
       const wanted = statesOf(states, 'task', taskStatuses, ['succeeded']);
-      const outcome = ({ status }: TaskRow) => outcomeOf(status, wanted, isEnded(status));
-      const first = await deps.find(userId, id);
-      if (outcome(first) !== 'waiting' || seconds === 0) return said(first, outcome(first));
+      const poll = {
+        principal,
+        key: keyOf(userId, id),
+        signal,
+        read: async () => factsOf(await deps.find(userId, id)),
+      };
+      const first = await waitForState(polls, wanted, { ...poll, ms: 0 });
+      if (first.outcome !== 'waiting' || seconds === 0) return first;
       const end = follow(userId);
       try {
-        const row = await polls.poll({
-          principal,
-          key: keyOf(userId, id),
-          ms: seconds * 1000,
-          signal,
-          read: () => deps.find(userId, id),
-          done: (value) => outcome(value) !== 'waiting',
-        });
-        return said(row, outcome(row));
+        return await waitForState(polls, wanted, { ...poll, ms: seconds * 1000 });
       } finally {
         end();
       }
@@ -75,7 +65,7 @@ export function createTaskWaits(deps: {
   };
 }
 
-function said(row: TaskRow, outcome: Waited['outcome']): Waited {
+function factsOf(row: TaskRow): Facts {
   const { id, status, error } = wireTask(row);
   return {
     kind: 'task',
@@ -84,6 +74,6 @@ function said(row: TaskRow, outcome: Waited['outcome']): Waited {
     state: status,
     cause: error?.code ?? null,
     reason: error?.message ?? null,
-    outcome,
+    ended: isEnded(status),
   };
 }

@@ -4,10 +4,20 @@
  * is.
  */
 import { AppError } from '../../contracts/common/errors.ts';
-import type { WaitOutcome } from '../../contracts/common/waiting.ts';
+import type { Waited, WaitOutcome } from '../../contracts/common/waiting.ts';
 import type { Timers } from '../clock/timers.ts';
 import { clientOf } from './principals.ts';
 import type { Principal } from './types.ts';
+
+/** A call that waits for a thing of an area, as a route receives it. */
+export interface WaitWish {
+  readonly principal: Principal;
+  readonly id: string;
+  /** As given: see {@link statesOf}. */
+  readonly states: string | undefined;
+  readonly seconds: number | undefined;
+  readonly signal: AbortSignal;
+}
 
 interface Poll<T> {
   readonly principal: Principal;
@@ -147,6 +157,21 @@ export function statesOf(
   const wrong = states.find((state) => !known.includes(state));
   if (wrong === undefined) return states;
   throw new AppError('usage', `${JSON.stringify(wrong)} is not a state of a ${kind}.`, `Use ${known.join(', ')}.`);
+}
+
+/** A thing as far as calls wait for it. */
+export type Facts = Omit<Waited, 'outcome'> & { readonly ended: boolean };
+
+/** Holds a call until the thing has one of the `wanted` states, needs its person or has ended, or until its time is over. */
+export async function waitForState(
+  polls: Pick<LongPolls, 'poll'>,
+  wanted: readonly string[],
+  poll: Omit<Poll<Facts>, 'done'>,
+): Promise<Waited> {
+  const outcome = ({ state, ended }: Facts) => outcomeOf(state, wanted, ended);
+  const last = await polls.poll({ ...poll, done: (facts) => outcome(facts) !== 'waiting' });
+  const { ended: _, ...facts } = last;
+  return { ...facts, outcome: outcome(last) };
 }
 
 export function outcomeOf(state: string, wanted: readonly string[], ended: boolean): WaitOutcome {

@@ -1,12 +1,12 @@
 /** Waits for the state of a bot, a step or a run. Reads only; what moves them says that they have moved. */
 import { AppError } from '../../contracts/common/errors.ts';
-import { maxHeldSeconds, type Waited } from '../../contracts/common/waiting.ts';
+import { maxHeldSeconds } from '../../contracts/common/waiting.ts';
 import { type Agent, agentStates } from '../../contracts/factory/agent.ts';
 import { nodeCauses, nodeStatuses } from '../../contracts/factory/node.ts';
 import { waitFor } from '../../contracts/factory/wait-routes.ts';
 import { runStatuses } from '../../contracts/factory/workflow.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
-import { createLongPolls, outcomeOf, statesOf } from '../../kit/http/long-polls.ts';
+import { createLongPolls, type Facts, statesOf, waitForState } from '../../kit/http/long-polls.ts';
 import { type BoundRoute, bind } from '../../kit/http/types.ts';
 import type { Store } from '../../kit/store/store.ts';
 import { isClosed, isEnded } from '../workflows/model.ts';
@@ -23,8 +23,6 @@ interface WaitDeps {
   readonly findAgent: (name: string) => Agent | null;
   readonly moved: readonly OnMoved[];
 }
-
-type Facts = Omit<Waited, 'outcome'> & { readonly ended: boolean };
 
 /** The thing that an id names: the key of its changes, and its state now. */
 interface Thing {
@@ -43,16 +41,8 @@ export function waitRoutes(deps: WaitDeps): BoundRoute[] {
     bind(waitFor, async ({ principal, params: { id }, query, signal }) => {
       const { key, kind, read } = await find(deps, id, query.run ?? null);
       const wanted = statesOf(query.for, kind, known[kind], usual[kind]);
-      const outcome = ({ state, ended }: Facts) => outcomeOf(state, wanted, ended);
-      const { ended, ...facts } = await polls.poll({
-        principal,
-        key,
-        ms: (query.seconds ?? maxHeldSeconds) * 1000,
-        signal,
-        read,
-        done: (value) => outcome(value) !== 'waiting',
-      });
-      return { body: { ...facts, outcome: outcome({ ...facts, ended }) } };
+      const ms = (query.seconds ?? maxHeldSeconds) * 1000;
+      return { body: await waitForState(polls, wanted, { principal, key, ms, signal, read }) };
     }),
   ];
 }
