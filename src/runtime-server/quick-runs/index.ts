@@ -8,25 +8,21 @@ import { stringify } from 'yaml';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { QuickChoices, QuickOutcome, QuickPlan, QuickRun } from '../../contracts/factory/quick-run-routes.ts';
 import { writeWithin } from '../../kit/files/within.ts';
-import type { Git } from '../../kit/process/git.ts';
 import type { BotTokens } from '../agents/bot-homes.ts';
 import type { Registry } from '../agents/registry.ts';
-import type { TeamFolder } from '../agents/team-file/folder.ts';
-import type { TeamService } from '../agents/team-service.ts';
 import type { WorktreeService, Worktrees } from '../agents/worktrees/index.ts';
 import type { Actor } from '../base/actor.ts';
 import type { Base } from '../base/base.ts';
 import { decodeCursor, defaultLimit, encodeCursor, idCursor, page } from '../base/paging.ts';
-import type { Harnesses } from '../harness/harness.ts';
 import type { Models } from '../models/index.ts';
 import type { WorkspaceTrusts } from '../trust/index.ts';
 import type { Workflows } from '../workflows/index.ts';
 import { choicesOf } from './choices.ts';
 import { conflict, createOutcomes, type QuickRunDiff } from './outcomes.ts';
 import { createShownRuns, type StartedRun } from './shown.ts';
-import { createStart, type StartRequest } from './start.ts';
+import { createStart, type StartDeps, type StartRequest } from './start.ts';
 import { setSavedAs } from './store.ts';
-import { fileOf, type QuickTeams } from './teams.ts';
+import { fileOf } from './teams.ts';
 
 export { quickRunMigrations } from './migrations.ts';
 export { createQuickTeams } from './teams.ts';
@@ -54,20 +50,12 @@ export interface QuickRuns {
   ): Promise<{ team: string; file: string; text: string; applied: boolean }>;
 }
 
-interface QuickRunsDeps extends Pick<Base, 'store' | 'ledger' | 'clock' | 'ids' | 'log'> {
-  readonly workspace: string;
-  readonly userHome: string;
-  readonly home: string;
-  readonly git: Git;
-  readonly quickTeams: QuickTeams;
-  readonly folder: TeamFolder;
-  readonly teams: Pick<TeamService, 'up' | 'down' | 'refresh'>;
+interface QuickRunsDeps extends Omit<StartDeps, 'runs' | 'worktrees' | 'models' | 'trust'>, Pick<Base, 'log'> {
   readonly registry: Pick<Registry, 'find' | 'members' | 'stop'>;
   readonly tokens: Pick<BotTokens, 'revoke'>;
   readonly worktrees: Pick<Worktrees, 'create'> &
     Pick<WorktreeService, 'diff' | 'end' | 'sizeOf' | 'remove' | 'placeOf'>;
   readonly workflows: Pick<Workflows, 'runs' | 'pages' | 'verbs'>;
-  readonly harnesses: Pick<Harnesses, 'found'>;
   readonly models: Pick<Models, 'find' | 'endpoints'>;
   readonly trust: Pick<WorkspaceTrusts, 'demandSettings' | 'sayYes'>;
 }

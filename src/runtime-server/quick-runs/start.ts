@@ -43,7 +43,7 @@ type StartQuickRun = (
   by: Actor,
 ) => Promise<{ readonly team: string } | { readonly dryRun: true; readonly plan: QuickPlan }>;
 
-type StartDeps = Pick<Base, 'store' | 'ledger' | 'clock' | 'ids'> & {
+export type StartDeps = Pick<Base, 'store' | 'ledger' | 'clock' | 'ids'> & {
   readonly workspace: string;
   readonly userHome: string;
   readonly home: string;
