@@ -20,7 +20,6 @@ import { senderOf } from '../messaging/sender.ts';
 import type { ThreadService } from '../messaging/thread-service.ts';
 import type { EnginePart, EnginePartDeps } from '../parties/part.ts';
 import type { Caller } from '../parties/parties.ts';
-import { repositoryState } from './repository.ts';
 
 const screenLines = 80;
 const maxScreenLength = 16_384;
@@ -225,4 +224,30 @@ export function createSteer(deps: SteerDeps): EnginePart {
 
 function textOf({ text }: { text: string }): string {
   return text.length <= maxScreenLength ? text : text.slice(-maxScreenLength);
+}
+
+/** Of the repository that a folder is in. */
+interface RepositoryState {
+  readonly head: string;
+  readonly branch: string | null;
+  /** Files that differ from the head, untracked ones too. */
+  readonly changed: number;
+}
+
+async function repositoryState(git: Pick<Git, 'try'>, folder: string): Promise<RepositoryState | null> {
+  const ran = await git
+    .try(folder, ['status', '--porcelain=v2', '--branch', '--ignore-submodules=dirty'])
+    .catch(() => null);
+  if (ran === null || ran.exitCode !== 0) return null;
+  const lines = ran.stdout.split('\n').filter((line) => line !== '');
+  const fact = (name: string) => lines.find((line) => line.startsWith(`# branch.${name} `))?.slice(10 + name.length);
+  const head = fact('oid');
+  // A repository without a commit has no head yet.
+  if (head === undefined || head === '(initial)') return null;
+  const branch = fact('head');
+  return {
+    head,
+    branch: branch === undefined || branch === '(detached)' ? null : branch,
+    changed: lines.filter((line) => !line.startsWith('#')).length,
+  };
 }

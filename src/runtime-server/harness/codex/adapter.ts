@@ -7,14 +7,13 @@ import type { Adapter, Driver, DriverContext, Surroundings } from '../adapter.ts
 import { reportedSession, sessionToResume } from '../launch-parts.ts';
 import { createPasteDelivery } from '../paste-delivery.ts';
 import type { Harness } from '../program.ts';
-import { promptsSince, transcriptOf } from '../prompt-witness.ts';
+import { promptsSince, textsOf, transcriptOf } from '../prompt-witness.ts';
 import { holdsOurs, lastFailure, readComposer } from './composer.ts';
 import { execCodex } from './exec.ts';
 import { isThere, launchCodex } from './launch.ts';
 import { createPermissions } from './permissions.ts';
 import { codexProgram } from './program.ts';
 import { codexRules, limitWords } from './rules.ts';
-import { codexPrompt } from './transcript.ts';
 import { readCodexUsage } from './usage.ts';
 
 /** Its status reads "Idle" for a moment while it starts and between turns. */
@@ -112,4 +111,14 @@ function driveCodex(context: DriverContext): Driver {
       return {};
     },
   };
+}
+
+/**
+ * A prompt in Codex's transcript (its rollout file): a `response_item` that is a message of the user. The file appears with the first prompt, and the
+ * hooks name it.
+ */
+function codexPrompt(entry: Readonly<Record<string, unknown>>): string | null {
+  const payload = entry.payload as { type?: unknown; role?: unknown; content?: unknown } | null | undefined;
+  if (entry.type !== 'response_item' || payload?.type !== 'message' || payload.role !== 'user') return null;
+  return textsOf(payload.content);
 }

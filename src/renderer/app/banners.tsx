@@ -1,12 +1,29 @@
-/** Shown on every page while the computer's disk is full and actions would be refused. Disappears once writes succeed again. */
+/** Banners that stand on every page while something holds for all of them: the carrier is simulated, the disk is full. */
 import { useQuery } from '@tanstack/react-query';
-import { HardDrive } from 'lucide-react';
+import { HardDrive, PhoneOff } from 'lucide-react';
 import { useFloors } from '../base/floors.tsx';
 import { useLink, useServices } from '../base/services.tsx';
+
+/** So that nobody takes a simulated text for a real one. */
+export function DemoPhoneBanner() {
+  const { queries } = useServices();
+  if (useQuery(queries.session).data?.demoPhone !== true) return null;
+  return (
+    <section
+      aria-label="Demo phone"
+      data-demo-phone="true"
+      className="flex min-h-6 shrink-0 items-center justify-center gap-1.5 border-b border-line bg-raised px-3 text-meta"
+    >
+      <PhoneOff className="size-3 shrink-0" aria-hidden="true" />
+      Simulated carrier: no real texts or calls
+    </section>
+  );
+}
 
 /** No event can say that none is kept; ms. */
 const every = { wellMs: 10_000, fullMs: 3_000 };
 
+/** While actions would be refused. Disappears once writes succeed again. */
 export function FullDiskBanner() {
   const { queries } = useServices();
   const linked = useLink().kind === 'linked';
