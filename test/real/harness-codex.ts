@@ -106,6 +106,7 @@ async function play(): Promise<boolean> {
       assert.deepEqual([bot.state().state, bot.state().reason], ['needs_you', 'asks to run: touch made && ls']);
       await until('the status', () => bottom().includes('waiting in the Gantry inbox'), bot);
       assert.equal((await bot.deliver(bench.message('into the question'))).state, 'held');
+      // Nothing may happen: the message is held while the question is there.
       await delay(1500);
       assert.equal(bot.state().state, 'needs_you');
       assert.match(people.held.at(-1)?.ask.summary ?? '', /^touch made && ls\n/);
@@ -137,6 +138,7 @@ async function play(): Promise<boolean> {
       await until('its end', () => people.held.at(-1)?.ended !== null, bot);
       assert.deepEqual(people.held.at(-1)?.ended, { kind: 'withdrawn', surface: 'pane' });
       await dialog();
+      // Nothing may happen: the dialog in the pane is the question now.
       await delay(1000);
       assert.deepEqual([bot.state().state, bot.state().reason], ['needs_you', 'asks to run: touch made && ls']);
       await bot.input({ keys: [key] });
@@ -154,6 +156,7 @@ async function play(): Promise<boolean> {
   await scene('a usage limit blocks, and says until when', async () => {
     await common.verified('LIMIT please');
     await state(bot, 'blocked');
+    // Nothing may happen: it stays blocked.
     await delay(1500);
     assert.deepEqual([bot.state().state, bot.gate().open], ['blocked', false]);
     const said = bot.limit?.();
@@ -166,6 +169,7 @@ async function play(): Promise<boolean> {
   await scene('killed, no program of it is left; resumed with its conversation', async () => {
     await bench.killPane(bot.paneId);
     await until('gone', () => ['offline', 'failed'].includes(bot.state().state), bot);
+    // Nothing may be left: programs that are ending get this time.
     await delay(500);
     const left = processes().filter(({ command }) => /bin\/codex\b/.test(command) && !command.includes('harness'));
     assert.deepEqual(left, [], 'a program of it lives on');

@@ -68,6 +68,7 @@ async function play(): Promise<boolean> {
   await common.draftHolds('; its shell mode does, too', async () => {
     await bot.input({ text: '!' });
     await until('its shell mode', () => /^ ! /m.test(bottom()), bot);
+    // Nothing may happen: the gate stays closed.
     await delay(2000);
     assert.equal(bot.gate().open, false);
     await bot.input({ text: '!' });

@@ -80,6 +80,7 @@ async function play(): Promise<boolean> {
     async () => {
       await common.verified('ERR429 please');
       await state(bot, 'working');
+      // Nothing may happen: it tries again, and is at work meanwhile.
       await new Promise((resolve) => setTimeout(resolve, 3000));
       assert.equal(bot.state().state, 'working');
       await bot.input({ keys: ['Escape'] });

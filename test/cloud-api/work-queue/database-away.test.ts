@@ -125,6 +125,7 @@ describe.skipIf(postgres === null)('on PostgreSQL', { timeout: 90_000 }, () => {
       way.close();
       finish();
       await expect.poll(() => holder.of('trouble')).toBeDefined();
+      // Longer than its lease of four seconds, which nobody can read meanwhile.
       await new Promise((resolve) => setTimeout(resolve, 4_500));
       await way.reopen();
       if (free) {

@@ -204,6 +204,7 @@ describe.each(engines.filter(({ name }) => name === 'postgres'))('several proces
     await first.add('a', '1');
     await expect.poll(() => began).toBe(true);
     await second.lanes.start();
+    // Nothing may happen: the second would have taken it by now.
     await new Promise((resolve) => setTimeout(resolve, 100));
     expect(items).toEqual([]);
     pass(16_000);
@@ -211,6 +212,7 @@ describe.each(engines.filter(({ name }) => name === 'postgres'))('several proces
     expect(items[0]).toMatchObject({ id: '1', attempt: 2, interrupted: true });
     await expect.poll(() => rowsOf(second)).toEqual([]);
     end({ to: 'done', commit: (tx) => tx.run('INSERT INTO outcome VALUES (?, ?)', '1', 'first') });
+    // Nobody hears that what comes too late counts for nothing: it would stand there by now.
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(await second.store.all('SELECT how FROM outcome')).toEqual([{ how: 'second' }]);
   });

@@ -85,6 +85,7 @@ describe.skipIf(missing !== null)('the helper that makes computers', () => {
 
     expect((await helper.ask('freeze', one)).state).toBe('frozen');
     const asked = driveComputer(running, 'computer', 'cursor_position');
+    // Nothing may happen: one that runs answers within milliseconds.
     const soon = new Promise((resolve) => setTimeout(resolve, 300, 'nothing'));
     expect(await Promise.race([asked, soon])).toBe('nothing');
     expect((await helper.ask('thaw', one)).state).toBe('running');

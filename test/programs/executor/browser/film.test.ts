@@ -50,6 +50,7 @@ describe.skipIf(!hasChromium() || withoutFfmpeg)('a video of a session', { timeo
     await expect.poll(() => driver.events.some(({ event }) => event === 'frame')).toBe(true);
     await driver.send({ do: 'watch', place, fps: 0 });
     await driver.value("document.body.style.background = 'red'; 1");
+    // A film tells nobody of its frames: time for some while nobody looks.
     await later(300);
     await driver.send({ do: 'close', session: 'one', wipe: false });
     expect((await record(file, true)).head).toMatchObject({ ok: true, file });
