@@ -7,28 +7,19 @@ import { useEffect, useMemo, useRef } from 'react';
 import { useServices, useSettings } from '../../base/services.tsx';
 import { useScheme } from '../../base/use-theme.ts';
 import { type OpenTerminal, openTerminal } from '../../ui/terminal/create-terminal.ts';
-import { isFindKey, keyName } from '../../ui/terminal/keys.ts';
 import { createTerminalMarks } from '../../ui/terminal/terminal-marks.ts';
 import { createPathLinks } from './changes/path-links.ts';
 import { useOpenPath } from './changes/use-open-path.ts';
-import { createInputQueue } from './input-queue.ts';
 import type { Said } from './marks.ts';
 import { type PaneOwner, panePortOf } from './pane-port.ts';
+import { createPaneSize, type ScreenSize } from './pane-size.ts';
+import { createPaneTyping } from './pane-typing.ts';
 import { createPaneView } from './pane-view.ts';
-import { imagesIn, keepImages } from './paste-images.ts';
+import { keepImages } from './paste-images.ts';
 import { type PaneLink, watchScreen } from './screens.ts';
 
-/** A person drags a split in many steps; the program learns the size once the hand rests for so many ms. */
-const resizeRest = 120;
 /** Lines of the first turn of the wheel, before there is anything to scroll. */
 const wheelLines = 3;
-
-export interface ScreenSize {
-  readonly cols: number;
-  readonly rows: number;
-  /** Whether this window set it; else another viewer of the pane did. */
-  readonly ours: boolean;
-}
 
 /** What the buttons and keys around a live terminal do to it. */
 export interface PaneHandle {
@@ -101,40 +92,7 @@ export function PaneTerminal(props: PaneTerminalProps) {
       }),
     );
 
-    // Size: asked for by the window that works in the pane; drawn as the screen says.
-    let size: { cols: number; rows: number } | null = null;
-    let asked: { cols: number; rows: number } | null = null;
-    let ours = document.hasFocus();
-    let resting: ReturnType<typeof setTimeout> | null = null;
-    const askSize = (): void => {
-      if (resting !== null) clearTimeout(resting);
-      resting = setTimeout(() => {
-        resting = null;
-        const wanted = opened.proposeSize();
-        if (wanted === null || size === null || wanted.cols < 2 || wanted.rows < 2) return;
-        if (wanted.cols === (asked ?? size).cols && wanted.rows === (asked ?? size).rows) return;
-        asked = wanted;
-        pane.size(wanted).catch(() => {
-          // The pane is gone or may not be resized: draw it at its present size.
-          asked = null;
-        });
-      }, resizeRest);
-    };
-    const takeOver = (): void => {
-      ours = true;
-      askSize();
-    };
-    /** Who types looks at what they type. */
-    const type: typeof typing.push = (input) => {
-      typing.push(input);
-      view.toEnd();
-      takeOver();
-    };
-    const observer = new ResizeObserver(() => {
-      if (ours) askSize();
-    });
-    observer.observe(element);
-
+    const size = createPaneSize({ element, opened, pane, onSize: (now) => handlers.current.onSize(now) });
     const drawn = createTerminalMarks(terminal);
     marks.current = drawn;
     const view = createPaneView({
@@ -153,18 +111,9 @@ export function PaneTerminal(props: PaneTerminalProps) {
       up = !up;
       handlers.current.onScrolled(up);
     });
-    let first = true;
     const watching = watchScreen(pane, slots, {
       onScreen(screen) {
-        const changed = size === null || size.cols !== screen.cols || size.rows !== screen.rows;
-        size = { cols: screen.cols, rows: screen.rows };
-        if (asked !== null && changed) {
-          if (asked.cols !== size.cols || asked.rows !== size.rows) ours = false;
-          asked = null;
-        } else if (changed && !first) ours = false;
-        if (first && ours) askSize();
-        first = false;
-        if (changed) handlers.current.onSize({ ...size, ours });
+        size.came(screen);
         view.show(screen);
       },
       onLink: (link) => handlers.current.onLink(link),
@@ -172,82 +121,32 @@ export function PaneTerminal(props: PaneTerminalProps) {
     watching.setUrgent(handlers.current.active);
     watch.current = watching;
 
-    // Typing: named keys by name, everything else as text; one request in flight keeps the order.
-    let over = false;
-    const typing = createInputQueue(
-      (input) => pane.input(input),
-      (error) => handlers.current.onInputError(error),
-    );
-    terminal.attachCustomKeyEventHandler((event) => {
-      if (event.type !== 'keydown') return true;
-      const control = event.ctrlKey && !event.altKey && !event.metaKey;
-      const letter = event.key.toLowerCase();
-      // Of the app: shortcuts with Ctrl Shift. Of the browser: paste, and copy when something is selected.
-      if (control && event.shiftKey && ['p', 'l', 'f', 'arrowup', 'arrowdown'].includes(letter)) return false;
-      if (isFindKey(event)) {
-        event.preventDefault();
-        handlers.current.onFind();
-        return false;
-      }
-      if (control && letter === 'v') return false;
-      if (control && letter === 'c' && (event.shiftKey || terminal.hasSelection())) {
-        event.preventDefault();
-        void navigator.clipboard.writeText(terminal.getSelection());
-        terminal.clearSelection();
-        return false;
-      }
-      const key = keyName({
-        key: event.key,
-        ctrlKey: event.ctrlKey,
-        altKey: event.altKey,
-        shiftKey: event.shiftKey,
-        metaKey: event.metaKey,
-        isComposing: event.isComposing,
-        altGraph: event.getModifierState('AltGraph'),
-      });
-      if (key === null) return true;
-      event.preventDefault();
-      type({ key });
-      return false;
+    const typing = createPaneTyping({
+      element,
+      terminal,
+      pane,
+      keepImages() {
+        const { bot } = handlers.current;
+        return bot.runner === 'local' ? (images) => keepImages(api.factory, bot.id, images) : null;
+      },
+      /** Who types looks at what they type. */
+      onType() {
+        view.toEnd();
+        size.takeOver();
+      },
+      onImages: size.takeOver,
+      onFind: () => handlers.current.onFind(),
+      onError: (error) => handlers.current.onInputError(error),
     });
-    const onData = terminal.onData((text) => type({ text }));
-    /** Gives a program the path of an image that it can open. False: there was no image. */
-    const putImages = (data: DataTransfer | null): boolean => {
-      const images = imagesIn(data);
-      if (images.length === 0 || handlers.current.bot.runner !== 'local') return false;
-      keepImages(api.factory, handlers.current.bot.id, images).then(
-        // A pane that is behind another tab by now still gets it.
-        (paste) => (over ? pane.input({ text: paste, paste: true }) : type({ paste })),
-        (error: unknown) => handlers.current.onInputError(error),
-      );
-      takeOver();
-      return true;
-    };
-    const onDragOver = (event: DragEvent): void => {
-      if (event.dataTransfer?.types.includes('Files') === true) event.preventDefault();
-    };
-    const onDrop = (event: DragEvent): void => {
-      if (putImages(event.dataTransfer)) event.preventDefault();
-    };
-    // Send a paste as a paste, because only the pane knows whether its program wants it bracketed.
-    const onPaste = (event: ClipboardEvent): void => {
-      event.preventDefault();
-      event.stopPropagation();
-      if (putImages(event.clipboardData)) return;
-      type({ paste: (event.clipboardData?.getData('text/plain') ?? '').replace(/\r?\n/g, '\r') });
-    };
     const onWheel = (event: WheelEvent): void => {
       view.moved();
       if (event.deltaY >= 0 || event.ctrlKey || terminal.buffer.active.baseY > 0) return;
       void view.lookBack().then(() => terminal.scrollLines(-wheelLines));
     };
     const onFocusIn = (): void => {
-      takeOver();
+      size.takeOver();
       handlers.current.onFocus();
     };
-    element.addEventListener('paste', onPaste, { capture: true });
-    element.addEventListener('dragover', onDragOver);
-    element.addEventListener('drop', onDrop);
     element.addEventListener('wheel', onWheel, { passive: true });
     element.addEventListener('focusin', onFocusIn);
     handlers.current.onHandle({
@@ -263,22 +162,16 @@ export function PaneTerminal(props: PaneTerminalProps) {
         view.toEnd();
       },
       focus: () => terminal.focus(),
-      press: (key) => type({ key }),
+      press: (key) => typing.type({ key }),
     });
 
     return () => {
       handlers.current.onHandle(null);
-      element.removeEventListener('paste', onPaste, { capture: true });
-      element.removeEventListener('dragover', onDragOver);
-      element.removeEventListener('drop', onDrop);
       element.removeEventListener('wheel', onWheel);
       element.removeEventListener('focusin', onFocusIn);
-      if (resting !== null) clearTimeout(resting);
-      observer.disconnect();
-      onData.dispose();
+      size.close();
       onScroll.dispose();
       view.close();
-      over = true;
       typing.close();
       watching.close();
       opened.dispose();

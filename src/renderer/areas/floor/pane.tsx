@@ -20,7 +20,8 @@ import { agentStatus, lastKnown, Status } from '../../ui/status.tsx';
 import { FindBar } from './find-bar.tsx';
 import type { Said } from './marks.ts';
 import { PaneQuestions } from './pane-questions.tsx';
-import { type PaneHandle, PaneTerminal, type ScreenSize } from './pane-terminal.tsx';
+import type { ScreenSize } from './pane-size.ts';
+import { type PaneHandle, PaneTerminal } from './pane-terminal.tsx';
 import type { PaneLink } from './screens.ts';
 
 export interface PaneProps {
