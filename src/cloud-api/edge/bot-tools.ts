@@ -1,6 +1,6 @@
 /**
  * The tools of one bot's connector: they talk to that bot and read its runs. The app of a vendor's bot is that bot: it reads the messages to it and
- * answers as it. Owns that no call reaches another bot, another bot's messages, or a thread in which somebody else writes. Must not know how a
+ * answers as it. It may also ask the person, whose computer keeps the question. Owns that no call reaches another bot, another bot's messages, or a thread in which somebody else writes. Must not know how a
  * computer is asked.
  */
 import { hash } from 'node:crypto';
@@ -12,11 +12,12 @@ import { getAgent } from '../../contracts/factory/agents-routes.ts';
 import type { Thread } from '../../contracts/factory/delivery.ts';
 import { createThread, listMessages, listThreads, sendMessage } from '../../contracts/factory/orchestration-routes.ts';
 import { listAgentRuns } from '../../contracts/factory/work-engine/agent-runs.ts';
+import { requestApproval } from '../../contracts/tool-server/request-approval.ts';
 import { clientOf } from '../../kit/http/principals.ts';
 import type { McpRequest } from '../../kit/mcp/service.ts';
 import type { AskedComputer } from './ask-computer.ts';
 import { pages, runFilter, runTools } from './run-tools.ts';
-import { type EdgeTool, edgeTool } from './tools.ts';
+import { type EdgeTool, edgeTool, inputOf } from './tools.ts';
 
 const maxTextLength = 100_000;
 const maxTitleLength = 80;
@@ -89,6 +90,20 @@ export const botTools: readonly EdgeTool[] = [
     },
   }),
   ...runTools(async (computer, request) => (await botOf(computer, request)).id, 'the bot'),
+  {
+    listed: {
+      name: requestApproval.name,
+      title: requestApproval.title,
+      description: requestApproval.description,
+      inputSchema: inputOf(requestApproval.input),
+      annotations: { readOnlyHint: false, ...requestApproval.annotations },
+      execution: { taskSupport: 'optional' },
+    },
+    async call(_args, computer, request) {
+      await botOf(computer, request);
+      return null;
+    },
+  },
 ];
 
 const isVendor = ({ binding }: Agent) => binding.type === 'vendor';

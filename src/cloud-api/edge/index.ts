@@ -12,10 +12,13 @@ import {
   readCatalog,
 } from '../../contracts/edge/routes.ts';
 import { pageHeaders } from '../../kit/http/plain-page.ts';
-import { type BoundRoute, bind, type OwnerLookups, type RawHandler } from '../../kit/http/types.ts';
+import { clientOf } from '../../kit/http/principals.ts';
+import { type BoundRoute, bind, type OwnerLookups, type Principal, type RawHandler } from '../../kit/http/types.ts';
 import { createMcpService } from '../../kit/mcp/create-service.ts';
 import { createMcpEndpoint } from '../../kit/mcp/endpoint.ts';
-import type { McpRequest, McpService, ResourceProvider } from '../../kit/mcp/service.ts';
+import type { McpRequest, McpService, McpServiceOptions, ResourceProvider } from '../../kit/mcp/service.ts';
+import { createLastLists } from '../tool-server/last-lists.ts';
+import { createPassingService } from '../tool-server/passing-service.ts';
 import { agentTools } from './agent-tools.ts';
 import { type Apps, clientIdOf } from './apps.ts';
 import { type AskComputerDeps, createAskComputer } from './ask-computer.ts';
@@ -52,17 +55,23 @@ export function createEdge(
   const about = edgeAbout(deps.edgeUrl);
   const html = edgePageOf(about);
 
+  const computers = createPassingService({ ...deps, lists: createLastLists(), callerOf: asAtServer });
+  // Only methods of tools and tasks come here, which it has.
+  const tasks = { pass: async (request: McpRequest) => (await computers.handle(request))! };
+
   function service(
     name: string,
     title: string,
     instructions: string,
     tools: readonly EdgeTool[],
     resources: ResourceProvider,
+    more: Pick<McpServiceOptions, 'tasks'> = {},
   ): McpService {
     return createMcpService({
       info: { name, title, version },
       instructions: `${instructions} ${written}`,
-      tools: createEdgeTools(tools, ask),
+      tools: createEdgeTools(tools, ask, tasks.pass),
+      ...more,
       prompts: noPrompts,
       resources,
       methods: events.methods(visitOf),
@@ -104,11 +113,12 @@ export function createEdge(
           service(
             'gantry-bot',
             'Gantry: one bot',
-            'Talks to one bot of a person and reports what it does as it happens.',
+            'Talks to one bot of a person and reports what it does as it happens. request_approval asks the person: it waits up to 50 seconds, or becomes a task for clients that take tasks.',
             botTools,
             createEdgeResources(ask, async (computer, request) => (await botOf(computer, request)).id, {
               boards: false,
             }),
+            { tasks },
           ),
         ),
       ),
@@ -139,9 +149,21 @@ export function createEdge(
   };
 }
 
+const serverOf = ({ place }: McpRequest): EdgeServer => (typeof place.id === 'string' ? `bots/${place.id}` : 'agents');
+
+/**
+ * As whom the caller's computer is asked about tasks: the app at this server. Tasks that the same app has at the tool server, or at another bot, are
+ * not for it here, as its token is not for there.
+ */
+function asAtServer(request: McpRequest): Principal {
+  const { principal } = request;
+  return { ...principal, client: `${clientOf(principal)}@${serverOf(request)}` };
+}
+
 /** The server that a request is for, and the app that sends it. */
-function visitOf({ place, principal }: McpRequest) {
-  const server: EdgeServer = typeof place.id === 'string' ? `bots/${place.id}` : 'agents';
+function visitOf(request: McpRequest) {
+  const { principal } = request;
+  const server = serverOf(request);
   const clientId = clientIdOf(principal);
   return { server, app: clientId === null ? null : { userId: principal.userId, clientId } };
 }

@@ -5,12 +5,13 @@
 import { z } from 'zod';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { ToolResult } from '../../contracts/tool-server/tools.ts';
-import type { JsonObject, ListedTool, McpRequest, ToolProvider } from '../../kit/mcp/service.ts';
+import type { JsonObject, ListedTool, McpRequest, RpcAnswer, ToolProvider } from '../../kit/mcp/service.ts';
 import type { AskComputer, AskedComputer } from './ask-computer.ts';
 
 export interface EdgeTool {
   readonly listed: ListedTool;
-  call(args: JsonObject, computer: AskedComputer, request: McpRequest): Promise<object>;
+  /** The answer as JSON; null: the request goes on to the computer's own tool of this name, and may become a task there. */
+  call(args: JsonObject, computer: AskedComputer, request: McpRequest): Promise<object | null>;
 }
 
 interface EdgeToolSpec<I extends z.ZodObject> {
@@ -31,7 +32,7 @@ export function edgeTool<I extends z.ZodObject>({
   acts,
   run,
 }: EdgeToolSpec<I>): EdgeTool {
-  const { $schema, ...inputSchema } = z.toJSONSchema(input, { io: 'input' });
+  const inputSchema = inputOf(input);
   const annotations = acts
     ? { readOnlyHint: false, destructiveHint: false, openWorldHint: true }
     : { readOnlyHint: true, openWorldHint: false };
@@ -48,13 +49,24 @@ export function edgeTool<I extends z.ZodObject>({
   };
 }
 
-export function createEdgeTools(tools: readonly EdgeTool[], ask: AskComputer): ToolProvider {
+export function inputOf(input: z.ZodObject): ListedTool['inputSchema'] {
+  const { $schema, ...schema } = z.toJSONSchema(input, { io: 'input' });
+  return schema;
+}
+
+/** `pass`: sends a request on to the tool server of the caller's computer. */
+export function createEdgeTools(
+  tools: readonly EdgeTool[],
+  ask: AskComputer,
+  pass: (request: McpRequest) => Promise<RpcAnswer>,
+): ToolProvider {
   const byName = new Map(tools.map((tool) => [tool.listed.name, tool]));
   const listing = { items: tools.map(({ listed }) => listed), revision: 1 };
   return {
     list: () => listing,
     async call(name, args, request) {
-      return resultOf(await byName.get(name)!.call(args, ask(request), request));
+      const answer = await byName.get(name)!.call(args, ask(request), request);
+      return answer === null ? { passedOn: await pass(request) } : resultOf(answer);
     },
   };
 }

@@ -5,10 +5,11 @@
 import { AppError } from '../../contracts/common/errors.ts';
 import { mcpServer, rpcCodes, tasksVersion } from '../../contracts/tool-server/mcp.ts';
 import { iso } from '../../kit/clock/clock.ts';
+import type { Principal } from '../../kit/http/types.ts';
 import type { McpRequest, McpService, RpcAnswer } from '../../kit/mcp/service.ts';
 import { taskCapabilities } from '../../kit/mcp/tasks.ts';
 import { Unanswered } from '../link/ask.ts';
-import type { Engines } from '../link/engines.ts';
+import type { EngineQuestion, Engines } from '../link/engines.ts';
 import type { Link } from '../link/link.ts';
 import { readAnswer } from '../link/read-answer.ts';
 import type { LastLists } from './last-lists.ts';
@@ -28,10 +29,13 @@ export function createPassingService({
   lists,
   advice,
   version,
+  callerOf,
 }: {
   readonly engines: Pick<Engines, 'targetOf' | 'ask'>;
   readonly link: Pick<Link, 'state'>;
   readonly lists: LastLists;
+  /** As whom the computer is asked; absent: as the caller. */
+  readonly callerOf?: (request: McpRequest) => Principal;
   /** What to do when a computer does not answer. */
   readonly advice: string;
   readonly version: string;
@@ -47,7 +51,7 @@ export function createPassingService({
 
   async function pass(request: McpRequest, computerId: string): Promise<RpcAnswer> {
     const answer = await engines.ask({
-      context: request,
+      context: callerOf === undefined ? request : contextAs(request, callerOf(request)),
       computerId,
       path: request.names === 'safe' ? `${mcpServer.path}?names=safe` : mcpServer.path,
       body: request.raw,
@@ -120,6 +124,19 @@ export function createPassingService({
   function unreadable(status: number): AppError {
     return new AppError('transport', `The computer refused the credential of this cloud (HTTP ${status}).`, advice);
   }
+}
+
+/** The same request of another caller. A getter: only who uses the signal has it made. */
+function contextAs(asked: McpRequest, principal: Principal): EngineQuestion['context'] {
+  const { request, response } = asked;
+  return {
+    principal,
+    request,
+    response,
+    get signal() {
+      return asked.signal;
+    },
+  };
 }
 
 const wordsOf = ({ fact, action }: AppError) => `${fact} ${action}`;

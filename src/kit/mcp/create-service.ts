@@ -16,6 +16,7 @@ import type {
   McpRequest,
   McpService,
   McpServiceOptions,
+  PassedOn,
   PromptProvider,
   ResourceProvider,
   RpcAnswer,
@@ -47,11 +48,12 @@ export function createMcpService(options: McpServiceOptions): McpService {
   return {
     info,
     ...(instructions === undefined ? {} : { instructions }),
-    capabilities: (era, version) => ({
-      ...own,
-      ...(tasks === undefined ? {} : taskCapabilities(version)),
-      ...options.extensions?.(era),
-    }),
+    capabilities(era, version) {
+      const ofTasks: Capabilities = tasks === undefined ? {} : taskCapabilities(version);
+      const more: Capabilities = options.extensions?.(era) ?? {};
+      const extensions = { ...ofTasks.extensions, ...more.extensions };
+      return { ...own, ...ofTasks, ...more, ...(Object.keys(extensions).length === 0 ? {} : { extensions }) };
+    },
     handle: (request) => methods.get(request.method)?.(request) ?? null,
   };
 }
@@ -100,6 +102,7 @@ function toolMethods(tools: ToolProvider, info: ServerInfo, withTasks: boolean):
         }
         const result = await called(tools, name, given, request, wish);
         if ('task' in result) return createdTask(result.task, request);
+        if ('passedOn' in result) return result.passedOn;
         return { result: callResult(result, request.era, request.version) };
       },
     ],
@@ -113,7 +116,7 @@ async function called(
   args: JsonObject,
   request: McpRequest,
   wish: TaskWish | null,
-): Promise<ToolResult | { readonly task: Task }> {
+): Promise<ToolResult | { readonly task: Task } | PassedOn> {
   try {
     return await tools.call(name, args, request, wish);
   } catch (thrown) {

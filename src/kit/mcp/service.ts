@@ -156,7 +156,12 @@ export interface ToolProvider {
     args: JsonObject,
     request: McpRequest,
     wish: TaskWish | null,
-  ): Maybe<ToolResult | { readonly task: Task }>;
+  ): Maybe<ToolResult | { readonly task: Task } | PassedOn>;
+}
+
+/** The whole answer of the server to which a call was passed on. */
+export interface PassedOn {
+  readonly passedOn: RpcAnswer;
 }
 
 /** How a call may become a task; a call without a wish is always answered with its result. */
@@ -198,6 +203,11 @@ export interface TaskProvider {
   update(id: string, answers: JsonObject, request: McpRequest): Maybe<Task | null>;
 }
 
+/** Tasks that another server keeps: their methods go there whole, and it says what each revision wants. */
+export interface TasksElsewhere {
+  pass(request: McpRequest): Maybe<RpcAnswer>;
+}
+
 export interface PromptProvider {
   list(request: McpRequest): Maybe<Listing<ListedPrompt>>;
   /** Required arguments are present. A thrown AppError `usage` is -32602. */
@@ -231,7 +241,7 @@ export interface McpServiceOptions {
   readonly resources?: ResourceProvider;
   readonly completions?: CompletionProvider;
   /** With them a call may become a task. */
-  readonly tasks?: TaskProvider;
+  readonly tasks?: TaskProvider | TasksElsewhere;
   /** Capabilities that extensions advertise besides the methods above; merged into those of either era. */
   readonly extensions?: (era: Era) => Capabilities;
   /** Methods of extensions. */

@@ -8,13 +8,23 @@ import type { ToolResult } from '../../contracts/tool-server/tools.ts';
 import { iso } from '../clock/clock.ts';
 import { isObject } from './message.ts';
 import { callResult } from './results.ts';
-import type { Capabilities, JsonObject, McpRequest, RpcAnswer, Task, TaskProvider, TaskWish } from './service.ts';
+import type {
+  Capabilities,
+  JsonObject,
+  McpRequest,
+  RpcAnswer,
+  Task,
+  TaskProvider,
+  TasksElsewhere,
+  TaskWish,
+} from './service.ts';
 
 /** A result is held for this long before the client must ask again. Milliseconds. */
 const maxHeldMs = 30_000;
 const badRequest = 400;
 
 type Method = (request: McpRequest) => Promise<RpcAnswer> | RpcAnswer;
+const methodNames = ['tasks/get', 'tasks/result', 'tasks/list', 'tasks/cancel', 'tasks/update'] as const;
 
 /** Which revision's tasks this request may have; null: it takes none. */
 function takesTasks({ version, can }: McpRequest): 'asked' | 'offered' | null {
@@ -44,7 +54,8 @@ export function createdTask(task: Task, { version }: McpRequest): RpcAnswer {
   return { result: { resultType: 'task', ...modernForm(task) } };
 }
 
-export function taskMethods(tasks: TaskProvider): [string, Method][] {
+export function taskMethods(tasks: TaskProvider | TasksElsewhere): [string, Method][] {
+  if ('pass' in tasks) return methodNames.map((name) => [name, (request) => tasks.pass(request)]);
   return [
     ['tasks/get', only('both', (request) => found(tasks.get(idOf(request), request), request, detailed))],
     ['tasks/result', only('asked', (request) => resultOf(tasks, request))],

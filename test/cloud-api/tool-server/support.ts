@@ -1,4 +1,6 @@
 /** A cloud whose users sign in by their names, and computers with tools that are reached over a real link. */
+import type { EdgeEvents } from '../../../src/cloud-api/edge/events.ts';
+import { createEdge } from '../../../src/cloud-api/edge/index.ts';
 import { createEngines } from '../../../src/cloud-api/link/engines.ts';
 import { createToolServer } from '../../../src/cloud-api/tool-server/index.ts';
 import { mcpMeta, mcpServer, modernVersion } from '../../../src/contracts/tool-server/mcp.ts';
@@ -6,7 +8,7 @@ import { toolServerRoutes } from '../../../src/contracts/tool-server/routes.ts';
 import { createDispatcher } from '../../../src/kit/http/dispatcher.ts';
 import { createLinkTokens, createPairedLinkAuthenticator } from '../../../src/kit/http/paired-link.ts';
 import { clientOf, everyScope, surfaceOf } from '../../../src/kit/http/principals.ts';
-import { type BoundRoute, bind, type Principal } from '../../../src/kit/http/types.ts';
+import { type BoundRoute, bind, type OwnerLookups, type Principal } from '../../../src/kit/http/types.ts';
 import { createMcpService } from '../../../src/kit/mcp/create-service.ts';
 import { createMcpEndpoint } from '../../../src/kit/mcp/endpoint.ts';
 import type { McpRequest, TaskProvider, ToolProvider } from '../../../src/kit/mcp/service.ts';
@@ -25,9 +27,10 @@ export const origin = 'https://gantry.example';
 const people: Readonly<Record<string, Principal>> = Object.fromEntries(
   ['ada', 'bob', 'eve'].flatMap((userId) => {
     const principal = { kind: 'user', userId, scopes: everyScope, via: 'cookie' } as const;
+    const key = { ...principal, kind: 'key', via: 'key', keyId: 'key_1' } as const;
     return [
       [userId, principal],
-      [`${userId}-key`, { ...principal, kind: 'key', via: 'key', keyId: 'key_1' }],
+      [`${userId}-key`, key],
       [`${userId}-oidc`, { ...principal, via: 'oidc', client: 'oidc:https%3A%2F%2Fclient.example' }],
       [`for-${userId}`, { ...principal, kind: 'internal', via: 'internal' }],
     ];
@@ -57,8 +60,18 @@ export async function startToolCloud({ alone = false } = {}) {
     log: { error() {} },
     ...(alone ? {} : { ownerOf: async (id: string) => computers.find((one) => one.id === id)?.user ?? null }),
   });
+  const edge = createEdge({
+    engines,
+    link: cloud.dialIns,
+    advice: 'See that it runs.',
+    edgeUrl: `${origin}/edge`,
+    version: '1.0.0',
+    events: { methods: () => ({}), capabilities: {}, routes: [], owners: {} } as unknown as EdgeEvents,
+    apps: { admit: async () => {}, list: async () => [] },
+    log: { error() {} },
+  });
   const web = await serve({
-    routes: tools.routes,
+    routes: [...tools.routes, ...edge.routes],
     authenticators: [
       {
         name: 'by name',
@@ -117,12 +130,13 @@ export interface ToolComputerOptions {
   readonly tools?: readonly string[];
   readonly call?: ToolProvider['call'];
   readonly routes?: readonly BoundRoute[];
+  readonly owners?: OwnerLookups;
   readonly tasks?: TaskProvider;
 }
 
 /** A computer whose tools repeat what they are given, behind the real protocol, dispatcher and link. */
 export async function startToolComputer(cloud: TestCloud, at: number, options: ToolComputerOptions = {}) {
-  const { seen = [], tools = ['echo.text'], routes = [], tasks } = options;
+  const { seen = [], tools = ['echo.text'], routes = [], owners = {}, tasks } = options;
   const { id, user } = computers[at]!;
   const note = (request: McpRequest) =>
     seen.push({
@@ -156,7 +170,7 @@ export async function startToolComputer(cloud: TestCloud, at: number, options: T
     listener: { kind: 'socket' },
     authenticators: [createPairedLinkAuthenticator({ tokens, user: () => user })],
     routes: [...(given.has(mcpServer.op) ? [] : [bind(mcpServer, endpoint)]), ...routes],
-    owners: {},
+    owners,
     ids: countingIds(),
     log: { ...quiet, error: () => {} },
     answers: 'throw',
