@@ -20,6 +20,7 @@ export const runtimeRows: readonly WatchedTable[] = [
   { name: 'engine_secret', key: 'name' },
   { name: 'oauth_grant' },
   { name: 'attached_server' },
+  { name: 'mcp_task' },
 ];
 
 export const cloudRows: readonly WatchedTable[] = [

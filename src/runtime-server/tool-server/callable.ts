@@ -5,7 +5,14 @@
 import { z } from 'zod';
 import type { ContentBlock, ToolInfo, ToolResult } from '../../contracts/tool-server/tools.ts';
 import { wrongArguments } from './argument-words.ts';
-import type { ForeignPrompt, ForeignPrompts, ForeignTool, ForeignTools } from './foreign-tools.ts';
+import type {
+  ForeignPort,
+  ForeignPrompt,
+  ForeignPrompts,
+  ForeignTask,
+  ForeignTool,
+  ForeignTools,
+} from './foreign-tools.ts';
 import type { Tool, ToolCaller, ToolPlan } from './tool.ts';
 
 /** The result of a call that was made. */
@@ -29,6 +36,8 @@ export interface Callable {
   /** The arguments as the tool takes them, or why it does not. */
   read(input: unknown): { readonly ok: true; readonly input: object } | { readonly ok: false; readonly why: string };
   plan(input: object, caller: ToolCaller): Promise<ToolPlan<CallableResult>>;
+  /** For a tool of an attached server: the result of a task that it made of an earlier call. */
+  follow?(task: ForeignTask, signal: AbortSignal, port: ForeignPort): Promise<CallableResult>;
 }
 
 /** Text of a result beyond this is cut: it is sent beside the data it was made from. Characters. */
@@ -95,14 +104,16 @@ export function foreignTool(tool: ForeignTool, tools: ForeignTools): Callable {
       risk: 'medium',
       title: `Call ${name}`,
       summary: `${name} of the attached server ${server}\n${JSON.stringify(input, null, 2)}`,
-      async run(signal) {
-        const result = await tools.call(name, input as Readonly<Record<string, unknown>>, { signal });
-        const structured = result.structuredContent;
-        const given = structured === undefined ? {} : { structured };
-        return { isError: result.isError, content: result.content, text: wordsOf(result), ...given };
-      },
+      run: async (signal, _may, _answer, port) =>
+        foreignResult(await tools.call(name, input as Readonly<Record<string, unknown>>, { ...port, signal })),
     }),
+    follow: async (task, signal, port) => foreignResult(await tools.follow(name, task, { ...port, signal })),
   };
+}
+
+function foreignResult(result: ToolResult): CallableResult {
+  const { isError, content, structuredContent: structured } = result;
+  return { isError, content, text: wordsOf(result), ...(structured === undefined ? {} : { structured }) };
 }
 
 /**

@@ -1,5 +1,5 @@
 /**
- * Tools and prompts of attached servers, as the registry sees them: lists to show and a way to call. Must not know policy, which the caller has
+ * Tools and prompts of attached servers, as the registry sees them: lists to show, a way to call, and what a call may ask for on its way. Must not know policy, which the caller has
  * already asked, nor how a server is reached.
  */
 
@@ -52,6 +52,40 @@ export interface ForeignPrompts {
   ): Promise<FilledPrompt>;
 }
 
+/** A task that an attached server made of a call. */
+export interface ForeignTask {
+  /** Id of the attached server. */
+  readonly server: string;
+  /** As the server calls it. */
+  readonly taskId: string;
+}
+
+/** What a server asks the person before it goes on: answered by a yes, whose note holds the values, or a no. */
+export interface ForeignQuestion {
+  /** A few words; the server is named. */
+  readonly title: string;
+  /** Everything that the server says, and how the note is read. */
+  readonly summary: string;
+}
+
+/** `ended`: there is no answer, and why. */
+export type ForeignAnswer =
+  | { readonly kind: 'approve' | 'reject'; readonly note: string | null }
+  | { readonly kind: 'ended'; readonly why: string };
+
+/** What the caller of a foreign tool can do beside waiting for its result. */
+export interface ForeignPort {
+  /** The server may make a task of the call: this keeps where it is, and then the call is followed to its end. Absent: no call outlives its deadline. */
+  readonly began?: (task: ForeignTask) => Promise<void>;
+  /** What the server says about its task. */
+  readonly says?: (message: string) => void;
+  /** Asks the person; `signal` withdraws the question. Absent: the server is told that nobody can be asked. */
+  readonly ask?: (question: ForeignQuestion, signal: AbortSignal) => Promise<ForeignAnswer>;
+}
+
+/** The reason of a signal by which Gantry ends: a task at a server goes on there. Any other reason cancels it. */
+export const leaves = 'Gantry ends';
+
 export interface ForeignTools {
   /**
    * The last good lists of all enabled servers, also of those that cannot be reached now; by name in byte order, the same array
@@ -69,6 +103,8 @@ export interface ForeignTools {
   call(
     name: string,
     args: Readonly<Record<string, unknown>>,
-    options: { readonly signal: AbortSignal },
+    options: ForeignPort & { readonly signal: AbortSignal },
   ): Promise<ToolResult>;
+  /** The result of a task of an earlier process, under the same promises. `name`: the tool, for words. */
+  follow(name: string, task: ForeignTask, options: ForeignPort & { readonly signal: AbortSignal }): Promise<ToolResult>;
 }

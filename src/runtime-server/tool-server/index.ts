@@ -87,6 +87,7 @@ const nothingAttached: ForeignTools = {
   list: () => [],
   revision: 0,
   call: async (name) => ({ content: [{ type: 'text', text: `There is no tool "${name}".` }], isError: true }),
+  follow: async (name) => ({ content: [{ type: 'text', text: `There is no tool "${name}".` }], isError: true }),
 };
 
 export function createToolServer(deps: ToolServerDeps): ToolServer {

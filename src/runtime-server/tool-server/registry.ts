@@ -19,7 +19,7 @@ import {
   ownTool,
   promptCall,
 } from './callable.ts';
-import type { ForeignPrompts, ForeignTools } from './foreign-tools.ts';
+import type { ForeignPort, ForeignPrompts, ForeignQuestion, ForeignTask, ForeignTools } from './foreign-tools.ts';
 import type { OtherHost, Tool, ToolCaller, ToolPlan } from './tool.ts';
 
 export interface ToolOutcome {
@@ -52,6 +52,12 @@ interface CallWatch {
   ask?(question: CallQuestion): Promise<Answered>;
   /** Awaited before it acts; a throw keeps it from that. */
   acting?(): Promise<void>;
+  /** An attached server made a task of it: keeps where. Absent: no task is made of it. */
+  began?(task: ForeignTask): Promise<void>;
+  /** What the server says about its task. */
+  says?(message: string): void;
+  /** As {@link CallWatch.ask}, for what the server asks the person; `signal` withdraws the question. */
+  input?(question: CallQuestion, signal: AbortSignal): Promise<Answered>;
 }
 
 export interface ToolRegistry {
@@ -61,6 +67,8 @@ export interface ToolRegistry {
   readonly revision: number;
   find(name: string): ToolInfo | null;
   call(name: string, input: unknown, caller: ToolCaller, watch?: CallWatch): Promise<ToolOutcome>;
+  /** The end of a call that a task of an attached server was made of. */
+  follow(name: string, input: unknown, task: ForeignTask, caller: ToolCaller, watch: CallWatch): Promise<ToolOutcome>;
 }
 
 /** A result beyond this is cut for a model: it reads all of it, again with each step. Characters. */
@@ -190,13 +198,33 @@ export function createToolRegistry(
     if (caller.signal.aborted) return failed('Stopped before this ran.', { ...told, approvalId });
     const looked = tool.readOnly && verdict.verdict === 'allow';
     const done = { ...told, approvalId, open: false, acted: true, looked };
+    const port = portOf(deps.ask, tool, read.input, caller, watch);
     try {
       const may = (host: OtherHost) => decide(deps.policy, tool, { ...plan, ...host }, caller);
-      const result = await plan.run(caller.signal, may, answer);
+      const result = await plan.run(caller.signal, may, answer, port);
+      const waits = port.open();
+      // The server asked the person before it ran anything, and nobody has answered.
+      if (waits !== null) return stillOpen(waits, { ...told, approvalId: waits });
       return { structured: undefined, ...result, text: cut(result.text, maxTextLength), ...done };
     } catch (error) {
       return failed(wordsOf(error, name), done);
     }
+  }
+
+  async function follow(
+    name: string,
+    input: object,
+    task: ForeignTask,
+    caller: ToolCaller,
+    watch: CallWatch,
+  ): Promise<ToolOutcome> {
+    const tool = find(name, false);
+    const done = { title: `Call ${name}`, acted: true };
+    if (tool?.follow === undefined) {
+      return failed(`The attached server of ${name} is gone: whether it was done is not known.`, done);
+    }
+    const result = await tool.follow(task, caller.signal, portOf(deps.ask, tool, input, caller, watch));
+    return { ...nothing, ...result, text: cut(result.text, maxTextLength), ...done };
   }
 
   function stillOpen(id: string, told: Partial<ToolOutcome>): ToolOutcome {
@@ -213,6 +241,7 @@ export function createToolRegistry(
     // Prompts are asked for by their own method, and are no tools to show.
     find: (name) => (now().prompts.has(name) ? null : (find(name, false)?.info ?? null)),
     call: (name, input, caller, watch = {}) => call(name, input, caller, watch),
+    follow: (name, input, task, caller, watch) => follow(name, input as object, task, caller, watch),
   };
 }
 
@@ -282,6 +311,63 @@ function questionOf(
     ...(plan.also === undefined && plan.commandAsRun === undefined && !tool.decides
       ? { action: actionOf(tool, plan, caller) }
       : {}),
+  };
+}
+
+/** What an attached server may do with this call beside answering it. */
+function portOf(
+  ask: (question: CallQuestion, caller: Waiting) => Promise<Answered>,
+  tool: Callable,
+  input: object,
+  caller: ToolCaller,
+  watch: CallWatch,
+): ForeignPort & { readonly open: () => string | null } {
+  let open: string | null = null;
+  const { began, says } = watch;
+  return {
+    ...(began === undefined ? {} : { began }),
+    ...(says === undefined ? {} : { says }),
+    async ask(question, signal) {
+      const asked = inputQuestionOf(tool, input, caller, question);
+      const { patienceMs } = caller;
+      const asking = (id: string | null) => watch.asking?.(id === null ? null : { id, title: question.title });
+      const answered = await (watch.input?.(asked, signal) ?? ask(asked, { signal, patienceMs, asking }));
+      if (answered.how === 'open') {
+        open = answered.id;
+        return { kind: 'ended', why: 'Nobody has answered yet.' };
+      }
+      const { answer } = answered;
+      if (answer?.kind === 'approve' || answer?.kind === 'reject') return { kind: answer.kind, note: answer.note };
+      return { kind: 'ended', why: answered.how === 'refused' ? answered.why : 'Nobody answered.' };
+    },
+    open: () => open,
+  };
+}
+
+/** What an attached server asks the person about a call. Equal when the same call is made again and the server asks the same. */
+function inputQuestionOf(
+  { info, action }: Callable,
+  input: object,
+  caller: ToolCaller,
+  { title, summary }: ForeignQuestion,
+): CallQuestion {
+  const details = [{ name: 'Call', text: `${info.name}\n${JSON.stringify(input, null, 2)}` }];
+  const actionHash = hashOf({ input: action.tool, client: caller.client, root: caller.root, summary, details });
+  const { bot, client, dagId, nodeId, runId } = caller;
+  return {
+    key: `input:${actionHash}`,
+    source: 'executor',
+    kind: 'input',
+    title: title.slice(0, 200),
+    summary,
+    details,
+    risk: 'medium',
+    agentId: bot?.agentId ?? null,
+    ...(bot === null ? { client } : {}),
+    ...(dagId === undefined ? {} : { dagId }),
+    ...(nodeId === undefined ? {} : { nodeId }),
+    ...(runId === undefined ? {} : { runId }),
+    actionHash,
   };
 }
 

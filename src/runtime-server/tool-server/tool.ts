@@ -7,6 +7,7 @@ import type { ApprovalDetail, ApprovalRisk } from '../../contracts/approvals/app
 import type { ContentBlock, ToolAnnotations } from '../../contracts/tool-server/tools.ts';
 import type { ApprovalAnswer } from '../approvals/approvals.ts';
 import type { PolicyMode, PolicyVerdict } from '../policy/policy.ts';
+import type { ForeignPort } from './foreign-tools.ts';
 
 /** The caller: a bot, or a program of the person's, with the folder it may work in. */
 export interface ToolCaller {
@@ -65,8 +66,14 @@ export interface ToolPlan<Out> {
   readonly isDiff?: boolean;
   /**
    * Does exactly what was planned, or fails. `may`: the policy's verdict on this same call at another host. `answer`: the person's, where one was asked.
+   * `port`: for a tool of an attached server.
    */
-  run(signal: AbortSignal, may: (host: OtherHost) => PolicyVerdict, answer?: ApprovalAnswer | null): Promise<Out>;
+  run(
+    signal: AbortSignal,
+    may: (host: OtherHost) => PolicyVerdict,
+    answer?: ApprovalAnswer | null,
+    port?: ForeignPort,
+  ): Promise<Out>;
 }
 
 export type OtherHost = Pick<ToolPlan<unknown>, 'host' | 'privateHost'>;

@@ -21,6 +21,30 @@ interface Reply {
   readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown };
 }
 
+/** One request; of 2026-07-28 unless another version is named. */
+export async function askAt(
+  url: string,
+  method: string,
+  params: object,
+  { version = modern, can = {}, token = 'one' }: Spoken = {},
+): Promise<Reply> {
+  const meta = {
+    'io.modelcontextprotocol/protocolVersion': version,
+    'io.modelcontextprotocol/clientCapabilities': can,
+  };
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'mcp-protocol-version': version },
+    body: JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method,
+      params: version === modern ? { ...params, _meta: meta } : params,
+    }),
+  });
+  return { status: response.status, ...((await response.json()) as object) } as Reply;
+}
+
 export type Desk = Awaited<ReturnType<typeof openDesk>>;
 
 export async function openDesk(root: string, clock: TestClock) {
@@ -51,27 +75,7 @@ export async function openDesk(root: string, clock: TestClock) {
       await before?.();
       await now.start();
     },
-    async ask(method: string, params: object, { version = modern, can = {}, token = 'one' }: Spoken = {}) {
-      const meta = {
-        'io.modelcontextprotocol/protocolVersion': version,
-        'io.modelcontextprotocol/clientCapabilities': can,
-      };
-      const response = await fetch(now.url, {
-        method: 'POST',
-        headers: {
-          authorization: `Bearer ${token}`,
-          'content-type': 'application/json',
-          'mcp-protocol-version': version,
-        },
-        body: JSON.stringify({
-          jsonrpc: '2.0',
-          id: 1,
-          method,
-          params: version === modern ? { ...params, _meta: meta } : params,
-        }),
-      });
-      return { status: response.status, ...((await response.json()) as object) } as Reply;
-    },
+    ask: (method: string, params: object, spoken?: Spoken) => askAt(now.url, method, params, spoken),
     async close() {
       const closing = now.close();
       await clock.advance(3000);

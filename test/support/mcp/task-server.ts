@@ -10,10 +10,12 @@ import { closeServer, createHttpServer, listenOnLoopback } from '../../../src/ki
 import { createIds } from '../../../src/kit/ids/ids.ts';
 import { createLanes } from '../../../src/kit/lane/create-lanes.ts';
 import { createLedger } from '../../../src/kit/ledger/create-ledger.ts';
+import { createSealer } from '../../../src/kit/secrets/sealer.ts';
 import { openStore } from '../../../src/kit/store/open-store.ts';
 import { createHeldApprovals } from '../../../src/runtime-server/approvals/index.ts';
 import { createPolicy } from '../../../src/runtime-server/policy/index.ts';
 import { createToolServer, type Tool } from '../../../src/runtime-server/tool-server/index.ts';
+import { createAttachedServers } from '../../../src/runtime-server/tool-server/servers/index.ts';
 import { everythingAgreed } from '../trust.ts';
 
 export const inboxUrl = 'http://127.0.0.1:3010/inbox';
@@ -51,6 +53,20 @@ export async function openTaskServer({
     call: async () => ({ status: 200, body: {} }),
   });
   await approvals.start();
+  const attached = createAttachedServers({
+    store,
+    sealer: createSealer({ masterKey: 'k'.repeat(44), purpose: 'attached-servers' }),
+    ownerId: localUserId,
+    clock,
+    timers,
+    ids,
+    random: Math.random,
+    log: { info() {}, ...log },
+    version: '0.0.0',
+    auth: null,
+    egressAllow: [],
+    waits: { backoffMs: [50], minPollMs: 20 },
+  });
   const server = createToolServer({
     policy: asksAll
       ? { decide: () => ({ verdict: 'ask', rule: 'of the test' }) }
@@ -64,6 +80,7 @@ export async function openTaskServer({
     log,
     converter: null,
     tools,
+    foreign: attached.tools,
   });
   const wire = server.wire({
     ownerId: localUserId,
@@ -104,12 +121,17 @@ export async function openTaskServer({
     approvals,
     store,
     url: `http://127.0.0.1:${port}/mcp/server`,
+    attached: attached.servers,
     /** Takes up earlier tasks. */
-    start: () => wire.start(),
+    async start() {
+      await attached.start();
+      await wire.start();
+    },
     async close() {
       dispatcher.close('the test is over');
       await closeServer(http);
       await wire.close();
+      await attached.close();
       await server.close();
       await approvals.close();
       await store.close();

@@ -83,7 +83,7 @@ function problemOf(name: string, { tool }: ListedTool, other: { readonly name: s
 }
 
 function foreign(name: string, server: string, listed: ListedTool): ForeignTool {
-  const { tool: _, sentSchema: __, ...shown } = listed;
+  const { tool: _, sentSchema: __, taskSupport: ___, ...shown } = listed;
   return { name, server, ...shown };
 }
 

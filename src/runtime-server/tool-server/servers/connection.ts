@@ -24,6 +24,8 @@ export interface ConnectionWaits {
   readonly backoffMs: readonly number[];
   /** Lists are read again this often: it also shows that the server still answers. Milliseconds. */
   readonly refreshMs: number;
+  /** However fast a server says that its task is: it is asked no more often. Milliseconds. */
+  readonly minPollMs: number;
 }
 
 export interface Connection {

@@ -57,6 +57,7 @@ const defaultLimits: UpstreamLimits = {
 const defaultWaits: ConnectionWaits = {
   backoffMs: [1_000, 2_000, 5_000, 15_000, 60_000, 300_000],
   refreshMs: 5 * 60_000,
+  minPollMs: 1_000,
 };
 
 export function createAttachedServers(deps: AttachedServersDeps): AttachedServers {

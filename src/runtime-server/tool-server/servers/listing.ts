@@ -14,6 +14,8 @@ export interface ListedTool {
   readonly annotations?: Readonly<Record<string, unknown>>;
   /** As it was sent, where it asks for headers that repeat arguments (`x-mcp-header`): calls to the server need it. */
   readonly sentSchema?: Schema;
+  /** In 2025-11-25: whether a call may, or must, be a task. */
+  readonly taskSupport?: 'optional' | 'required';
 }
 
 /** One as the server calls it. */
@@ -149,6 +151,7 @@ function readTool(sent: unknown, index: number): ListedTool | string {
     ...(output !== null && 'schema' in output ? { outputSchema: output.schema } : {}),
     ...(annotations === null ? {} : { annotations }),
     ...(asksForHeaders(sent.inputSchema) ? { sentSchema: sent.inputSchema as Schema } : {}),
+    ...taskSupportOf(sent.execution),
   };
 }
 
@@ -167,6 +170,11 @@ function annotationsOf(value: unknown): Record<string, unknown> | null {
   if (!isObject(value)) return null;
   const kept = hints.flatMap((hint) => (typeof value[hint] === 'boolean' ? [[hint, value[hint]] as const] : []));
   return kept.length === 0 ? null : Object.fromEntries(kept);
+}
+
+function taskSupportOf(execution: unknown): Pick<ListedTool, 'taskSupport'> {
+  const support = isObject(execution) ? execution.taskSupport : undefined;
+  return support === 'optional' || support === 'required' ? { taskSupport: support } : {};
 }
 
 function asksForHeaders(schema: unknown): boolean {

@@ -16,6 +16,7 @@ import { type Catalogue, createCatalogue, difference, listHash } from './catalog
 import { checkTransport } from './check-transport.ts';
 import { type Connection, type ConnectionWaits, createConnection } from './connection.ts';
 import { type FaultKind, type Said, saidBy, UpstreamFault } from './fault.ts';
+import { createFollow, type FollowedServer } from './follow.ts';
 import { authServerOf } from './http-connection.ts';
 import { readListing, readPrompts } from './listing.ts';
 import { type ServerRecord, type ServerRecords, type StoredList, wholeTransport } from './records.ts';
@@ -95,7 +96,8 @@ export function createServers(
   },
 ): Servers {
   const { records, clock, log } = deps;
-  const call = createCallTool({ clock });
+  const follow = createFollow({ timers: deps.timers, minPollMs: deps.waits.minPollMs });
+  const call = createCallTool({ clock, follow });
   /** Oldest first. */
   const entries = new Map<string, Entry>();
   let catalogue: Catalogue = createCatalogue([]);
@@ -253,18 +255,33 @@ export function createServers(
     get revision() {
       return revision;
     },
-    async call(name, args, { signal }) {
+    async call(name, args, options) {
       const found = catalogue.find(name);
       const entry = found === undefined ? undefined : entries.get(found.serverId);
       if (found === undefined || entry === undefined) return failure(`There is no tool "${name.slice(0, 100)}".`);
       const { record, connection, fault } = entry;
       if (connection === null)
         return failure(`The attached server "${record.name}" cannot be reached: ${fault ?? 'it is shutting down'}`);
-      const { name: server, timeoutMs } = record;
-      const target = { name: server, timeoutMs, connection, clean: (text: string) => clean(record, text) };
-      return call(target, found.tool, args, signal);
+      return call(followed(record), found.tool, args, options);
+    },
+    async follow(name, task, options) {
+      const record = entries.get(task.server)?.record;
+      if (record !== undefined) return follow(followed(record), name, task, options);
+      return failure(`The attached server of ${name} was detached while it ran: whether it was done is not known.`);
     },
   };
+
+  /** It may be another connection, or none, by the time of a later request. */
+  function followed(record: ServerRecord): FollowedServer {
+    const { id, name, timeoutMs } = record;
+    return {
+      id,
+      name,
+      timeoutMs,
+      connection: { use: (signal, work) => use(id, signal, work) },
+      clean: (text) => clean(record, text),
+    };
+  }
 
   /** The one connection of a server, for a request of `work`. */
   async function use<T>(id: string, signal: AbortSignal, work: (upstream: Upstream) => Promise<T>): Promise<T> {

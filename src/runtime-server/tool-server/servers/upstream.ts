@@ -4,14 +4,24 @@
  */
 import type { Client, JSONRPCMessage, Transport as SdkTransport } from '@modelcontextprotocol/client';
 import { z } from 'zod';
+import { mcpMeta, tasksVersion } from '../../../contracts/tool-server/mcp.ts';
 import { type ServedProcess, startServedProcess } from '../../../kit/process/served-process.ts';
 import type { FilledPrompt } from '../foreign-tools.ts';
 import { type Challenge, faultOf, UpstreamFault } from './fault.ts';
 import { type HttpConnection, openHttp } from './http-connection.ts';
+import type { ListedTool } from './listing.ts';
 import { readableBlock, readFilledPrompt } from './results.ts';
 import { isObject } from './schemas.ts';
 import { createStdioTransport, type StdioTransport } from './stdio-transport.ts';
 import type { Sdk, UpstreamDeps, UpstreamServer } from './upstream-deps.ts';
+import {
+  askedTtlMs,
+  capabilitiesOf,
+  createUpstreamTasks,
+  readableTask,
+  takenTaskOf,
+  type UpstreamTasks,
+} from './upstream-tasks.ts';
 
 export interface UpstreamList {
   readonly tools: readonly unknown[];
@@ -23,12 +33,9 @@ export interface Upstream {
   readonly pid: number | null;
   /** Its whole list, unchanged. Throws {@link UpstreamFault}. */
   list(signal: AbortSignal): Promise<UpstreamList>;
-  /** The server's answer, unchanged. Throws {@link UpstreamFault}; where `signal` aborts, the server is notified. */
-  call(
-    tool: { readonly name: string; readonly inputSchema: Readonly<Record<string, unknown>> },
-    args: Readonly<Record<string, unknown>>,
-    options: { readonly signal: AbortSignal; readonly timeoutMs: number },
-  ): Promise<unknown>;
+  /** Throws {@link UpstreamFault}; where `signal` aborts, the server is notified. */
+  call(tool: CalledTool, args: Readonly<Record<string, unknown>>, options: CallOptions): Promise<CallAnswer>;
+  readonly tasks: UpstreamTasks;
   /** A prompt with these arguments, unchanged. Throws {@link UpstreamFault}. */
   prompt(
     name: string,
@@ -47,6 +54,26 @@ export interface Upstream {
   readonly gone: Promise<string>;
   close(): Promise<void>;
 }
+
+interface CalledTool extends Pick<ListedTool, 'taskSupport'> {
+  readonly name: string;
+  readonly inputSchema: Readonly<Record<string, unknown>>;
+}
+
+interface CallOptions {
+  readonly signal: AbortSignal;
+  readonly timeoutMs: number;
+  /** What the server may do beside answering: make a task of it, ask the person. */
+  readonly may: { readonly task: boolean; readonly ask: boolean };
+  /** The same call again, with what the server asked for. */
+  readonly again?: { readonly inputResponses: Readonly<Record<string, unknown>>; readonly requestState?: string };
+}
+
+/** `result`: the server's, unchanged. */
+export type CallAnswer =
+  | { readonly is: 'result'; readonly result: unknown }
+  | { readonly is: 'task'; readonly taskId: string }
+  | { readonly is: 'input'; readonly requests: unknown; readonly requestState?: string };
 
 const maxPages = 100;
 const AnyAnswer = z.looseObject({});
@@ -89,7 +116,7 @@ async function connect(
     {
       capabilities: {},
       versionNegotiation: { mode, probe: { timeoutMs: deps.limits.probeMs } },
-      // No person is at this client to answer a question of the server's.
+      // A call declares what it can, and its caller asks the person.
       inputRequired: { autoFulfill: false },
       listChanged: {
         tools: { autoRefresh: false, debounceMs: 200, onChanged: onListChanged },
@@ -140,14 +167,26 @@ async function connect(
         throw faultOf(error, { ...context(), listing: true });
       }
     },
-    async call({ name, inputSchema }, args, { signal, timeoutMs }) {
+    async call({ name, inputSchema, taskSupport }, args, { signal, timeoutMs, may, again }) {
       const toolDefinition = { name, inputSchema: { ...inputSchema, type: 'object' as const } };
+      const params = { name, arguments: { ...args }, ...declared(client, may, taskSupport), ...again };
       try {
-        return await client.callTool({ name, arguments: { ...args } }, { signal, timeout: timeoutMs, toolDefinition });
+        const options = { signal, timeout: timeoutMs, toolDefinition, allowInputRequired: true };
+        return answerOf(await client.callTool(params as Parameters<Client['callTool']>[0], options));
       } catch (error) {
         throw faultOf(error, context());
       }
     },
+    tasks: createUpstreamTasks({
+      modern: () => client.getProtocolEra() === 'modern',
+      async request(method, params, { signal, timeoutMs }) {
+        try {
+          return await client.request({ method, params }, AnyAnswer, { signal, timeout: timeoutMs });
+        } catch (error) {
+          throw faultOf(error, context());
+        }
+      },
+    }),
     async prompt(name, args, { signal, timeoutMs }) {
       try {
         const params = { name, arguments: { ...args } };
@@ -198,8 +237,12 @@ function readUnread(transport: SdkTransport, { isSpecType }: Sdk) {
     const shaken = result.protocolVersion !== undefined || result.supportedVersions !== undefined;
     if (shaken && isObject(result.capabilities)) capabilities = result.capabilities;
     if (asked > 0 && result.resultType === undefined) result.resultType = 'complete';
-    if (Array.isArray(result.content))
-      result.content = result.content.map((block) => readableBlock(block, isSpecType.ContentBlock));
+    readableTask(result);
+    // The result of a task lies inside.
+    for (const holder of isObject(result.result) ? [result, result.result as Record<string, unknown>] : [result]) {
+      if (!Array.isArray(holder.content)) continue;
+      holder.content = holder.content.map((block) => readableBlock(block, isSpecType.ContentBlock));
+    }
   };
   return {
     capabilities: () => capabilities,
@@ -211,6 +254,25 @@ function readUnread(transport: SdkTransport, { isSpecType }: Sdk) {
       };
     },
   };
+}
+
+/** What this call may become, as the server's revision has it said. */
+function declared(
+  client: Client,
+  may: CallOptions['may'],
+  taskSupport: ListedTool['taskSupport'],
+): Readonly<Record<string, unknown>> {
+  if (client.getProtocolEra() === 'modern') return { _meta: { [mcpMeta.clientCapabilities]: capabilitiesOf(may) } };
+  const asks = taskSupport === 'required' || (taskSupport === 'optional' && may.task);
+  return asks && client.getNegotiatedProtocolVersion() === tasksVersion ? { task: { ttl: askedTtlMs } } : {};
+}
+
+function answerOf(sent: Readonly<Record<string, unknown>>): CallAnswer {
+  const taskId = takenTaskOf(sent);
+  if (taskId !== null) return { is: 'task', taskId };
+  if (sent.resultType !== 'input_required') return { is: 'result', result: sent };
+  const { inputRequests: requests, requestState } = sent;
+  return { is: 'input', requests, ...(typeof requestState === 'string' ? { requestState } : {}) };
 }
 
 async function listBoth(client: Client, signal: AbortSignal, timeout: number): Promise<UpstreamList> {

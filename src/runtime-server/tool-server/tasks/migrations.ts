@@ -32,4 +32,13 @@ export const toolTaskMigrations: readonly Migration[] = [
       CREATE INDEX mcp_task_working ON mcp_task (id) WHERE status = 'working';
     `,
   },
+  {
+    area: 'mcp-tasks',
+    number: 2,
+    name: 'tasks of attached servers, and what those ask',
+    sql: `
+      ALTER TABLE mcp_task ADD COLUMN upstream TEXT;
+      ALTER TABLE mcp_task ADD COLUMN input_id TEXT;
+    `,
+  },
 ];

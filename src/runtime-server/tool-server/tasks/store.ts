@@ -8,6 +8,7 @@ import type { RpcError, Task } from '../../../kit/mcp/service.ts';
 import type { Tx } from '../../../kit/store/store.ts';
 import { flag, integer, json, nullable, type RowOf, table, text, time, word } from '../../../kit/store/table.ts';
 import type { ApprovalVerdict } from '../../approvals/approvals.ts';
+import type { ForeignTask } from '../foreign-tools.ts';
 
 /** What is needed to act for the caller again after a restart; its credential is not kept. */
 export type TaskCaller = Pick<Principal, 'kind' | 'userId' | 'via' | 'client' | 'agentId' | 'keyId'>;
@@ -37,6 +38,10 @@ const tasks = table('mcp_task', {
   createdAt: time,
   updatedAt: time,
   expiresAt: time,
+  /** The task that an attached server made of it. */
+  upstream: nullable(json<ForeignTask>()),
+  /** The approval that holds what an attached server asks; null while it asks nothing. */
+  inputId: nullable(text),
 });
 export type TaskRow = RowOf<typeof tasks>;
 type Reader = Pick<Tx, 'get' | 'all'>;
@@ -80,7 +85,8 @@ export function workingTasks(tx: Reader): TaskRow[] {
   return tx.all<TaskRow>(`SELECT ${tasks.columns} FROM mcp_task WHERE status = 'working' ORDER BY id`);
 }
 
-const acting = `(status = 'working' AND began_at IS NOT NULL)`;
+/** One that is followed at a server ends with its own time. */
+const acting = `(status = 'working' AND began_at IS NOT NULL AND upstream IS NULL)`;
 
 export function nextExpiry(tx: Reader): number | null {
   return (
@@ -103,6 +109,30 @@ export function waitsFor(tx: Tx, id: string, approvalId: string, message: string
 export function keepVerdict(tx: Tx, id: string, verdict: TaskVerdict, now: number): void {
   const sql = `UPDATE mcp_task SET verdict = ?, updated_at = ? WHERE id = ? AND status = 'working'`;
   tx.run(sql, JSON.stringify(verdict), now, id);
+}
+
+/** A server asks the person. One that has made no task of the call has not begun: the call can be made again. */
+export function waitsForInput(tx: Tx, id: string, inputId: string, message: string, now: number): void {
+  const sql = `UPDATE mcp_task SET input_id = ?, message = ?, shown = 0, updated_at = ?,
+    began_at = CASE WHEN upstream IS NULL THEN NULL ELSE began_at END WHERE id = ? AND status = 'working'`;
+  tx.run(sql, inputId, message, now, id);
+}
+
+export function inputAnswered(tx: Tx, id: string, now: number): void {
+  const sql = `UPDATE mcp_task SET input_id = NULL, message = 'Running.', updated_at = ? WHERE id = ? AND status = 'working'`;
+  tx.run(sql, now, id);
+}
+
+/** From here on it is followed there. */
+export function followsThere(tx: Tx, id: string, task: ForeignTask, message: string, now: number): void {
+  const sql = `UPDATE mcp_task SET upstream = ?, message = ?, began_at = coalesce(began_at, ?), updated_at = ?
+    WHERE id = ? AND status = 'working'`;
+  tx.run(sql, JSON.stringify(task), message, now, now, id);
+}
+
+export function serverSays(tx: Tx, id: string, message: string, now: number): void {
+  const sql = `UPDATE mcp_task SET message = ?, updated_at = ? WHERE id = ? AND status = 'working' AND input_id IS NULL`;
+  tx.run(sql, message, now, id);
 }
 
 export function wasShown(tx: Tx, id: string): void {

@@ -141,8 +141,9 @@ export function createToolTasks(deps: ToolTasksDeps): ToolTasks {
       const left = await store.write((tx) => {
         dropExpired(tx, clock.now());
         const working = workingTasks(tx);
-        for (const { id, beganAt } of working) if (beganAt !== null) endTask(tx, id, cutShort, clock.now());
-        return working.filter(({ beganAt }) => beganAt === null);
+        const lost = working.filter(({ beganAt, upstream }) => beganAt !== null && upstream === null);
+        for (const { id } of lost) endTask(tx, id, cutShort, clock.now());
+        return working.filter((row) => !lost.includes(row));
       });
       const asked = left.map((row) => {
         const caller = JSON.parse(row.caller) as TaskCaller;
@@ -188,12 +189,15 @@ function newRow(
     createdAt: now,
     updatedAt: now,
     expiresAt: now + Math.floor(Math.min(Math.max(ttlMs ?? maxTtlMs, hourMs), maxTtlMs)),
+    upstream: null,
+    inputId: null,
   };
 }
 
 function taskOf(row: TaskRow, inboxUrl: string): Task {
   const { id, status, message, createdAt, updatedAt, expiresAt } = row;
-  const waits = status === 'working' && row.approvalId !== null && row.verdict === null && row.shown === 0;
+  const asked = (row.approvalId !== null && row.verdict === null) || row.inputId !== null;
+  const waits = status === 'working' && asked && row.shown === 0;
   const url = { mode: 'url', message: `${message ?? ''} Answer it in Gantry's inbox.`, url: inboxUrl };
   return {
     id,

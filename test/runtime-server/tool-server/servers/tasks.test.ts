@@ -1,0 +1,201 @@
+/**
+ * Tasks and questions of attached servers, in both revisions that have tasks: seen as tasks of ours, followed over restarts, and answered by the person.
+ * A real tool server, database and approvals; the attached server is the one of the protocol's own suite.
+ */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, test } from 'vitest';
+import { iso, systemClock } from '../../../../src/kit/clock/clock.ts';
+import { systemTimers } from '../../../../src/kit/clock/timers.ts';
+import { localUserId } from '../../../../src/kit/http/principals.ts';
+import { onEnd } from '../../../support/at-end.ts';
+import { createProfile } from '../../../support/mcp/profile.ts';
+import { serveMcp } from '../../../support/mcp/serve-profile.ts';
+import { openTaskServer } from '../../../support/mcp/task-server.ts';
+import { scratchFolder } from '../../../support/scratch.ts';
+import { askAt, declared, opted, type Spoken } from '../task-desk.ts';
+
+interface Shown {
+  readonly taskId: string;
+  readonly status: string;
+  readonly statusMessage?: string;
+  readonly [key: string]: unknown;
+}
+const soon = { timeout: 15_000, interval: 20 };
+
+/** A server that does not know 2026-07-28. */
+async function legacyOnly(url: string): Promise<string> {
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const body = Buffer.concat(chunks).toString();
+    if (request.method !== 'POST') return void response.writeHead(405).end();
+    if (body.includes('"server/discover"')) return void response.writeHead(400).end('Bad Request');
+    const version = request.headers['mcp-protocol-version'];
+    const headers = {
+      'content-type': 'application/json',
+      ...(version === undefined ? {} : { 'mcp-protocol-version': String(version) }),
+    };
+    const answer = await fetch(url, { method: 'POST', headers, body });
+    response.writeHead(answer.status, { 'content-type': 'application/json' }).end(await answer.text());
+  }).listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  onEnd(async () => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+}
+
+async function open({ legacy = false } = {}) {
+  const profile = await serveMcp(createProfile());
+  onEnd(() => profile.close());
+  const root = scratchFolder();
+  const start = () => openTaskServer({ root, clock: systemClock, timers: systemTimers });
+  let now = await start();
+  onEnd(() => now.close());
+  await now.start();
+  const url = legacy ? await legacyOnly(profile.url) : profile.url;
+  const { id } = await now.attached.attach({ name: 'web', transport: { type: 'http', url } });
+  const connected = () => expect.poll(() => now.attached.one(id).status, soon).toBe('connected');
+  await connected();
+
+  const ask = (method: string, params: object, spoken: Spoken = declared) => askAt(now.url, method, params, spoken);
+  const call = (name: string, args: object = {}, spoken: Spoken = declared) =>
+    ask('tools/call', { name: `web.${name}`, arguments: args }, spoken);
+  const get = async (taskId: string) => (await ask('tasks/get', { taskId })).result as Shown;
+  return {
+    profile,
+    ask,
+    call,
+    get,
+    make: async (name: string, args: object = {}) => (await call(name, args)).result as Shown,
+    ended: async (taskId: string) => {
+      await expect.poll(async () => (await get(taskId)).status, soon).not.toBe('working');
+      return get(taskId);
+    },
+    question: async () => {
+      await expect.poll(() => now.approvals.live(), soon).toHaveLength(1);
+      return (await now.approvals.live())[0]!;
+    },
+    live: () => now.approvals.live(),
+    answer: (approvalId: string, decision: 'approve' | 'reject', note: string | null = null) =>
+      now.approvals.answer({
+        id: approvalId,
+        decision,
+        note,
+        resolvedBy: { user: localUserId, surface: 'browser' },
+        at: iso(systemClock.now()),
+      }),
+    async restart() {
+      await now.close();
+      now = await start();
+      await now.start();
+      await connected();
+    },
+    /** What the attached server itself keeps. */
+    theirs: async () => (await askAt(profile.url, 'tasks/list', {}, opted)).result?.tasks as Shown[],
+  };
+}
+
+test.each([{ legacy: false }, { legacy: true }])(
+  'a task of an attached server is a task of ours, under an id of ours (legacy: $legacy)',
+  async ({ legacy }) => {
+    const { make, ended, ask, theirs } = await open({ legacy });
+    const made = await make('slow_compute', { seconds: 0.3, label: 'far' });
+    expect(made).toMatchObject({ resultType: 'task', status: 'working' });
+    expect(await theirs()).toHaveLength(1);
+    expect(made.taskId).not.toBe((await theirs())[0]?.taskId);
+    const unknown = await ask('tasks/get', { taskId: made.taskId }, { ...declared, token: 'other' });
+    expect(unknown.error).toMatchObject({ code: -32602 });
+    expect(await ended(made.taskId)).toMatchObject({
+      status: 'completed',
+      result: { isError: false, content: [{ text: 'Computed far.' }] },
+    });
+  },
+);
+
+test('a client that takes no tasks gets the result of a call as before, and the server makes no task', async () => {
+  const { call, theirs } = await open();
+  const { result } = await call('slow_compute', { seconds: 0, label: 'near' }, {});
+  expect(result).toMatchObject({ resultType: 'complete', content: [{ text: 'Computed near.' }] });
+  expect(await theirs()).toEqual([]);
+});
+
+test('an error of a task’s protocol is an error in its result, with the server’s words', async () => {
+  const { make, ended } = await open();
+  const { taskId } = await make('protocol_error_job');
+  const { result } = await ended(taskId);
+  expect(result).toMatchObject({ isError: true });
+  expect(JSON.stringify(result)).toContain('did not finish web.protocol_error_job: Something broke.');
+});
+
+test.each([{ legacy: false }, { legacy: true }])(
+  'a task goes on at its server while Gantry is away, and is called only once (legacy: $legacy)',
+  async ({ legacy }) => {
+    const { make, ended, restart, theirs } = await open({ legacy });
+    const { taskId } = await make('slow_compute', { seconds: 1, label: 'meanwhile' });
+    await restart();
+    expect(await ended(taskId)).toMatchObject({ result: { content: [{ text: 'Computed meanwhile.' }] } });
+    expect(await theirs()).toHaveLength(1);
+  },
+);
+
+test('cancelling a task cancels the one at the server', async () => {
+  const { make, get, ask, theirs } = await open();
+  const { taskId } = await make('slow_compute', { seconds: 60 });
+  await ask('tasks/cancel', { taskId });
+  expect(await get(taskId)).toMatchObject({ status: 'cancelled' });
+  await expect.poll(theirs, soon).toMatchObject([{ status: 'cancelled' }]);
+});
+
+test('what a task asks is answered by the person, also over a restart, and withdrawn with the task', async () => {
+  const { make, ended, question, answer, restart, ask, live } = await open();
+  const { taskId } = await make('confirm_delete', { filename: 'a.txt' });
+  const { id, kind, title, summary } = await question();
+  expect([kind, title]).toEqual(['input', 'web asks: Delete it?']);
+  expect(summary).toContain('confirm: yes or no');
+  await restart();
+  expect((await question()).id).toBe(id);
+  await answer(id, 'approve', 'yes');
+  expect(await ended(taskId)).toMatchObject({ result: { content: [{ text: 'Deleted a.txt.' }] } });
+
+  const other = await make('confirm_delete', { filename: 'b.txt' });
+  await question();
+  await ask('tasks/cancel', { taskId: other.taskId });
+  await expect.poll(live, soon).toEqual([]);
+});
+
+test('a call that the server answers with a question waits for the person, and goes on with their words', async () => {
+  const { call, question, answer } = await open();
+  const called = call('test_input_required_result_elicitation', {}, {});
+  await answer((await question()).id, 'approve', 'Ada');
+  const { result } = await called;
+  expect(result).toMatchObject({ isError: false });
+  expect(JSON.stringify(result)).toContain(
+    String.raw`{\"user_name\":{\"action\":\"accept\",\"content\":{\"name\":\"Ada\"}}}`,
+  );
+});
+
+test('for a client that takes tasks such a call becomes one, which begins again after a restart and asks the same', async () => {
+  const { make, question, answer, restart, ended } = await open();
+  const { taskId, statusMessage } = await make('test_input_required_result_elicitation');
+  const { id } = await question();
+  expect(statusMessage).toContain(id);
+  await restart();
+  expect((await question()).id).toBe(id);
+  await answer(id, 'approve', 'Ada');
+  expect(JSON.stringify(await ended(taskId))).toContain('Ada');
+});
+
+test('an answer that the server would not take is asked for again, and a no is passed on as one', async () => {
+  const { make, question, answer, ended, live } = await open();
+  const { taskId } = await make('test_input_required_result_request_state');
+  const first = (await question()).id;
+  await answer(first, 'approve', 'perhaps');
+  await expect.poll(async () => (await live()).map(({ id }) => id), soon).not.toContain(first);
+  const second = await question();
+  expect(second.summary).toContain('Your last answer was not taken: ok: "perhaps" is neither yes nor no.');
+  await answer(second.id, 'reject');
+  expect(JSON.stringify(await ended(taskId))).toContain('decline');
+});
