@@ -199,7 +199,7 @@ export const commands: readonly Verb[] = [
     name: 'wait',
     args: '<thing>',
     about: 'Wait until a bot, step, run, task or approval has a state',
-    more: '<thing> is the name of a bot, or the id of a run, node, task or approval; with --run also the id of a step.\nWithout --for it waits until a bot is idle or done, a step or run is done, a task has succeeded, an approval is approved.\nExit code: 0 it has the state, 1 it ended in another one, 2 unknown, 4 the time is over, 5 it needs you first.',
+    more: '<thing> is the name of a bot, or the id of a run, node, task or approval; with --run also the id of a step.\nWithout --for it waits until a bot is idle or done, a step or run is done, a task has succeeded, an approval is approved.\nExit code: 0 it has the state, 2 unknown, 4 the time is over, 5 it needs you first, 6 it ended in another one.',
     options: [
       { flags: '--run <run>', about: 'the run that the step belongs to' },
       { flags: '--for <states>', about: 'the states to wait for, separated by commas' },

@@ -19,7 +19,7 @@ const waited = (outcome: string, change: object = {}) => ({
   ...change,
 });
 
-test('the exit code says how the wait ended: 0 met, 5 a person is needed, 1 ended otherwise, 4 the time is over', async () => {
+test('the exit code says how the wait ended: 0 met, 5 a person is needed, 6 ended otherwise, 4 the time is over', async () => {
   for (const [outcome, change, code, out] of [
     ['met', {}, 0, 'web@demo: idle.\n'],
     [
@@ -28,7 +28,7 @@ test('the exit code says how the wait ended: 0 met, 5 a person is needed, 1 ende
       5,
       expect.stringMatching(/^web@demo: needs you, It asks\. See why: .* why web@demo\n$/),
     ],
-    ['ended', { state: 'failed' }, 1, 'web@demo: failed.\n'],
+    ['ended', { state: 'failed' }, 6, 'web@demo: failed.\n'],
     ['waiting', { state: 'working' }, 4, 'web@demo: working. The time is over.\n'],
   ] as const) {
     const engine = await startEngine({ answers: { waitFor: () => waited(outcome, change) } });
@@ -91,7 +91,7 @@ test('a wait for a task and for an approval goes to the home, over a restart of 
     await gantry.close({ stopBots: true });
     gantry = await start();
     await call(`/beta/work/${id}/stop`, {});
-    expect((await waiting).code).toBe(1);
+    expect((await waiting).code).toBe(6);
     expect((await cancelled).json()).toMatchObject({ kind: 'task', id, state: 'cancelled', outcome: 'met' });
     expect((await run(env, ['wait', 'task_unknown'])).code).toBe(2);
     expect((await run(env, ['wait', 'apr_00000000000000000000000000'])).code).toBe(2);

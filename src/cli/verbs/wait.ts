@@ -10,10 +10,12 @@ import { type Connection, connect } from '../connect.ts';
 import { webAddress } from '../running.ts';
 import { inCell, spoken } from '../words.ts';
 
+/** None of an error's: a script must tell a failed step from a refused request. */
+const endedOtherwise = 6;
 const exitOf: Readonly<Record<WaitOutcome, number>> = {
   met: 0,
   needs_you: exitCode.needs_person,
-  ended: exitCode.refused,
+  ended: endedOtherwise,
   waiting: exitCode.timeout,
 };
 /** Between attempts to reach a Gantry that is away. */
