@@ -41,6 +41,18 @@ test('its owner, a key of theirs and a peer service use the tools at its own ser
   expect((await here(callTime, { token: null })).status).toBe(401);
 });
 
+test('a key that names its tools has no others of them, and one that names none has all', async () => {
+  const body = { name: 'narrow', scopes: ['bots:act'], tools: { names: ['time.*', 'request_approval'] } };
+  const made = await installation.web('POST', '/api/v1/keys', { body });
+  const { secret: token } = made.json as never as { secret: string };
+  const names = (await here(list, { token })).json as never as { result: { tools: { name: string }[] } };
+  expect(names.result.tools.map(({ name }) => name)).toEqual(['request_approval', 'time.now']);
+  expect(told(await here(callTime, { token }))).toMatchObject({ isError: false });
+  const other = { ...callTime, params: { name: 'system_info', arguments: {} } };
+  expect((await here(other, { token })).json).toMatchObject({ error: { message: 'Unknown tool: system_info' } });
+  expect((await here(list, { token: key })).text).toBe((await here(list)).text);
+});
+
 test('a provider may lead a browser back to it, and no other site may lead one anywhere else', async () => {
   const followed = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };
   const back = (headers: Record<string, string>, path = '/mcp/oauth/callback?state=x.y&code=z') =>

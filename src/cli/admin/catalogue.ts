@@ -66,6 +66,8 @@ export const admin: Part = {
         { flags: '--name <name>', about: 'with create: the name; several keys may share it' },
         { flags: '--scope <scope...>', about: 'with create: what the key may do' },
         { flags: '--days <n>', about: 'with create: days until the key expires (default: never)' },
+        { flags: '--tools <names...>', about: 'with create: the only tools that it has: file.read, tracker.*' },
+        { flags: '--search', about: 'with --tools: over MCP, list one tool that finds the others' },
         url,
       ],
       mutation: true,

@@ -4,6 +4,7 @@ import { type Scope, scopes } from '../../contracts/common/route.ts';
 import type { AdminKey } from '../../contracts/identity/admin.ts';
 import { type Input, text, words } from '../command.ts';
 import { listed } from '../table.ts';
+import { toolsIn } from '../tools/new-key.ts';
 import { oneLine } from '../words.ts';
 import { byAction, word } from './action.ts';
 import { adminVerb } from './connect.ts';
@@ -17,12 +18,13 @@ const ls = adminVerb('adminListKeys', {
       state: (key) => state(key, context.now()),
       'last used': (key) => key.lastUsedAt ?? 'never used',
       scopes: (key) => key.scopes.join(' ') + (key.resource === null ? '' : ` only at ${key.resource}`),
+      tools: (key) => key.tools?.names.join(' ') ?? 'all',
       name: (key) => oneLine(key.name, 40),
     }),
 });
 
 const create = adminVerb('adminCreateKey', {
-  fields: { userId: 'user', expiresInDays: 'days', scopes: scopesOf },
+  fields: { userId: 'user', expiresInDays: 'days', scopes: scopesOf, tools: toolsIn },
   words: (answer, _context, input) =>
     'dryRun' in answer
       ? `Would make a key for ${text(input, 'user')} with ${words(input, 'scope').join(' ')}.`

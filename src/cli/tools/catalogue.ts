@@ -57,6 +57,8 @@ export const tools: Part = {
         { flags: '--stdio', about: 'print a command instead of an address and a key' },
         { flags: '--key-name <name>', about: 'name of the key (default: the client’s name)' },
         { flags: '--days <n>', about: 'days until the key expires (default: never)' },
+        { flags: '--tools <names...>', about: 'the only tools that the key has: file.read, tracker.* (default: all)' },
+        { flags: '--search', about: 'with --tools: list one tool that finds the others' },
       ],
       mutation: true,
       load: () => import('./connect.ts').then((m) => m.connect),

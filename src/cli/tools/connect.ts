@@ -4,12 +4,13 @@
  */
 import { join } from 'node:path';
 import { AppError } from '../../contracts/common/errors.ts';
+import type { KeyTools } from '../../contracts/identity/keys.ts';
 import { mcpServer } from '../../contracts/tool-server/mcp.ts';
 import { dataFolder, packageRoot } from '../../host/places.ts';
 import { type Action, type Context, flag, type Input, optionalText } from '../command.ts';
 import { table } from '../table.ts';
 import { type McpClient, mcpClients, type Reach, textOf } from './mcp-clients.ts';
-import { findHome, makeKey } from './new-key.ts';
+import { findHome, makeKey, toolsIn } from './new-key.ts';
 
 /** What the server is called in a client's file. */
 const serverName = 'gantry';
@@ -31,12 +32,16 @@ export const connect: Action = async (context, input) => {
     throw new AppError('not_found', `Unknown client ${JSON.stringify(named)}.`, `Known: ${known}.`);
   }
   const byCommand = client.onlyStdio === true || flag(input, 'stdio');
+  if (byCommand && toolsIn(input) !== undefined) {
+    const fact = `${client.title} starts a command, which uses your own token: it has all tools.`;
+    throw new AppError('usage', fact, 'Leave out --tools.');
+  }
   const made = byCommand ? { reach: command(context), key: null } : await address(context, input, client);
   const config = client.config(serverName, made.reach);
   const text = textOf(client, config);
   const { name, title, files, format } = client;
   context.output.result({ client: name, files, format, config, text, key: made.key }, () =>
-    [text, '', ...guide(context, client, made.key?.name ?? null, title, files)].join('\n'),
+    [text, '', ...guide(context, client, made.key, title, files)].join('\n'),
   );
   return undefined;
 };
@@ -44,7 +49,7 @@ export const connect: Action = async (context, input) => {
 function guide(
   { names }: Context,
   client: McpClient,
-  key: string | null,
+  key: Made['key'],
   title: string,
   files: readonly string[],
 ): string[] {
@@ -54,11 +59,16 @@ function guide(
     ...(key === null
       ? [`${title} then acts as you, and approvals come to you.`]
       : [
-          `The key ${JSON.stringify(key)} may call tools and write to bots. Anyone who has it can do the same; revoke it under Settings → API keys.`,
+          `The key ${JSON.stringify(key.name)} may ${mayOf(key.tools)}. Anyone who has it can do the same; revoke it under Settings → API keys.`,
           ...committed(client),
         ]),
     `See approvals: ${names.gantry} workspace approvals`,
   ];
+}
+
+function mayOf(tools: KeyTools | null): string {
+  if (tools === null) return 'call tools and write to bots';
+  return `call only these tools: ${tools.names.join(', ')}${tools.search === true ? ', which it finds with tools.search' : ''}`;
 }
 
 /** A key in a file of a project goes to everybody who has the project. */
@@ -81,7 +91,7 @@ function command({ env }: Context): Reach {
 
 interface Made {
   readonly reach: Reach;
-  readonly key: { readonly id: string | null; readonly name: string } | null;
+  readonly key: { readonly id: string | null; readonly name: string; readonly tools: KeyTools | null } | null;
 }
 
 async function address(context: Context, input: Input, client: McpClient): Promise<Made> {
@@ -90,6 +100,9 @@ async function address(context: Context, input: Input, client: McpClient): Promi
   if (home.computerId !== null) search.set('computer', home.computerId);
   const url = `${home.origin}${mcpServer.path}?${search}`;
   const name = optionalText(input, 'keyName') ?? client.title;
-  const { secret, ...key } = await makeKey(context, input, home, { name, scope: 'bots:act' });
-  return { reach: { kind: 'http', url, key: secret }, key };
+  const tools = toolsIn(input);
+  // A key that is to have some tools must not do by another address what they would.
+  const only = tools === undefined ? {} : { tools, resource: mcpServer.path };
+  const { secret, ...key } = await makeKey(context, input, home, { name, scope: 'bots:act', ...only });
+  return { reach: { kind: 'http', url, key: secret }, key: { ...key, tools: tools ?? null } };
 }

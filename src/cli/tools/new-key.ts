@@ -2,9 +2,9 @@
 import { createClient } from '../../client/client.ts';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Scope } from '../../contracts/common/route.ts';
-import { createKey } from '../../contracts/identity/keys.ts';
+import { createKey, type KeyTools } from '../../contracts/identity/keys.ts';
 import { readLocalPairing } from '../../contracts/link/local-pairing.ts';
-import { type Context, flag, type Input, integer } from '../command.ts';
+import { type Context, flag, type Input, integer, words } from '../command.ts';
 import { webAddress } from '../running.ts';
 
 interface Home {
@@ -21,6 +21,8 @@ interface WantedKey {
   readonly scope: Scope;
   /** The one address that it is to open. */
   readonly resource?: string;
+  /** The only tools that it is to have. */
+  readonly tools?: KeyTools;
 }
 
 interface NewKey {
@@ -48,7 +50,7 @@ export async function findHome(context: Context): Promise<Home> {
 
 /** `--days` and `--dry-run` are read here. */
 export async function makeKey(context: Context, input: Input, home: Home, wanted: WantedKey): Promise<NewKey> {
-  const { name, scope, resource } = wanted;
+  const { name, scope, resource, tools } = wanted;
   const days = integer(input, 'days', 1, maxLifeDays);
   if (flag(input, 'dryRun')) return { id: null, name, secret: placeholder };
   const { token } = await context.connect();
@@ -57,7 +59,19 @@ export async function makeKey(context: Context, input: Input, home: Home, wanted
   const more = {
     ...(days === undefined ? {} : { expiresInDays: days }),
     ...(resource === undefined ? {} : { resource }),
+    ...(tools === undefined ? {} : { tools }),
   };
   const { key, secret } = await keys.createKey({ body: { name, scopes: [scope], ...more } });
   return { id: key.id, name: key.name, secret };
+}
+
+/** `--tools` and `--search`. Undefined: all tools. */
+export function toolsIn(input: Input): KeyTools | undefined {
+  const names = words(input, 'tools')
+    .flatMap((each) => each.split(/[\s,]+/))
+    .filter((each) => each !== '');
+  const search = flag(input, 'search');
+  if (names.length > 0) return { names, ...(search ? { search } : {}) };
+  if (!search) return undefined;
+  throw new AppError('usage', '--search needs --tools.', "For all tools, use --tools '*' --search.");
 }

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { ToolResult } from '../../contracts/tool-server/tools.ts';
 import type { JsonObject, ListedTool, McpRequest, RpcAnswer, ToolProvider } from '../../kit/mcp/service.ts';
+import { hasTool } from '../tool-server/named-tools.ts';
 import type { AskComputer, AskedComputer } from './ask-computer.ts';
 
 export interface EdgeTool {
@@ -61,9 +62,14 @@ export function createEdgeTools(
   pass: (request: McpRequest) => Promise<RpcAnswer>,
 ): ToolProvider {
   const byName = new Map(tools.map((tool) => [tool.listed.name, tool]));
-  const listing = { items: tools.map(({ listed }) => listed), revision: 1 };
+  const listing = { items: tools.map(({ listed }) => listed), revision: 'all' };
   return {
-    list: () => listing,
+    // A key that names its tools has no others here either.
+    list({ principal: { tools: set } }) {
+      if (set === undefined) return listing;
+      const items = listing.items.filter(({ name }) => hasTool(set, name));
+      return { items, revision: items.map(({ name }) => name).join(' ') };
+    },
     async call(name, args, request) {
       const answer = await byName.get(name)!.call(args, ask(request), request);
       return answer === null ? { passedOn: await pass(request) } : resultOf(answer);

@@ -109,6 +109,7 @@ export function toApiKey(row: KeyRow): ApiKey {
     prefix,
     scopes: row.scopes.split(' ') as Scope[],
     resource: row.resource,
+    tools: row.tools === null ? null : (JSON.parse(row.tools) as ApiKey['tools']),
     createdAt: iso(row.created_at),
     expiresAt: timeOf(row.expires_at),
     lastUsedAt: timeOf(row.last_used_at),

@@ -6,6 +6,7 @@ import { hash, randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Scope } from '../../contracts/common/route.ts';
+import type { KeyTools } from '../../contracts/identity/keys.ts';
 import { iso } from '../../kit/clock/clock.ts';
 import { bearerOf } from '../../kit/http/principals.ts';
 import type { Authenticator, Principal } from '../../kit/http/types.ts';
@@ -25,6 +26,8 @@ export interface KeyRow {
   readonly scopes: string;
   /** The only path that it opens, decoded; null: its scopes decide. */
   readonly resource: string | null;
+  /** JSON of `KeyTools`; null: all tools. */
+  readonly tools: string | null;
   readonly created_at: number;
   readonly expires_at: number | null;
   readonly last_used_at: number | null;
@@ -36,6 +39,7 @@ interface NewKey {
   readonly scopes: readonly Scope[];
   readonly expiresInDays?: number | undefined;
   readonly resource?: string | undefined;
+  readonly tools?: KeyTools | undefined;
 }
 
 export interface Keys {
@@ -56,7 +60,7 @@ const dayMs = 24 * 60 * 60_000;
 const touchMs = 60_000;
 const maxPerName = 2;
 const columns =
-  'id, digest, user_id, name, prefix, scopes, resource, created_at, expires_at, last_used_at, revoked_at' as const;
+  'id, digest, user_id, name, prefix, scopes, resource, tools, created_at, expires_at, last_used_at, revoked_at' as const;
 
 interface Live {
   readonly row: KeyRow;
@@ -79,7 +83,9 @@ export function createKeys(deps: {
     if (row === undefined) return null;
     const scopes = new Set(row.scopes.split(' ') as Scope[]);
     const expiresAt = row.expires_at ?? undefined;
-    const principal: Principal = { kind: 'key', userId: row.user_id, scopes, via: 'key', keyId: row.id, expiresAt };
+    const tools = row.tools === null ? {} : { tools: JSON.parse(row.tools) as KeyTools };
+    const { user_id: userId, id: keyId } = row;
+    const principal: Principal = { kind: 'key', userId, scopes, via: 'key', keyId, expiresAt, ...tools };
     return { row, principal, usedAt: row.last_used_at ?? 0 };
   }, changes);
 
@@ -125,7 +131,7 @@ export function createKeys(deps: {
         return live.load(digest).then((key) => admit(key, request.url));
       },
     },
-    async create(userId, { name, scopes, expiresInDays, resource = null }, dryRun = false) {
+    async create(userId, { name, scopes, expiresInDays, resource = null, tools }, dryRun = false) {
       const secret = newKeyText(random);
       const now = clock.now();
       const row: KeyRow = {
@@ -136,6 +142,7 @@ export function createKeys(deps: {
         prefix: keyPrefix(secret),
         scopes: [...new Set(scopes)].join(' '),
         resource,
+        tools: tools === undefined ? null : JSON.stringify(tools),
         created_at: now,
         expires_at: expiresInDays === undefined ? null : now + expiresInDays * dayMs,
         last_used_at: null,
@@ -149,9 +156,9 @@ export function createKeys(deps: {
         if (dryRun) return;
         const { id, digest, prefix, scopes: list, created_at, expires_at } = row;
         yield* tx.run(
-          `INSERT INTO api_key (id, digest, user_id, name, prefix, scopes, resource, created_at, expires_at)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-          ...[id, digest, userId, name, prefix, list, resource, created_at, expires_at],
+          `INSERT INTO api_key (id, digest, user_id, name, prefix, scopes, resource, tools, created_at, expires_at)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+          ...[id, digest, userId, name, prefix, list, resource, row.tools, created_at, expires_at],
         );
       });
       return { row, secret };

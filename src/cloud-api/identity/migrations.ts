@@ -110,4 +110,10 @@ CREATE INDEX identity_change_at ON identity_change (at);
     sql: `CREATE INDEX sign_in_used ON sign_in (used_at) WHERE kind = 'browser';
 CREATE INDEX sign_in_made ON sign_in (created_at) WHERE kind = 'browser'`,
   },
+  {
+    area: 'identity',
+    number: 7,
+    name: 'keys for some tools',
+    sql: 'ALTER TABLE api_key ADD COLUMN tools TEXT',
+  },
 ];

@@ -11,9 +11,11 @@ import { createMcpEndpoint } from '../../kit/mcp/endpoint.ts';
 import type { Engines } from '../link/engines.ts';
 import type { Link } from '../link/link.ts';
 import { createLastLists } from './last-lists.ts';
+import { withNamedTools } from './named-tools.ts';
 import { createOAuthEndpoints } from './oauth-endpoints.ts';
 import { createPassingService } from './passing-service.ts';
 import { createToolProxy } from './tool-proxy.ts';
+import { createToolsOf } from './tools-of.ts';
 
 export function createToolServer(deps: {
   readonly engines: Engines;
@@ -27,7 +29,8 @@ export function createToolServer(deps: {
   readonly ownerOf?: (computerId: string) => Promise<string | null>;
   readonly log: { error(message: string, fields?: Record<string, unknown>): void };
 }): { readonly routes: readonly BoundRoute[] } {
-  const service = createPassingService({ ...deps, lists: createLastLists() });
+  const toolsOf = createToolsOf(deps);
+  const service = withNamedTools(createPassingService({ ...deps, lists: createLastLists() }), toolsOf);
   const endpoint = createMcpEndpoint({ service, log: deps.log });
   const forSomebody: RawHandler<typeof internalMcpServer> = (context) => {
     if (context.principal.userId === '') {
@@ -41,7 +44,7 @@ export function createToolServer(deps: {
     routes: [
       bindWithHead(mcpServer, endpoint),
       bindWithHead(internalMcpServer, forSomebody),
-      ...createToolProxy(deps).routes,
+      ...createToolProxy({ ...deps, toolsOf }).routes,
       ...createOAuthEndpoints(deps).routes,
     ],
   };

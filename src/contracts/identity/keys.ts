@@ -6,6 +6,21 @@ import { Id, Time } from '../common/values.ts';
 const area = 'identity';
 const errors = 'plain' as const;
 
+/** A name of a tool, or the beginning of several followed by `*`. */
+const toolPattern = z
+  .string()
+  .regex(/^(?:[A-Za-z0-9_.-]{1,64}\*?|\*)$/, 'a name such as file.read, or a beginning such as tracker.*');
+
+/** The tools of the tool server that a key may see and call. */
+export const KeyTools = z.strictObject({
+  names: z.array(toolPattern).min(1).max(100),
+  search: z
+    .boolean()
+    .optional()
+    .meta({ description: 'Over MCP, list only `tools.search`, which finds the others: for very many tools.' }),
+});
+export type KeyTools = z.infer<typeof KeyTools>;
+
 export const ApiKey = z
   .strictObject({
     id: z.string(),
@@ -16,6 +31,7 @@ export const ApiKey = z
       .string()
       .nullable()
       .meta({ description: 'The only address that it opens; null: everything that its scopes open.' }),
+    tools: KeyTools.nullable().meta({ description: 'The only tools that it sees and calls; null: all of them.' }),
     createdAt: Time,
     expiresAt: Time.nullable(),
     lastUsedAt: Time.nullable().meta({ description: 'Updated at most once a minute.' }),
@@ -35,9 +51,17 @@ export const keyFields = {
   expiresInDays: z.number().int().min(1).max(3650).optional(),
   resource: z
     .string()
-    .regex(/^\/edge\/mcp(\/bots\/[A-Za-z0-9][A-Za-z0-9._:~@-]{0,199})?$/, '/edge/mcp or /edge/mcp/bots/<bot id>')
+    .regex(
+      /^(?:\/mcp\/server|\/edge\/mcp(?:\/bots\/[A-Za-z0-9][A-Za-z0-9._:~@-]{0,199})?)$/,
+      '/mcp/server, /edge/mcp or /edge/mcp/bots/<bot id>',
+    )
     .optional()
-    .meta({ description: 'A server of the edge. The key then opens only that server, within its scopes.' }),
+    .meta({
+      description: 'The tool server, or a server of the edge. The key then opens only that server, within its scopes.',
+    }),
+  tools: KeyTools.optional().meta({
+    description: 'The key then has only these tools of the tool server, and none of its prompts and resources.',
+  }),
 };
 
 export const listKeys = defineRoute({

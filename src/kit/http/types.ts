@@ -11,6 +11,7 @@ import type {
   RouteQuery,
   Scope,
 } from '../../contracts/common/route.ts';
+import type { KeyTools } from '../../contracts/identity/keys.ts';
 import type { Tx } from '../store/store.ts';
 
 /** A report that is being taken from a bot's spool: see `runtime-server/reports`. */
@@ -40,6 +41,8 @@ export interface Principal {
   readonly sessionId?: string;
   /** For `key`: its id. */
   readonly keyId?: string;
+  /** For `key`: the only tools of the tool server that it has; absent: all of them. */
+  readonly tools?: KeyTools;
   /** For `device`: the computer that signed. */
   readonly computerId?: string;
   /** When a credential that is checked only once ends, milliseconds since the epoch: open streams must end with it. */

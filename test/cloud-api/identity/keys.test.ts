@@ -255,3 +255,17 @@ test('a stream that a key opened ends when the key does', async () => {
   expect(stream.status).toBe(200);
   await expect(stream.text()).rejects.toThrow();
 });
+
+test('a key may name its tools, of which the list speaks; a name that covers others by chance is refused', async () => {
+  const { call, withKey } = places.embedded!;
+  const tools = { names: ['time.*', 'request_approval'], search: true };
+  const body = { name: 'narrow', scopes: ['bots:act'], tools, resource: '/mcp/server' };
+  const { key, secret } = (await call('POST', '/api/v1/keys', { body })).json as unknown as Made;
+  const { keys } = (await call('GET', '/api/v1/keys')).json as unknown as { keys: { id: string }[] };
+  expect(keys.find(({ id }) => id === key.id)).toMatchObject({ tools, resource: '/mcp/server' });
+  expect((await withKey('GET', '/api/v1/tools', { token: secret })).status).toBe(401);
+  for (const names of [['a*b'], [''], []]) {
+    const wrong = await call('POST', '/api/v1/keys', { body: { ...body, tools: { names } } });
+    expect([names, wrong.status]).toEqual([names, 400]);
+  }
+});

@@ -31,6 +31,8 @@ const people: Readonly<Record<string, Principal>> = Object.fromEntries(
     return [
       [userId, principal],
       [`${userId}-key`, key],
+      [`${userId}-some`, { ...key, tools: { names: ['file.*', 'time.now'] } }],
+      [`${userId}-search`, { ...key, tools: { names: ['file.*', 'time.now'], search: true } }],
       [`${userId}-oidc`, { ...principal, via: 'oidc', client: 'oidc:https%3A%2F%2Fclient.example' }],
       [`for-${userId}`, { ...principal, kind: 'internal', via: 'internal' }],
     ];

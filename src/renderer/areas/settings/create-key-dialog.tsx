@@ -10,7 +10,7 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { scopeWords } from '../../ui/scope-words.ts';
 import { SelectField, TextField } from '../../ui/text-field.tsx';
 import { useAct } from '../../ui/use-act.ts';
-import { grantable, lifetimes } from './key-words.ts';
+import { grantable, isToolPattern, lifetimes } from './key-words.ts';
 
 export function CreateKeyDialog({ onClose, onCreated }: { onClose: () => void; onCreated: () => void }) {
   const { api } = useServices();
@@ -18,10 +18,19 @@ export function CreateKeyDialog({ onClose, onCreated }: { onClose: () => void; o
   const [scopes, setScopes] = useState<readonly Scope[]>(['agents:read']);
   const [days, setDays] = useState<number | null>(90);
   const [secret, setSecret] = useState<string | null>(null);
-  const ready = name.trim() !== '' && scopes.length > 0;
+  const [tools, setTools] = useState('');
+  const [search, setSearch] = useState(false);
+  const names = tools.split(/[\s,]+/).filter((each) => each !== '');
+  const wrong = names.find((each) => !isToolPattern(each));
+  const ready = name.trim() !== '' && scopes.length > 0 && wrong === undefined;
   const create = useAct(async () => {
     const made = await api.identity.createKey({
-      body: { name: name.trim(), scopes: [...scopes], ...(days === null ? {} : { expiresInDays: days }) },
+      body: {
+        name: name.trim(),
+        scopes: [...scopes],
+        ...(days === null ? {} : { expiresInDays: days }),
+        ...(names.length === 0 ? {} : { tools: { names, ...(search ? { search } : {}) } }),
+      },
     });
     setSecret(made.secret);
     onCreated();
@@ -89,6 +98,18 @@ export function CreateKeyDialog({ onClose, onCreated }: { onClose: () => void; o
             </Check>
           ))}
         </fieldset>
+        <TextField
+          label="Tools"
+          description="Names separated by spaces, e.g. file.read tracker.*. Leave empty for all tools."
+          problem={wrong === undefined ? undefined : `${wrong} is not a name of a tool, or the beginning of one and *.`}
+          value={tools}
+          onChange={setTools}
+        />
+        {names.length > 0 && (
+          <Check on={search} onChange={setSearch} className="min-h-7 pointer-coarse:min-h-10">
+            List one tool that finds these, for clients with room for few definitions
+          </Check>
+        )}
         <SelectField
           label="Expires"
           description="After that, Gantry refuses it."

@@ -1,5 +1,6 @@
 /** A key's possible scopes and lifetimes, in a person's words. Pure. */
 import type { Scope } from '../../../contracts/common/route.ts';
+import { KeyTools } from '../../../contracts/identity/keys.ts';
 
 /** Scopes that a person may give to a key; the operator of the server gives `admin`. */
 export const grantable: readonly Scope[] = ['agents:read', 'bots:act', 'compute', 'computers', 'work'];
@@ -11,6 +12,9 @@ export const lifetimes = [
   { days: 365, name: 'A year' },
   { days: null, name: 'Never' },
 ] as const;
+
+/** Whether the server takes it as a name of a key's tools. */
+export const isToolPattern = (text: string): boolean => KeyTools.shape.names.element.safeParse(text).success;
 
 const day = 86_400_000;
 

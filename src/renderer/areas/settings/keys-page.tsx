@@ -108,6 +108,12 @@ function KeyRow({ apiKey, onRevoke }: { apiKey: ApiKey; onRevoke: () => void }) 
           </span>
           <span>{expiryWords(apiKey.expiresAt, now)}</span>
           {apiKey.resource !== null && <span className="break-all">opens only {apiKey.resource}</span>}
+          {apiKey.tools !== null && (
+            <span className="break-all">
+              only the tools {apiKey.tools.names.join(', ')}
+              {apiKey.tools.search === true && ', by search'}
+            </span>
+          )}
           <span>
             {apiKey.lastUsedAt === null ? (
               'never used'
