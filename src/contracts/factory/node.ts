@@ -61,6 +61,8 @@ export const nodeCauses = {
   loop: 'a later step failed: repeats from here',
   rounds_used_up: 'the rounds of the template are used up',
   ask: 'it failed, and its template asks a person',
+  stalled: 'its bot has been silent: it may be stuck',
+  no_progress: 'its bot repeats itself without progress',
   interrupted: 'Gantry stopped while it worked; how far it came is unknown',
   skipped_by_person: 'skipped by a person',
   failed_by_person: 'given up by a person',

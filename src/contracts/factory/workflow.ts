@@ -26,6 +26,16 @@ const text = z.string().max(20_000);
 const command = z.string().min(1).max(20_000);
 const minutes = z.number().positive().max(525_600);
 
+/** When a step counts as stuck, as a template says it. Each 0 turns its own check off. */
+const SilenceFile = z.strictObject({
+  minutes: z.number().min(0).max(525_600).optional(),
+  nudge: z.union([z.boolean(), z.string().min(1).max(2000)]).optional(),
+  nudge_minutes: minutes.optional(),
+  repeats: z.number().int().min(0).max(1000).optional(),
+  tokens: z.number().int().min(0).max(1_000_000_000).optional(),
+});
+export type SilenceFile = z.infer<typeof SilenceFile>;
+
 export const defaultMaxRounds = 3;
 /** A template is written by hand or saved from a run; bytes. */
 export const largestTemplate = 4 * 1024 * 1024;
@@ -84,10 +94,12 @@ export const TemplateFile = z
             .max(50)
             .optional(),
           timeout_minutes: minutes.optional(),
+          silence: SilenceFile.optional(),
         }),
       )
       .min(1)
       .max(maxSteps),
+    silence: SilenceFile.optional(),
     max_rounds: z.number().int().min(1).max(100).optional(),
     closure: z
       .strictObject({ success: text.optional(), degraded: text.optional(), failed: text.optional() })
@@ -126,6 +138,22 @@ export const TemplateStep = z.strictObject({
     .nullable(),
   proof: z.array(z.strictObject({ line: z.string(), required: z.boolean() })),
   timeoutMinutes: z.number().optional(),
+  silence: z
+    .strictObject({
+      minutes: z.number().optional().meta({ description: 'Without any activity; then it needs a person. 0: never.' }),
+      nudge: z
+        .union([z.boolean(), z.string()])
+        .optional()
+        .meta({ description: 'Whether its bot gets one message before that; a string is the message.' }),
+      nudgeMinutes: z.number().optional().meta({ description: 'When; half of `minutes` by default.' }),
+      repeats: z
+        .number()
+        .int()
+        .optional()
+        .meta({ description: 'Times that a tool call or screen may come back. 0: any.' }),
+      tokens: z.number().int().optional().meta({ description: 'Used without a changed file. 0: any.' }),
+    })
+    .optional(),
 });
 export type TemplateStep = z.infer<typeof TemplateStep>;
 

@@ -65,6 +65,7 @@ export function createFactory(deps: FactoryDeps): Factory {
         const member = registry.find(agentId);
         return member === null ? null : toolBotOf(member, deps.workspace, vault.secrets.open);
       },
+      called: (agentId, tool, input) => registry.bot(agentId)?.activity?.called(tool, input),
     },
     botStates: () => registry.members().map(({ placement, shown }) => (placement.shows ?? shown).state),
     liveBots: () => livePanes().length,

@@ -8,6 +8,7 @@ interface ToolBots {
   isBot(agentId: string): boolean;
   /** Null for ids that are not bots. `not_found` when a secret of its variables is gone. */
   bot(agentId: string): Promise<ToolBot | null>;
+  called(agentId: string, tool: string, input: unknown): void;
 }
 
 export interface Factory {

@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os';
 import { createTeamFolder } from '../../runtime-server/agents/team-file/folder.ts';
 import { createWorktrees } from '../../runtime-server/agents/worktrees/index.ts';
 import { worktreeBot } from '../../runtime-server/agents/worktrees/worktree-bot.ts';
+import { askedOfAgent } from '../../runtime-server/approvals/holds.ts';
 import { titleOf } from '../../runtime-server/events/bot-events.ts';
 import { composeHosted } from '../../runtime-server/hosted-bots/compose.ts';
 import { followTeams } from '../../runtime-server/hosted-bots/placement.ts';
@@ -16,6 +17,7 @@ import { hostedWork } from '../../runtime-server/workflows/hosted-work.ts';
 import { createWorkflows } from '../../runtime-server/workflows/index.ts';
 import { composeSchedules } from '../../runtime-server/workflows/schedules/compose.ts';
 import { shippedTemplates } from '../../runtime-server/workflows/shipped.ts';
+import { createBotWatch } from '../../runtime-server/workflows/watch.ts';
 import { workEvents } from '../../runtime-server/workflows/work-events.ts';
 import { createWorkforce } from '../../runtime-server/workflows/workforce.ts';
 import { composeSetup, setupRuns } from '../../runtime-server/workflows/worktree-setup.ts';
@@ -57,6 +59,7 @@ export function createWork(deps: FactoryDeps, bots: Bots, messaging: Messaging) 
     },
     overBudget: (address) => holds.overBudget(registry.find(address)?.id ?? address),
     places: { ...worktrees, setUp: setup.ensure },
+    watch: createBotWatch({ ...deps, registry, silences: holds.silences, places: worktrees, asks: askedOfAgent }),
     handed: createWorkNotes({ ...deps, find: registry.find }),
     place: setup.place,
     approvals: deps.approvals,

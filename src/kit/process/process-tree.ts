@@ -38,7 +38,7 @@ const giveUpMs = 5000;
  * Processes that belong to the tree of `root`, which leads its own group and session: itself, every process that shares either, and all their
  * descendants. Not looked up by pid: once `root` has ended, its number may be given to a stranger.
  */
-async function treeOf(
+export async function treeOf(
   root: number,
   known: ReadonlySet<number> = new Set(),
   mark: Mark | null = null,
@@ -86,8 +86,16 @@ export function processIds(): number[] {
   return readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? [Number(name)] : []));
 }
 
-/** A process as Linux reports it; null if there is none. `state`: one letter, Z for a process of which only the exit code is left. */
-export function readStat(pid: number): (ProcessRow & { readonly state: string }) | null {
+interface ProcessStat extends ProcessRow {
+  /** One letter, Z for a process of which only the exit code is left. */
+  readonly state: string;
+  readonly name: string;
+  /** Processor time used, in the computer's ticks. */
+  readonly ticks: number;
+}
+
+/** A process as Linux reports it; null if there is none. */
+export function readStat(pid: number): ProcessStat | null {
   let stat: string;
   try {
     stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
@@ -95,9 +103,12 @@ export function readStat(pid: number): (ProcessRow & { readonly state: string })
     return null;
   }
   // The program's name is in brackets and may contain spaces and brackets itself.
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const end = stat.lastIndexOf(')');
+  const name = stat.slice(stat.indexOf('(') + 1, end);
+  const fields = stat.slice(end + 2).split(' ');
   const [parent, group, session] = fields.slice(1, 4).map(Number) as [number, number, number];
-  return { pid, state: fields[0] as string, parent, group, session, started: Number(fields[19]) };
+  const ticks = Number(fields[11]) + Number(fields[12]);
+  return { pid, state: fields[0] as string, name, parent, group, session, started: Number(fields[19]), ticks };
 }
 
 /** When a process began, in the computer's ticks; 0 (before everybody) if unknown. Also works for one that has just ended. */

@@ -6,6 +6,7 @@
 import type { AgentBinding, HarnessName, PaneInput } from '../../contracts/factory/agent.ts';
 import type { DeliveryVia } from '../../contracts/factory/delivery.ts';
 import type { Execution, ExecutionEnd } from '../connectors/ports.ts';
+import type { BotActivity } from '../harness/activity.ts';
 import type { BotState, DeliverResult, Explained, Gate, Interrupted, Outgoing } from '../harness/harness.ts';
 import type { UsageLimit } from '../harness/usage.ts';
 import type { Shown } from './model.ts';
@@ -78,6 +79,10 @@ export interface PlacedBot {
   /** Why it cannot be reached; null while it can. */
   away(): string | null;
   state(): BotState;
+  /** What it does; absent where this computer cannot see it. */
+  readonly activity?: BotActivity;
+  /** Files to which its program writes the conversation; absent without such files here. */
+  transcripts?(): readonly string[];
   onState(listener: (state: BotState) => void): () => void;
   /** Whether it can take a message now. */
   gate(): Gate;

@@ -6,6 +6,7 @@
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Base } from '../base/base.ts';
 import type { PaneFacts, PaneInfo, PaneOsc } from '../panes/pane-engine.ts';
+import { createActivity } from './activity.ts';
 import { type Adapter, createMutex, type DriverContext, type HarnessPanes } from './adapter.ts';
 import type {
   BotMemory,
@@ -21,6 +22,7 @@ import type { Claim } from './judge/evidence.ts';
 import { createJudge } from './judge/judge.ts';
 import type { Matcher } from './judge/rules.ts';
 import { keyBytes } from './keys.ts';
+import { transcriptOf } from './prompt-witness.ts';
 import { resetTime } from './reset-time.ts';
 import { obstacleInWords } from './wording.ts';
 
@@ -63,6 +65,7 @@ export function createBot(
     clock,
     ...(remembered.paneId === paneId && isState(remembered.last) && { from: clearAgain(remembered.last) }),
   });
+  const activity = createActivity(clock);
   const stateListeners = new Set<(state: BotState) => void>();
   const gateListeners = new Set<() => void>();
   const waiting = new Set<() => void>();
@@ -208,6 +211,7 @@ export function createBot(
 
   function takeFacts(next: PaneFacts): void {
     facts = next;
+    activity.screen(next.bottom);
     judge.look(next);
     driver.onFacts?.(next);
     poke();
@@ -228,6 +232,8 @@ export function createBot(
     agentId: bot.agentId,
     paneId,
     state,
+    activity,
+    transcripts: () => transcriptOf(recall()),
     onState,
     gate,
     onGate(listener) {
@@ -254,6 +260,7 @@ export function createBot(
       });
       // A person is typing.
       shut = null;
+      activity.note();
       const now = clock.monotonic();
       if (now - person.at > personBurstMs) {
         judge.take({ source: 'person', rule: 'person.input', claim: null, seen: 'a person typed' });
@@ -262,6 +269,8 @@ export function createBot(
       poke();
     },
     async hook(event, payload, signal = new AbortController().signal) {
+      if (event === 'PermissionRequest') activity.called(String(payload.tool_name), payload.tool_input);
+      else activity.note();
       const answer = (await driver.onHook?.(event, payload, signal)) ?? {};
       poke();
       return answer;

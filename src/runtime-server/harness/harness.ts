@@ -5,6 +5,7 @@
  */
 import type { AgentState, HarnessName, PaneInput } from '../../contracts/factory/agent.ts';
 import type { DeliveryEvidence } from '../../contracts/factory/delivery.ts';
+import type { BotActivity } from './activity.ts';
 import type { UsageCursor, UsageLimit, UsagePage } from './usage.ts';
 
 /** A bot as a harness sees it, resolved from team.yaml and preset. */
@@ -128,6 +129,9 @@ export interface HarnessBot {
   readonly agentId: string;
   readonly paneId: string;
   state(): BotState;
+  readonly activity: BotActivity;
+  /** Files to which its program writes the conversation. */
+  transcripts(): readonly string[];
   onState(listener: (state: BotState) => void): () => void;
   gate(): Gate;
   /** Called when the gate may have opened; edges can be missed, so the caller also asks by timer. */

@@ -4,6 +4,7 @@
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { AloneBot, PlacedBot } from '../agents/placement.ts';
+import { createActivity } from '../harness/activity.ts';
 import type { BotState, Gate, Interrupted } from '../harness/harness.ts';
 import type { HostedDeps } from './deps.ts';
 import { createModelHold } from './model-hold.ts';
@@ -36,6 +37,7 @@ export function createHostedBot(deps: HostedDeps, first: HostedSpec, last: TurnR
   const gateListeners = new Set<() => void>();
   const shown = createShownState(beginning(last), deps.clock);
   const { show } = shown;
+  const activity = createActivity(deps.clock);
   const hold = createModelHold(deps, {
     agentId,
     spec: () => spec,
@@ -60,7 +62,7 @@ export function createHostedBot(deps: HostedDeps, first: HostedSpec, last: TurnR
   }
 
   /** What a turn or a separate run reports while it runs. */
-  const watch: Pick<TurnEvents, 'waiting' | 'asking'> = {
+  const watch: Omit<TurnEvents, 'accepted'> = {
     waiting(wait) {
       if (wait === null) show('working', work.alone === null ? null : onRun, 'turn.goes-on');
       else show(wait.person ? 'needs_you' : 'blocked', wait.why, 'turn.waits');
@@ -68,6 +70,10 @@ export function createHostedBot(deps: HostedDeps, first: HostedSpec, last: TurnR
     asking(title) {
       if (title === null) show('working', work.alone === null ? null : onRun, 'turn.goes-on');
       else show('needs_you', `asks: ${title}`, 'turn.asks');
+    },
+    acted(call) {
+      if (call === null) activity.note();
+      else activity.called(call.name, call.input);
     },
   };
 
@@ -77,6 +83,11 @@ export function createHostedBot(deps: HostedDeps, first: HostedSpec, last: TurnR
 
   return {
     state: shown.now,
+    activity: {
+      ...activity,
+      // A request of its model may take long, and has its own timeout.
+      now: () => ({ ...activity.now(), ...(work.turn?.isAsking() === true && { at: deps.clock.monotonic() }) }),
+    },
     onState: shown.onState,
     gate,
     onGate(listener) {

@@ -31,6 +31,8 @@ export interface TurnEvents {
   waiting(wait: { readonly why: string; readonly person: boolean } | null): void;
   /** A person is asked; null: no more. */
   asking(title: string | null): void;
+  /** The model or a tool has answered; `call`: what the model asks for next. */
+  acted(call: ToolCall | null): void;
 }
 
 /** Why no model took a message. */
@@ -51,6 +53,8 @@ export interface RunningTurn {
   readonly outcome: Promise<TurnOutcome>;
   /** Approvals that it waits for. */
   approvals(): readonly string[];
+  /** A request to its model is under way; its own timeout ends it. */
+  isAsking(): boolean;
   stop(why: string): void;
   /** Leaves everything as it is, to be found as interrupted. */
   abandon(): void;
@@ -83,6 +87,7 @@ export function startTurn(deps: HostedDeps, order: TurnOrder, events: TurnEvents
   let stopReason: string | null = null;
   let place: { folder: string; env: Readonly<Record<string, string>> } = { folder: '', env: {} };
   let reported = false;
+  let isAsking = false;
   const acting = createActing(deps, {
     runId: record.id,
     spec,
@@ -101,7 +106,11 @@ export function startTurn(deps: HostedDeps, order: TurnOrder, events: TurnEvents
     });
 
   const callTool = async (call: ToolCall, signal: AbortSignal): Promise<ToolResult> => {
+    isAsking = false;
+    events.acted(call);
     const result = await acting.call(call, signal);
+    events.acted(null);
+    isAsking = true;
     if (!result.isError && (call.name === 'node.done' || call.name === 'node.fail')) reported = true;
     return result;
   };
@@ -118,7 +127,10 @@ export function startTurn(deps: HostedDeps, order: TurnOrder, events: TurnEvents
         .catch((error: unknown) => deps.log.warn('The start of a turn could not be saved.', { error: String(error) }));
       events.accepted();
     },
-    answered: (message, usage) => store.write((tx) => keepAnswer(tx, message, usage)),
+    answered(message, usage) {
+      events.acted(null);
+      return store.write((tx) => keepAnswer(tx, message, usage));
+    },
     call: callTool,
     result: (result) => store.write((tx) => keepResult(tx, result)),
     waiting: (reason) => {
@@ -140,19 +152,24 @@ export function startTurn(deps: HostedDeps, order: TurnOrder, events: TurnEvents
   const ask = async (used: Used): Promise<TurnEnd> => {
     const messages = messagesOf(await store.read((tx) => lastLines(tx, record.agentId, linesRead)));
     acting.reset();
-    return deps.models.run(
-      target,
-      {
-        system: systemFor({ ...spec, folder: place.folder }, order.mode, node === null ? 'message' : 'step'),
-        messages,
-        tools: acting.offers(),
-        maxOutputTokens: deps.models.maxOutputTokens,
-        limits: order.limits,
-        used,
-        signal: abort.signal,
-      },
-      hooks,
-    );
+    isAsking = true;
+    try {
+      return await deps.models.run(
+        target,
+        {
+          system: systemFor({ ...spec, folder: place.folder }, order.mode, node === null ? 'message' : 'step'),
+          messages,
+          tools: acting.offers(),
+          maxOutputTokens: deps.models.maxOutputTokens,
+          limits: order.limits,
+          used,
+          signal: abort.signal,
+        },
+        hooks,
+      );
+    } finally {
+      isAsking = false;
+    }
   };
 
   /** Asks until the turn ends, also over the times in which the service cannot be had. */
@@ -283,6 +300,7 @@ export function startTurn(deps: HostedDeps, order: TurnOrder, events: TurnEvents
     record,
     outcome: run(),
     approvals: acting.approvals,
+    isAsking: () => isAsking,
     stop(why) {
       stopReason ??= why;
       abort.abort();

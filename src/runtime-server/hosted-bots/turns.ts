@@ -25,7 +25,7 @@ export interface BotParts {
   readonly spec: () => HostedSpec;
   readonly work: Work;
   readonly shown: ReturnType<typeof createShownState>;
-  readonly watch: Pick<TurnEvents, 'waiting' | 'asking'>;
+  readonly watch: Omit<TurnEvents, 'accepted'>;
   readonly openGate: () => void;
   /** Aborted when the bot is no longer running. */
   readonly closing: AbortSignal;

@@ -27,7 +27,7 @@ import { recordSpend, type Spend, type SpendSum, sumSpend } from './spend.ts';
 import { type ComputerUseSettings, known, type ToolsetForm, toolsetForm } from './toolsets/which.ts';
 
 export { modelMigrations } from './migrations.ts';
-export { type SpendSum, sumSpendByAgent, sumSpendByDay, unpricedModels } from './spend.ts';
+export { freshTokens, type SpendSum, sumSpendByAgent, sumSpendByDay, unpricedModels } from './spend.ts';
 export { createStoredModels } from './stored-models.ts';
 export type { ComputerUseSettings } from './toolsets/which.ts';
 

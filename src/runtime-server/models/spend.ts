@@ -68,6 +68,16 @@ export function sumSpend(
   return { requests, input, output, microUsd, unpriced };
 }
 
+/** Tokens of a bot from `since` on that came from no cache. */
+export function freshTokens(tx: Pick<Tx, 'get'>, agentId: string, since: number): number {
+  const row = tx.get<{ tokens: number }>(
+    'SELECT COALESCE(SUM(input + cache_write + output), 0) AS tokens FROM model_spend WHERE agent_id = ? AND at >= ?',
+    agentId,
+    since,
+  );
+  return row?.tokens ?? 0;
+}
+
 /** The same, for each bot that spent anything. */
 export function sumSpendByAgent(tx: Pick<Tx, 'all'>, since: number): Map<string, SpendSum> {
   const rows = tx.all<{ agentId: string } & SpendSum>(

@@ -18,6 +18,8 @@ export interface CallersDeps {
   readonly isBot: (agentId: string) => boolean;
   /** Null as well. */
   readonly bot: (agentId: string) => Promise<ToolBot | null>;
+  /** One of them calls a tool. */
+  readonly called?: ((agentId: string, tool: string, input: unknown) => void) | undefined;
 }
 
 export interface ToolCallers {

@@ -124,7 +124,7 @@ export function createToolServer(deps: ToolServerDeps): ToolServer {
       const callers = createToolCallers(own);
       const record = createRecordCall(own);
       const every = registry();
-      const calls = createWireCalls({ registry: every, callers, record });
+      const calls = createWireCalls({ registry: every, callers, record, called: own.called });
       const { approvals, clock } = deps;
       const tasks = createToolTasks({ ...own, registry: every, callers, record, approvals, clock, timers });
       const service = createToolMcp({ ...own, calls, foreign, tasks });

@@ -46,16 +46,20 @@ export function createWireCalls({
   registry,
   callers,
   record,
+  called,
 }: {
   readonly registry: ToolRegistry;
   readonly callers: ToolCallers;
   readonly record: RecordCall;
+  /** A bot calls a tool. */
+  readonly called: ((agentId: string, tool: string, input: unknown) => void) | undefined;
 }): WireCalls {
   return {
     admit: (principal) => callers.admit(principal),
     list: () => ({ tools: registry.list(), revision: registry.revision }),
     async call(name, input, principal, signal) {
       const caller = await callers.of(principal, signal);
+      if (caller.bot !== null) called?.(caller.bot.agentId, name, input);
       const outcome = await registry.call(name, input, caller);
       await record(name, outcome, caller);
       return outcome;

@@ -1,5 +1,6 @@
 /**
- * The current hold of each bot, and its effect on the bot's state. Written by usage limits of providers and by budgets. Depends on nothing else, so
+ * The current hold of each bot, and its effect on the bot's state. Written by usage limits of providers, by budgets and by steps whose bot stays
+ * silent. Depends on nothing else, so
  * it exists before its readers: the parts that show bots, deliver to them and give them steps.
  */
 import type { BotHold } from '../../contracts/factory/spending-routes.ts';
@@ -33,6 +34,8 @@ export interface Holds {
   budgets: ReadonlyMap<string, BudgetHold>;
   /** The hold on a bot, a usage limit before a budget; null: none. */
   of(agentId: string): BotHold | null;
+  /** What was seen of a bot that has a step and stays silent, by agent id: shown as the reason of its state. */
+  readonly silences: Map<string, string>;
   /** Why this bot takes no message now; null: nothing here holds it. */
   held(agentId: string): string | null;
   /** The budget among that: a question to a person. */
@@ -48,6 +51,7 @@ export function createHolds(): Holds {
   const holds: Holds = {
     limits: new Map(),
     budgets: new Map(),
+    silences: new Map(),
     of(agentId) {
       const limit = holds.limits.get(agentId);
       if (limit !== undefined) {
@@ -71,7 +75,7 @@ export function createHolds(): Holds {
     },
     shown(agentId, own) {
       const hold = couldGoOn.includes(own.state) ? holds.of(agentId) : null;
-      if (hold === null) return own;
+      if (hold === null) return withSilence(own, holds.silences.get(agentId));
       return {
         state: hold.until === null ? 'needs_you' : 'blocked',
         reason: hold.reason,
@@ -80,6 +84,13 @@ export function createHolds(): Holds {
     },
   };
   return holds;
+}
+
+/** States of a bot of which more is expected. Any other has a reason of its own. */
+const couldWork: readonly string[] = ['idle', 'working', 'checking', 'done'];
+
+function withSilence(own: Shown, seen: string | undefined): Shown {
+  return seen === undefined || !couldWork.includes(own.state) ? own : { ...own, reason: seen };
 }
 
 export function wordsOf({ reason, until, retryAt }: LimitHold): string {

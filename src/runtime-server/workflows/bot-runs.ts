@@ -5,7 +5,7 @@
 import type { Ids } from '../../kit/ids/ids.ts';
 import type { Tx } from '../../kit/store/store.ts';
 import type { AgentRunBook, Workforce } from './deps.ts';
-import type { RunNode } from './model.ts';
+import { isSilent, type RunNode } from './model.ts';
 
 interface Moment {
   readonly at: number;
@@ -44,7 +44,9 @@ export function createBotRuns({
 
   return {
     moved(tx, node, from, { at, actor, output }) {
-      if (node.agentRun !== null && node.status !== from) {
+      // A bot that fell silent still has the step, and one that goes on never lost it.
+      const goesOn = isSilent(node) || (from === 'needs_you' && ['working', 'checking'].includes(node.status));
+      if (node.agentRun !== null && node.status !== from && !goesOn) {
         const checked = from === 'checking';
         // A checker was asked for a verdict, and gave one either way; a node that others moved took its check away.
         const byChecker = node.checker !== null && workforce.inTerminal(node.checker) === actor;

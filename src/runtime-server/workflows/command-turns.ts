@@ -6,7 +6,7 @@ import { basename, join } from 'node:path';
 import type { Blobs } from '../../kit/blobs/blobs.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
 import type { PlaceCommand, WorkPlaces } from './deps.ts';
-import { executorLines, type RunNode, verifyLine } from './model.ts';
+import { executorLines, isSilent, type RunNode, verifyLine } from './model.ts';
 import type { Queues, Turn } from './queues.ts';
 import { attemptFailed, executed, openGate, prove } from './rules.ts';
 import { maxPrinted, type Shell, type ShellEnd, type StopReason } from './shell.ts';
@@ -26,6 +26,8 @@ export interface CommandTurns {
   /** Returns the slots of commands that did not begin. */
   forget(dagId: string): void;
   stop(node: RunNode, reason: StopReason): void;
+  /** Bytes that the node's command printed; null while it does not run. */
+  printed(node: Pick<RunNode, 'nodeId' | 'attempt'>): number | null;
   /** Processes that an earlier run of this program left of this node. */
   leftovers(node: RunNode): number[];
   close(): void;
@@ -52,7 +54,8 @@ export function createCommandTurns(deps: {
   const polls = new Set<string>();
   let closed = false;
 
-  const keyOf = (node: RunNode, turn: Turn | 'gate') => `${node.nodeId}-${node.attempt}-${turn}`;
+  const keyOf = (node: Pick<RunNode, 'nodeId' | 'attempt'>, turn: Turn | 'gate') =>
+    `${node.nodeId}-${node.attempt}-${turn}`;
 
   function startDue(work: Work): void {
     while (slots.size < deps.slots && queues.firstCommand()?.dagId === work.run.dagId) {
@@ -133,7 +136,7 @@ export function createCommandTurns(deps: {
     const settle = (log: ProofFile | null) =>
       deps.persist(node.dagId, (work) => {
         const now = work.run.nodes.get(node.nodeId);
-        if (now === undefined || now.attempt !== attempt || now.status !== 'working') return;
+        if (now === undefined || now.attempt !== attempt || (now.status !== 'working' && !isSilent(now))) return;
         if (now.cause === 'cancelling') work.move(now, 'cancelled', 'cancelled', failureOf(end).detail);
         else if (end.kind === 'ended' && end.code === 0 && end.stopped === null) {
           if (end.output !== '') saveOutput(work.tx, now, end.output);
@@ -218,6 +221,7 @@ export function createCommandTurns(deps: {
       shell.stop(keyOf(node, 'run'), reason);
       shell.stop(keyOf(node, 'verify'), reason);
     },
+    printed: (node) => shell.printed(keyOf(node, 'run')),
     leftovers: (node) => shell.leftovers([keyOf(node, 'run'), keyOf(node, 'verify')]),
     close() {
       closed = true;

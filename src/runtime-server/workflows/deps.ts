@@ -5,6 +5,7 @@ import type { bindingTypes, HarnessName } from '../../contracts/factory/agent.ts
 import type { Delivery } from '../../contracts/factory/delivery.ts';
 import type { Tx } from '../../kit/store/store.ts';
 import type { Base } from '../base/base.ts';
+import type { Activity } from '../harness/activity.ts';
 import type { Trust } from '../trust/index.ts';
 import type { StepCost } from '../usage/costs.ts';
 import type { Run, RunNode } from './model.ts';
@@ -61,6 +62,33 @@ export interface WorkPlaces {
   folderOf(address: string): string | null;
   /** The bot's changes as a unified diff; null when it changed nothing or has no worktree. */
   patchOf(address: string): Promise<string | null>;
+}
+
+/** What is known at this moment of a bot that has a step. */
+export interface BotLook {
+  /** Another one after a restart. */
+  readonly bot: object;
+  readonly activity: Activity;
+  /** It starts, asks a person, waits for a limit or cannot be read: its silence means nothing. */
+  readonly excused: boolean;
+  /** It would take a message now. */
+  readonly atRest: boolean;
+}
+
+/** Watches the bots that have steps. */
+export interface BotWatch {
+  /** Null: nothing of it can be seen here, so it cannot fall silent. */
+  of(address: string): BotLook | null;
+  /** Repetitions count from now on. */
+  begin(address: string): void;
+  /** `seen`: what is there, in a sentence. `active`: it works all the same, such as by a transcript that grows. */
+  look(address: string, quietMs: number): Promise<{ readonly seen: string; readonly active: boolean }>;
+  /** Tokens that it used since, milliseconds since the epoch; those from a cache do not count. */
+  tokensSince(address: string, at: number): Promise<number>;
+  /** Changes whenever a file of its folder does; null: cannot be told. */
+  filesOf(address: string): Promise<string | null>;
+  /** Shows what was seen beside its state; null: no more. */
+  show(address: string, seen: string | null): void;
 }
 
 /** How commands of this run are started; null: as the person. */
@@ -161,6 +189,8 @@ export interface WorkflowDeps extends Base {
   readonly agentRuns: AgentRunBook;
   readonly events: WorkEvents;
   readonly places: WorkPlaces;
+  /** Absent: no bot is watched, and none falls silent. */
+  readonly watch?: BotWatch | undefined;
   /** A bot has this attempt of a step now: called before it is told, and more than once. */
   readonly handed?: (address: string, node: Pick<RunNode, 'dagId' | 'nodeId' | 'attempt'>) => void;
   readonly place?: PlaceCommand | undefined;

@@ -47,6 +47,20 @@ export function goOnFor(run: Run, node: RunNode): string {
   return `The usage limit that stopped you is over. Continue the step "${node.title}" of the run "${run.title}" where you left off.\n\nWhen it is done: gantry workspace done ${where} --output "<result>"\nIf you cannot do it: gantry workspace fail ${where} "<reason>"`;
 }
 
+/** To a bot that has a step and stays silent. */
+export function nudgeFor(run: Run, node: RunNode, own: string | null, quietMs: number): string {
+  const where = `${node.dagId} ${node.nodeId}`;
+  const asks =
+    own ??
+    `Nothing has been heard of the step "${node.title}" of the run "${run.title}" for ${minutesOf(quietMs)}. Continue it, or report what became of it.`;
+  return `${asks}\n\nWhen it is done: gantry workspace done ${where} --output "<result>"\nIf you cannot do it: gantry workspace fail ${where} "<reason>"`;
+}
+
+/** `20 minutes`; below two minutes in seconds. */
+export function minutesOf(ms: number): string {
+  return ms < 120_000 ? `${Math.round(ms / 1000)} seconds` : `${Math.round(ms / 60_000)} minutes`;
+}
+
 export function cancelledFor(run: Run, node: RunNode): string {
   return `The run "${run.title}" was cancelled. Stop working on its step "${node.title}" and confirm: gantry workspace fail ${node.dagId} ${node.nodeId} "stopped"`;
 }

@@ -10,7 +10,7 @@ export const nodeMoves: Readonly<Record<NodeStatus, readonly NodeStatus[]>> = {
   ready: ['new', 'ready', 'working', 'needs_you', 'blocked', 'skipped', 'failed', 'cancelled'],
   working: ['working', 'checking', 'needs_you', 'ready', 'done', 'failed', 'cancelled'],
   checking: ['needs_you', 'ready', 'done', 'failed', 'cancelled'],
-  needs_you: ['new', 'ready', 'working', 'needs_you', 'done', 'failed', 'blocked', 'skipped', 'cancelled'],
+  needs_you: ['new', 'ready', 'working', 'checking', 'needs_you', 'done', 'failed', 'blocked', 'skipped', 'cancelled'],
   blocked: ['new', 'ready', 'blocked', 'skipped', 'cancelled'],
   done: ['new'],
   failed: ['new', 'ready', 'skipped'],
@@ -190,6 +190,16 @@ export function statusOf(run: Run): RunStatus {
 
 export function isEnded(status: RunStatus): boolean {
   return status !== 'running' && status !== 'needs_you';
+}
+
+/** Nothing is heard of the bot or command that has it, but it still has it: its next report or activity continues the step. */
+export function isSilent({ status, cause }: Pick<RunNode, 'status' | 'cause'>): boolean {
+  return status === 'needs_you' && (cause === 'stalled' || cause === 'no_progress');
+}
+
+/** Its checker has it, not its executor. */
+export function isBeingChecked({ holder, checker }: Pick<RunNode, 'holder' | 'checker'>): boolean {
+  return holder !== null && holder === checker;
 }
 
 /** Whether anything of the run is under way at this moment. */

@@ -3,7 +3,7 @@
  * it may be done. A node that was assigned and perhaps not sent is sent with the same key; waiting nodes keep waiting. Pure but for the functions it
  * is given.
  */
-import type { Run, RunNode } from './model.ts';
+import { isSilent, type Run, type RunNode } from './model.ts';
 import { advance } from './rules.ts';
 import type { Work } from './work.ts';
 
@@ -19,7 +19,8 @@ export function recover(work: Work, ways: RecoveryWays): void {
     const byUs = node.assignee === 'shell' || (node.status === 'checking' && node.cause !== 'reviewing');
     // Its bot is at a usage limit: it works on nothing, and knows itself how far it came.
     if (node.status === 'working' && node.cause === 'usage_limit') continue;
-    if ((node.status === 'working' && node.assignee !== 'owner') || (node.status === 'checking' && byUs)) {
+    const isLost = byUs && (node.status === 'checking' || isSilent(node));
+    if ((node.status === 'working' && node.assignee !== 'owner') || isLost) {
       node.wakeAt = null;
       const where = byUs ? ' Its output is in .gantry/ledger/running.' : '';
       work.move(node, 'needs_you', 'interrupted', `Gantry stopped during attempt ${node.attempt}.${where}`);

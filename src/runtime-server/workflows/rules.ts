@@ -3,7 +3,7 @@
  * processes, messages or clocks.
  */
 import type { NodeCause, NodeStatus } from '../../contracts/factory/node.ts';
-import { missingLines, type Run, type RunNode } from './model.ts';
+import { isBeingChecked, isSilent, missingLines, type Run, type RunNode } from './model.ts';
 import { ancestorsOf } from './template/order.ts';
 import type { ValueFor } from './template/references.ts';
 import { holds, parseCondition } from './template/when.ts';
@@ -324,6 +324,8 @@ export function cancel(play: Play, deadline: number): RunNode[] {
   play.run.cancelAt = deadline;
   const working: RunNode[] = [];
   for (const node of play.run.nodes.values()) {
+    // A silent bot still has its step, and is asked to end like one at work.
+    if (isSilent(node)) play.move(node, isBeingChecked(node) ? 'checking' : 'working', 'resumed');
     if (node.status === 'working' || node.status === 'checking') {
       working.push(node);
       node.wakeAt = null;
@@ -346,9 +348,9 @@ export function wake(play: Play, node: RunNode, stop: () => void): void {
   } else if (node.status === 'blocked' && node.gate === 'waiting') {
     if (node.step.waitGate?.kind === 'timer') openGate(play, node, null);
     else play.pollGate(node);
-  } else if (node.status === 'working' && node.assignee !== 'shell') {
+  } else if ((node.status === 'working' || isSilent(node)) && node.assignee !== 'shell') {
     attemptFailed(play, node, 'timed_out', `It took longer than ${node.step.timeoutMinutes} minutes.`);
-  } else if (node.status === 'working' || node.status === 'checking') stop();
+  } else if (node.status === 'working' || node.status === 'checking' || isSilent(node)) stop();
 }
 
 /** Nodes that still work at the deadline of a cancel are held for inspection. */

@@ -18,6 +18,7 @@ import { createQueues } from './queues.ts';
 import { recover } from './recovery.ts';
 import { fail, holdAtDeadline, openGate, wake } from './rules.ts';
 import type { Shell } from './shell.ts';
+import { createSilence } from './silence.ts';
 import { loadRun, openRuns } from './store/runs.ts';
 import { createWork, type Work } from './work.ts';
 
@@ -69,6 +70,8 @@ export function createScheduler(
 
   const commands = createCommandTurns({ ...deps, queues, persist });
   const bots = createBotTurns({ ...deps, queues, persist });
+  const silence =
+    deps.watch === undefined ? null : createSilence({ ...deps, watch: deps.watch, printed: commands.printed, persist });
 
   const ways = {
     ledger: deps.ledger,
@@ -161,6 +164,7 @@ export function createScheduler(
 
   function settleNode(node: RunNode, runTitle: string): void {
     gates?.sync(node, runTitle);
+    silence?.follow(node);
     arm(`${node.dagId} ${node.nodeId}`, node.wakeAt, () => wakeNode(node.dagId, node.nodeId));
     const before = holders.get(node.nodeId);
     if (before !== undefined && held.get(before)?.currentNode?.nodeId === node.nodeId) held.delete(before);
@@ -294,6 +298,7 @@ export function createScheduler(
     close() {
       closed = true;
       gates?.close();
+      silence?.close();
       for (const armed of timers.values()) armed.cancel();
       timers.clear();
       bots.close();

@@ -66,6 +66,8 @@ export interface Shell {
   start(job: ShellJob, onEnd: (end: ShellEnd) => void): void;
   /** Asks the job's processes to end and kills them when they do not. Nothing happens when it does not run. */
   stop(key: string, reason: StopReason): void;
+  /** Bytes that the job printed; null while it has no process. */
+  printed(key: string): number | null;
   /** Processes of these jobs that an earlier run of this program left behind. */
   leftovers(keys: readonly string[]): number[];
   /** Ends the jobs and waits for their end, at most `graceMs`. Their ends are not reported. */
@@ -230,6 +232,10 @@ export function createShell(deps: {
   return {
     start,
     stop,
+    printed(key) {
+      const entry = running.get(key);
+      return entry === undefined ? null : fstatSync(entry.handle).size;
+    },
     leftovers: (keys) => leftovers(new Set(keys)),
     async close(graceMs) {
       closing = true;

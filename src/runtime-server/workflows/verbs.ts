@@ -12,7 +12,17 @@ import { iso } from '../../kit/clock/clock.ts';
 import { type Actor, engineActor } from '../base/actor.ts';
 import { proofPath } from './command-turns.ts';
 import type { WorkflowDeps } from './deps.ts';
-import { diffLine, exitLine, missingFromExecutor, missingLines, nodeOf, type RunNode, verifyLine } from './model.ts';
+import {
+  diffLine,
+  exitLine,
+  isBeingChecked,
+  isSilent,
+  missingFromExecutor,
+  missingLines,
+  nodeOf,
+  type RunNode,
+  verifyLine,
+} from './model.ts';
 import { attemptFailed, executed, fail as failFinally, openGate, prove, retried, skip } from './rules.ts';
 import type { Scheduler } from './scheduler.ts';
 import { cardOf } from './store/campaigns.ts';
@@ -79,7 +89,14 @@ export function createVerbs(deps: VerbDeps): Verbs {
 
   return {
     claim: (ref, by) =>
-      act(ref, by, (work, node) => (by.address === null ? takeOver(work, node) : claim(work, node, by.address))),
+      act(ref, by, (work, node) => {
+        if (by.address !== null) {
+          claim(work, node, by.address);
+          return;
+        }
+        endTurn(work, node);
+        takeOver(work, node);
+      }),
     progress: (ref, by, text) =>
       act(ref, by, (work, node) => {
         if (by.address !== null) requireExecutor(node, by.address);
@@ -100,9 +117,16 @@ export function createVerbs(deps: VerbDeps): Verbs {
     },
     async done(ref, by, given) {
       const diff = by.address === null ? null : await keepDiff(by.address);
-      return act(ref, by, (work, node) => done(work, node, by, given, diff));
+      return act(ref, by, (work, node) => {
+        if (by.address === null) endTurn(work, node);
+        done(work, node, by, given, diff);
+      });
     },
-    fail: (ref, by, reason) => act(ref, by, (work, node) => fail(work, node, by, reason)),
+    fail: (ref, by, reason) =>
+      act(ref, by, (work, node) => {
+        if (by.address === null) endTurn(work, node);
+        fail(work, node, by, reason);
+      }),
     retry: (ref, by) =>
       act(ref, by, (work, node) => {
         requireLiveRun(work, node, 'retry');
@@ -111,6 +135,7 @@ export function createVerbs(deps: VerbDeps): Verbs {
         }
         refuseQueued(node, 'retry');
         endLeftovers(work, node);
+        endTurn(work, node);
         retried(work, node);
       }),
     skip: (ref, by, reason) =>
@@ -121,6 +146,7 @@ export function createVerbs(deps: VerbDeps): Verbs {
         }
         refuseQueued(node, 'skip');
         endLeftovers(work, node);
+        endTurn(work, node);
         skip(work, node, reason);
       }),
     gate: (ref, by, note) =>
@@ -152,6 +178,22 @@ export function createVerbs(deps: VerbDeps): Verbs {
       deps.log.warn(`The diff of ${address} could not be kept.`, { error: String(error) });
       return null;
     }
+  }
+
+  /** A person takes a silent step away: what has it would hang on, and what comes next would wait behind it. */
+  function endTurn(work: Work, node: RunNode): void {
+    const { holder, dagId, nodeId } = node;
+    if (!isSilent(node)) return;
+    if (holder === null) {
+      // As it is now: the next attempt has a process of its own.
+      deps.scheduler.end(work, { ...node }, 'cancelled');
+      return;
+    }
+    work.after(() => {
+      deps.stopBot?.(holder, { dagId, nodeId }).catch((error: unknown) => {
+        deps.log.warn(`The turn of ${holder} could not be ended.`, { error: String(error) });
+      });
+    });
   }
 
   /** A process left from an earlier start of this program must not run beside its successor. */
@@ -196,7 +238,9 @@ function refuseQueued(node: RunNode, verb: string): void {
 function takeUp(work: Work, node: RunNode): void {
   if (node.status === 'working' || node.status === 'checking') return;
   if (node.status === 'ready' && node.handed !== 'no') work.move(node, 'working', 'claimed');
-  else if (node.status === 'needs_you' && mayGoOn.includes(node.cause)) work.move(node, 'working', 'resumed');
+  else if (node.status !== 'needs_you') return;
+  else if (mayGoOn.includes(node.cause) || (isSilent(node) && node.holder === node.assignee))
+    work.move(node, 'working', 'resumed');
 }
 
 function claim(work: Work, node: RunNode, address: string): void {
@@ -340,7 +384,8 @@ function isReview(node: RunNode): boolean {
   if (node.handed === 'no') return false;
   return (
     (node.status === 'checking' && node.cause === 'reviewing') ||
-    (node.status === 'needs_you' && node.cause === 'proof_to_accept')
+    (node.status === 'needs_you' && node.cause === 'proof_to_accept') ||
+    (isSilent(node) && isBeingChecked(node))
   );
 }
 

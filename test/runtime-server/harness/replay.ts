@@ -37,7 +37,12 @@ const words = ({ state, reason }: BotState) => (reason ? `${state}: ${reason}` :
 export async function replay(
   file: string,
   ruleset: Ruleset,
-  { from = 'starting', restMs = 3000, until = Infinity }: { from?: AgentState; restMs?: number; until?: number } = {},
+  {
+    from = 'starting',
+    restMs = 3000,
+    until = Infinity,
+    onFacts = () => {},
+  }: { from?: AgentState; restMs?: number; until?: number; onFacts?: (facts: PaneFacts) => void } = {},
 ): Promise<Replayed> {
   const [, ...lines] = readFileSync(recording(file), 'utf8').trim().split('\n');
   const terminal = new headless.Terminal({ cols: 120, rows: 40, allowProposedApi: true });
@@ -78,6 +83,7 @@ export async function replay(
     await new Promise<void>((resolve) => terminal.write(data, resolve));
     facts = readFacts(terminal, { title, progress: null, offset: 0, revision: facts.revision + 1 });
     judge.look(facts);
+    onFacts(facts);
     note();
   }
   pass(restMs);

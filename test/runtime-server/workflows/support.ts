@@ -15,9 +15,11 @@ import { ledgerMigrations } from '../../../src/kit/ledger/migrations.ts';
 import { openStore } from '../../../src/kit/store/open-store.ts';
 import { factoryMigrations } from '../../../src/runtime-server/agents/migrations.ts';
 import type {
+  BotWatch,
   Dispatch,
   DispatchTo,
   GateApprovals,
+  StopBot,
   WorkerBot,
   Workforce,
   WorkPlaces,
@@ -78,6 +80,8 @@ export interface WorldOptions {
   readonly slots?: number;
   readonly places?: WorkPlaces;
   readonly approvals?: GateApprovals;
+  readonly watch?: BotWatch;
+  readonly stopBot?: StopBot;
 }
 
 export interface World extends Workflows {
@@ -171,6 +175,8 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
       patchOf: async () => null,
     },
     approvals: options.approvals ?? null,
+    watch: options.watch,
+    stopBot: options.stopBot,
     agentRuns: { begin() {}, end() {} },
     events: {
       needsUser: (_tx, _run, { title, cause, detail }) => void told.push(`${title} needs a person: ${detail ?? cause}`),

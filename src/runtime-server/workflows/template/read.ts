@@ -5,7 +5,13 @@
 import { LineCounter } from 'yaml';
 import type { z } from 'zod';
 import type { TeamProblem } from '../../../contracts/factory/agent.ts';
-import { defaultMaxRounds, largestTemplate, type Template, TemplateFile } from '../../../contracts/factory/workflow.ts';
+import {
+  defaultMaxRounds,
+  largestTemplate,
+  type SilenceFile,
+  type Template,
+  TemplateFile,
+} from '../../../contracts/factory/workflow.ts';
 import { deepestNesting, isNestedDeeper } from '../../../kit/files/nesting.ts';
 import { readYaml } from '../../../kit/files/yaml.ts';
 import { createLines, showPath } from '../../agents/team-file/lines.ts';
@@ -166,10 +172,22 @@ function toTemplate(file: TemplateFile, id: string, description: string): Templa
       waitGate: toGate(step.wait_gate ?? null),
       proof: (step.proof ?? []).map((proof) => ({ line: proof.line, required: proof.required ?? true })),
       ...(step.timeout_minutes === undefined ? {} : { timeoutMinutes: step.timeout_minutes }),
+      ...toSilence(file.silence, step),
     })),
     maxRounds: file.max_rounds ?? defaultMaxRounds,
     closure: file.closure ?? {},
   };
+}
+
+/** What a step says comes before what the template says for all. A command may be silent, unless its own step says otherwise. */
+function toSilence(
+  all: SilenceFile | undefined,
+  { silence: own, executor = 'shell' }: TemplateFile['steps'][number],
+): Pick<Template['steps'][number], 'silence'> {
+  const given = executor === 'shell' ? own : all === undefined ? own : { ...all, ...own };
+  if (given === undefined) return {};
+  const { nudge_minutes: nudgeMinutes, ...rest } = given;
+  return { silence: { ...rest, ...(nudgeMinutes === undefined ? {} : { nudgeMinutes }) } };
 }
 
 function toGate(gate: TemplateFile['steps'][number]['wait_gate'] | null): Template['steps'][number]['waitGate'] {
@@ -214,7 +232,12 @@ function toFileStep(step: Template['steps'][number]): TemplateFile['steps'][numb
     ...(gate === null ? {} : { wait_gate: toFileGate(gate) }),
     ...(step.proof.length === 0 ? {} : { proof: step.proof }),
     ...(step.timeoutMinutes === undefined ? {} : { timeout_minutes: step.timeoutMinutes }),
+    ...(step.silence === undefined ? {} : { silence: toFileSilence(step.silence) }),
   };
+}
+
+function toFileSilence({ nudgeMinutes, ...silence }: NonNullable<Template['steps'][number]['silence']>): SilenceFile {
+  return { ...silence, ...(nudgeMinutes === undefined ? {} : { nudge_minutes: nudgeMinutes }) };
 }
 
 function toFileGate({ everySeconds, ...gate }: NonNullable<Template['steps'][number]['waitGate']>) {
