@@ -40,15 +40,18 @@ export type Follow = (
 /** However slow a server says that it is, or away. Milliseconds. */
 const maxPollMs = 60_000;
 const defaultPollMs = 2_000;
+/** A task that has run for an hour is looked at once a minute. */
+const slowerBy = 60;
 /** A cancelled task is reported as such whether or not its server is there to hear it. */
 const cancelWithinMs = 5_000;
 /** The person may mistype. */
 const maxTries = 5;
 
 export function createFollow({
+  clock,
   timers,
   minPollMs,
-}: Pick<Base, 'timers'> & {
+}: Pick<Base, 'clock' | 'timers'> & {
   /** However fast a server says that it is. Milliseconds. */
   readonly minPollMs: number;
 }): Follow {
@@ -56,6 +59,7 @@ export function createFollow({
     const { signal } = options;
     const { taskId } = task;
     const inputs = createInputs(server, taskId, options);
+    const began = clock.monotonic();
     try {
       for (let waitMs = minPollMs; ; ) {
         const answer = signal.aborted ? null : await look(server, taskId, signal);
@@ -72,7 +76,9 @@ export function createFollow({
           waitMs = Math.min(maxPollMs, waitMs * 2);
           options.says?.(`The attached server "${server.name}" does not answer: ${answer.why} Gantry keeps asking.`);
         } else {
-          waitMs = Math.min(maxPollMs, Math.max(minPollMs, answer.pollMs ?? defaultPollMs));
+          // A client may have thousands of tasks that take days.
+          const byAge = (clock.monotonic() - began) / slowerBy;
+          waitMs = Math.min(maxPollMs, Math.max(minPollMs, answer.pollMs ?? defaultPollMs, byAge));
           if (answer.message !== null) options.says?.(server.clean(answer.message));
           inputs.wanted(answer.is === 'input' ? answer.requests : {});
         }
@@ -133,12 +139,16 @@ function createInputs(server: FollowedServer, taskId: string, { ask, says }: Pic
     const one: Asked = { stop, answer: null, sent: false };
     asked.set(key, one);
     const whom = ask ?? (async (): Promise<ForeignAnswer> => ({ kind: 'ended', why: 'Nobody can be asked here.' }));
-    void askPerson(server.name, request, whom, stop.signal).then(({ response }) => {
-      if (stop.signal.aborted) return;
-      one.answer = response;
-      fresh = true;
-      wake();
-    });
+    askPerson(server.name, request, whom, stop.signal).then(
+      ({ response }) => {
+        if (stop.signal.aborted) return;
+        one.answer = response;
+        fresh = true;
+        wake();
+      },
+      // It could not be asked, as when the disk is full: the next look asks again.
+      () => asked.delete(key),
+    );
   }
 
   return {

@@ -3,6 +3,7 @@
  * Pure. Must not know who is asked or where.
  */
 import type { ForeignAnswer, ForeignQuestion } from '../foreign-tools.ts';
+import { textOf } from './listing.ts';
 import { isObject } from './schemas.ts';
 
 export interface InputRequest {
@@ -208,6 +209,5 @@ function choicesOf({ enum: values, enumNames, oneOf, anyOf }: Readonly<Record<st
   );
 }
 
-const text = (value: unknown): string =>
-  typeof value === 'string' ? value.slice(0, maxTextLength).toWellFormed() : '';
+const text = (value: unknown): string => textOf(value, maxTextLength) ?? '';
 const shown = (value: unknown): string => String(JSON.stringify(value)).slice(0, 80);

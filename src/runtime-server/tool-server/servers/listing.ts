@@ -159,7 +159,8 @@ function readTool(sent: unknown, index: number): ListedTool | string {
 const invisible =
   /[\u0000-\u0008\u000b-\u001f\u007f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/gu;
 
-function textOf(value: unknown, maxLength: number): string | null {
+/** Text of a server as a person reads it; null: there is nothing to read. */
+export function textOf(value: unknown, maxLength: number): string | null {
   if (typeof value !== 'string') return null;
   const text = value.replace(invisible, '').toWellFormed();
   if (text.trim() === '') return null;

@@ -96,7 +96,7 @@ export function createServers(
   },
 ): Servers {
   const { records, clock, log } = deps;
-  const follow = createFollow({ timers: deps.timers, minPollMs: deps.waits.minPollMs });
+  const follow = createFollow({ clock, timers: deps.timers, minPollMs: deps.waits.minPollMs });
   const call = createCallTool({ clock, follow });
   /** Oldest first. */
   const entries = new Map<string, Entry>();

@@ -3,6 +3,7 @@
  * 2026-07-28, where the server decides and the result is inside. Must not know who waits for it.
  */
 import { mcpMeta, tasksExtension } from '../../../contracts/tool-server/mcp.ts';
+import { textOf } from './listing.ts';
 import { isObject } from './schemas.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -33,6 +34,8 @@ export interface UpstreamTasks {
 /** Asked of a server of 2025-11-25: as long as a task of Gantry is kept by default. It may grant less. */
 export const askedTtlMs = 8 * 24 * 60 * 60_000;
 const maxMessageLength = 500;
+/** It is kept in a row, and sent with each look. Characters. */
+const maxIdLength = 1000;
 
 /** In `_meta` of an answer that is no result, as the SDK reads only results. */
 const takenTask = 'gantry/task';
@@ -41,7 +44,7 @@ const takenTask = 'gantry/task';
 export function readableTask(result: Record<string, unknown>): void {
   const modern = result.resultType === 'task';
   const made = modern ? result : result.content === undefined && isObject(result.task) ? result.task : null;
-  if (made === null || typeof made.taskId !== 'string') return;
+  if (made === null || typeof made.taskId !== 'string' || made.taskId.length > maxIdLength) return;
   const { taskId } = made;
   const _meta = { ...(isObject(result._meta) ? result._meta : {}), [takenTask]: taskId };
   for (const key of Object.keys(result)) delete result[key];
@@ -76,7 +79,7 @@ export function createUpstreamTasks({
   return {
     async get(taskId, options) {
       const sent = await ask('tasks/get', taskId, options);
-      const message = typeof sent.statusMessage === 'string' ? sent.statusMessage.slice(0, maxMessageLength) : null;
+      const message = textOf(sent.statusMessage, maxMessageLength);
       const poll = sent.pollIntervalMs ?? sent.pollInterval;
       const open = { message, pollMs: typeof poll === 'number' && poll > 0 ? poll : null };
       const said = message === null ? '' : `: ${message}`;
@@ -85,8 +88,8 @@ export function createUpstreamTasks({
           return { is: 'result', result: modern() ? sent.result : await ask('tasks/result', taskId, options) };
         case 'failed': {
           if (!modern()) return { is: 'result', result: await ask('tasks/result', taskId, options) };
-          const why = isObject(sent.error) ? String(sent.error.message ?? '').slice(0, maxMessageLength) : '';
-          return { is: 'failed', message: why === '' ? `It failed${said}` : why };
+          const why = isObject(sent.error) ? textOf(sent.error.message, maxMessageLength) : null;
+          return { is: 'failed', message: why ?? `It failed${said}` };
         }
         case 'cancelled':
           return { is: 'failed', message: `It was cancelled there${said}` };

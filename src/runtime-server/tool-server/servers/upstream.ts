@@ -264,7 +264,9 @@ function declared(
 ): Readonly<Record<string, unknown>> {
   if (client.getProtocolEra() === 'modern') return { _meta: { [mcpMeta.clientCapabilities]: capabilitiesOf(may) } };
   const asks = taskSupport === 'required' || (taskSupport === 'optional' && may.task);
-  return asks && client.getNegotiatedProtocolVersion() === tasksVersion ? { task: { ttl: askedTtlMs } } : {};
+  const { tasks } = client.getServerCapabilities() ?? {};
+  const takes = client.getNegotiatedProtocolVersion() === tasksVersion && tasks?.requests?.tools?.call !== undefined;
+  return asks && takes ? { task: { ttl: askedTtlMs } } : {};
 }
 
 function answerOf(sent: Readonly<Record<string, unknown>>): CallAnswer {
