@@ -5,6 +5,8 @@
 import { appendFileSync } from 'node:fs';
 import { mode, play } from './stand-in-composer.mjs';
 
+/** A module whose `work` carries out each message; a turn lasts until it is over. */
+const work = process.env.STAND_IN_WORK ? (await import(process.env.STAND_IN_WORK)).work : () => undefined;
 let last = null;
 let shown = null;
 let ghost = mode === 'ghost';
@@ -45,5 +47,6 @@ play({
     }
     shown = null;
     ghost = false;
+    return work(composer);
   },
 });

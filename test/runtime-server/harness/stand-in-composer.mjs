@@ -8,6 +8,7 @@ export const [mode] = modes;
 /**
  * `turnMs`: longer than a witness is waited for before the composer is believed. `pasted` and `submitted` see what is taken, before it is;
  * `pasted` answers false where it is lost.
+ * `submitted` may answer a promise: then the turn lasts until it is over.
  */
 export function play({ turnMs, draw, pasted = () => true, submitted = () => {} }) {
   const state = { composer: '', working: false, dialog: false };
@@ -16,14 +17,16 @@ export function play({ turnMs, draw, pasted = () => true, submitted = () => {} }
   function submit() {
     enters += 1;
     if (mode === 'deaf' || (mode === 'drop-first-enter' && enters === 1)) return;
-    submitted(state);
+    const turn = submitted(state);
     state.composer = '';
     if (mode === 'no-turn') return;
     state.working = true;
-    setTimeout(() => {
+    const over = () => {
       state.working = false;
       draw(state);
-    }, turnMs);
+    };
+    if (turn === undefined) setTimeout(over, turnMs);
+    else turn.then(over, over);
   }
 
   /** As all of them do: the row that the cursor is in, then the line break before it. */

@@ -72,6 +72,7 @@ export const contents: readonly Chapter[] = [
       ['api/link', 'API: computers and pairing'],
       ['api/metrics', 'API: figures for Prometheus'],
       ['architecture', 'Architecture'],
+      ['chaos', 'The chaos suite'],
       ['dependencies', 'Dependencies'],
     ],
   },

@@ -1,0 +1,117 @@
+/** One computer with Gantry on it, as its person started it: the program that is killed and started again, its pane host and its agent programs. */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { type Product, paneHostOf, type ScratchHome, scratchHome, startProduct } from '../../support/bench/product.ts';
+import { freePort } from '../../support/free-port.ts';
+import { installStandInClaude } from '../../support/stand-in-claude/install.ts';
+import { team, teamFile, writeTemplate } from './crew.ts';
+import { lives } from './journal.ts';
+
+const here = (name: string) => fileURLToPath(new URL(name, import.meta.url));
+/** A pane host that dies every few seconds is what is wanted here. */
+const settings = { panes: { hostRestarts: 1000 } };
+const backMs = 60_000;
+
+export interface Computer {
+  readonly place: ScratchHome;
+  readonly journal: string;
+  readonly runtimeFile: string;
+  /** Throws while it is down. */
+  product(): Product;
+  isUp(): boolean;
+  start(): Promise<void>;
+  kill(): Promise<void>;
+  /** Of the part with this name; null while it does not run. */
+  pidOf(part: string): number | null;
+  /** Until a pane host serves that is not this one. */
+  hostBack(old: number | null): Promise<void>;
+  setClock(seconds: number): void;
+  close(): Promise<void>;
+}
+
+export async function openComputer({
+  modelUrl,
+  spool,
+}: {
+  readonly modelUrl: string;
+  readonly spool: boolean;
+}): Promise<Computer> {
+  const place = scratchHome({ [team]: teamFile });
+  const folder = join(place.home, '..');
+  const [journal, starts, clock] = ['journal', 'starts', 'clock'].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ];
+  for (const file of [journal, starts, clock]) writeFileSync(file, '');
+  writeTemplate(place.workspace);
+  mkdirSync(place.home, { recursive: true, mode: 0o700 });
+  writeFileSync(join(place.home, 'settings.json'), JSON.stringify(settings), { mode: 0o600 });
+  const bin = installStandInClaude(join(folder, 'bin'));
+  const env = {
+    ...place.env,
+    PATH: `${bin}:${process.env.PATH}`,
+    ANTHROPIC_BASE_URL: modelUrl,
+    ANTHROPIC_API_KEY: 'sk-test-0123456789',
+    GANTRY_EGRESS_ALLOW: '127.0.0.1',
+    NODE_OPTIONS: `--import ${here('./shift-clock.mjs')}`,
+    NODE_COMPILE_CACHE: join(folder, 'compiled'),
+    STAND_IN_WORK: here('./agent-work.mjs'),
+    STARTS: starts,
+    CHAOS_JOURNAL: journal,
+    CHAOS_CLOCK: clock,
+    ...(spool ? {} : { GANTRY_SPOOL: 'off' }),
+  };
+  const ports = { port: await freePort(), enginePort: await freePort() };
+  let product: Product | null = null;
+
+  return {
+    place: { ...place, env },
+    journal,
+    runtimeFile: join(place.home, 'runtime.db'),
+    isUp: () => product !== null,
+    product() {
+      if (product === null) throw new Error('Gantry is down.');
+      return product;
+    },
+    async start() {
+      product ??= await startProduct({ ...place, env }, ports);
+    },
+    async kill() {
+      const dying = product;
+      product = null;
+      await dying?.kill();
+    },
+    pidOf(part) {
+      if (part === 'runtime') return product?.pid ?? null;
+      if (part === 'pane host') return paneHostOf(place.home);
+      return agentPid(starts, part === 'first agent' ? 0 : 1);
+    },
+    async hostBack(old) {
+      for (const end = performance.now() + backMs; performance.now() < end; await delay(100)) {
+        const now = paneHostOf(place.home);
+        if (now !== null && now !== old) return;
+      }
+      throw new Error('No pane host serves after a minute.');
+    },
+    setClock: (seconds) => writeFileSync(clock, seconds === 0 ? '' : String(seconds * 1000)),
+    async close() {
+      await product?.stop();
+      await place.remove();
+    },
+  };
+}
+
+/** The last program of the conversation that began first, or second. */
+function agentPid(starts: string, index: number): number | null {
+  const lines = existsSync(starts) ? readFileSync(starts, 'utf8').split('\n').filter(Boolean) : [];
+  const pids = new Map<string, number>();
+  for (const line of lines) {
+    const [pid, , id = ''] = line.split(' ');
+    pids.set(id, Number(pid));
+  }
+  const pid = [...pids.values()].filter(lives)[index];
+  return pid ?? null;
+}

@@ -1,0 +1,168 @@
+/** Gantry as the suite's orchestrator: a computer, its cloud in the same process or apart, a worker, a tracker, a model. */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Caller } from '../../support/bench/http.ts';
+import { agentsOf } from '../../support/bench/product.ts';
+import type { Fault, Target } from '../plan.ts';
+import type { System } from '../system.ts';
+import { openComputer } from './computer.ts';
+import { startModel, team } from './crew.ts';
+import { startEvents } from './events.ts';
+import { linesOf, reportsOf, type Span, turnsNow } from './journal.ts';
+import { recorded, stepsOf } from './look.ts';
+import { boardOf, cardsOf, createPerson } from './person.ts';
+import { createQueue, isEnded } from './queue.ts';
+
+export const targets: readonly Target[] = [
+  { kind: 'kill', name: 'runtime', weight: 5 },
+  { kind: 'kill', name: 'worker', weight: 2 },
+  { kind: 'freeze', name: 'runtime', weight: 3 },
+  { kind: 'freeze', name: 'pane host', weight: 1 },
+  { kind: 'freeze', name: 'worker', weight: 1 },
+  { kind: 'freeze', name: 'first agent', weight: 1 },
+  { kind: 'freeze', name: 'second agent', weight: 1 },
+  { kind: 'clock', name: 'clock', weight: 1 },
+];
+const openRuns = 5;
+const openTasks = 6;
+const upMs = 60_000;
+const closed = ['done', 'failed', 'skipped', 'cancelled'];
+
+export async function openGantry(options: { readonly spool: boolean }): Promise<System> {
+  const opened = new AsyncDisposableStack();
+  try {
+    return await open(options, opened);
+  } catch (error) {
+    await opened.disposeAsync();
+    throw error;
+  }
+}
+
+async function open({ spool }: { readonly spool: boolean }, opened: AsyncDisposableStack): Promise<System> {
+  const model = await startModel();
+  opened.defer(() => model.close());
+  const computer = await openComputer({ modelUrl: model.url, spool });
+  opened.defer(() => computer.close());
+  const person = createPerson();
+  const full: Span[] = [];
+  await computer.start();
+  const first = computer.product();
+  await first.engine.call('POST', `/api/factory/teams/${team}/up`, {});
+  const clerk = await botWhenIdle(first.engine, 'clerk');
+  const events = await startEvents(first.engine, clerk, computer.runtimeFile);
+  opened.defer(() => events.close());
+  const { secret } = await first.web.call<{ secret: string }>('POST', '/api/v1/keys', {
+    name: 'work',
+    scopes: ['work'],
+  });
+  const queue = createQueue({
+    origin: first.origin,
+    secret,
+    folder: computer.place.env.HOME!,
+    env: computer.place.env,
+  });
+  opened.defer(() => queue.close());
+  await queue.worker.start();
+  const caller = (): Caller => computer.product().web;
+
+  async function kill({ name, forMs }: Fault): Promise<void> {
+    if (name === 'worker') {
+      await queue.worker.kill();
+      await delay(forMs);
+      await queue.worker.start();
+    } else if (name === 'runtime') {
+      await computer.kill();
+      await delay(forMs);
+      await computer.start();
+    } else {
+      const pid = computer.pidOf(name);
+      if (pid === null) return;
+      signal(pid, 'SIGKILL');
+      if (name === 'pane host') await computer.hostBack(pid);
+    }
+  }
+
+  async function freeze({ name, forMs }: Fault): Promise<void> {
+    const pid = name === 'worker' ? queue.worker.pid() : computer.pidOf(name);
+    if (pid === null) return;
+    signal(pid, 'SIGSTOP');
+    await delay(forMs);
+    signal(pid, 'SIGCONT');
+  }
+
+  async function runsAtRest(): Promise<boolean> {
+    if (person.begun.length === 0) return true;
+    return cardsOf(await boardOf(caller())).every(({ status }) => closed.includes(status));
+  }
+
+  return {
+    targets,
+    async work() {
+      const open = new Set(person.begun.length === 0 ? [] : cardsOf(await boardOf(caller())).flatMap(openRun));
+      if (open.size < openRuns) await person.begin(caller());
+      const running = (await queue.tasks()).filter((task) => !isEnded(task));
+      if (running.length < openTasks) await queue.create();
+      events.open();
+    },
+    attend: async () => person.attend(caller()),
+    async play(fault) {
+      if (fault.kind === 'kill') await kill(fault);
+      else if (fault.kind === 'freeze') await freeze(fault);
+      else if (fault.kind === 'clock') {
+        computer.setClock(fault.seconds);
+        await delay(fault.forMs);
+        computer.setClock(0);
+      } else throw new Error(`${fault.kind} cannot happen here.`);
+    },
+    async isAtRest() {
+      if (!(await runsAtRest()) || events.lost().length > 0) return false;
+      return (await queue.tasks()).every(isEnded);
+    },
+    async seen() {
+      const lines = linesOf(computer.journal);
+      const { steps, runs } = await stepsOf(caller());
+      const { applied, refusedLater, ends } = recorded(computer.runtimeFile);
+      return {
+        reports: reportsOf(lines, full),
+        applied: [...applied, ...steps.flatMap(({ output }) => output ?? [])],
+        refusedLater,
+        steps,
+        atWork: turnsNow(lines),
+        ends,
+        begun: person.begun,
+        runs,
+        created: queue.created,
+        tasks: await queue.tasks(),
+        events: { lost: events.lost(), twice: events.disorder() },
+        surprises: [...person.surprises, ...queue.worker.surprises],
+      };
+    },
+    counts: () => ({
+      runs: person.begun.length,
+      tasks: queue.created.length,
+      events: events.opened(),
+      ...person.counts(),
+    }),
+    close: () => opened.disposeAsync(),
+  };
+}
+
+async function botWhenIdle(caller: Caller, slug: string): Promise<string> {
+  for (const end = performance.now() + upMs; performance.now() < end; await delay(100)) {
+    const bots = await agentsOf(caller, team);
+    if (bots.every(({ state }) => state === 'idle')) return bots.find((bot) => bot.slug === slug)!.id;
+  }
+  throw new Error(`The bots did not become idle: ${JSON.stringify(await agentsOf(caller, team))}`);
+}
+
+function openRun({ dagId, status }: { readonly dagId: string; readonly status: string }): string[] {
+  return closed.includes(status) ? [] : [dagId];
+}
+
+/** It may have ended by itself. */
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch {
+    // Gone.
+  }
+}
