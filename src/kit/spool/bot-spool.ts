@@ -61,6 +61,7 @@ const reportName = /^\d{12}\.json$/;
 export const isReportName = (name: string): boolean => reportName.test(name);
 export const formName = (id: string): string => `${id}.form`;
 export const isReportId = (id: string): boolean => /^rep_[0-9a-f]{32}$/.test(id);
+export const isFormName = (name: string): boolean => name.endsWith('.form') && isReportId(name.slice(0, -5));
 
 /** What signs the reports of a bot: the form in which the engine stores its token. */
 const keyOfToken = (token: string): string => hash('sha256', token, 'base64url');

@@ -11,6 +11,7 @@ import { largestProof } from '../../contracts/factory/workflow-routes.ts';
 import { listWithin, openWithin, readWithin } from '../../kit/files/within.ts';
 import {
   formName,
+  isFormName,
   isReportId,
   isReportName,
   largestReport,
@@ -40,6 +41,8 @@ const Report = z.strictObject({
 });
 export type SpooledReport = z.infer<typeof Report>;
 
+/** How the text of a report begins. */
+const idBegins = /^\{"v":1,"id":"(rep_[0-9a-f]{32})"/;
 /** More than a spool holds. */
 const maxEntries = 30_000;
 const maxEvidence = 1_000;
@@ -57,18 +60,22 @@ export interface Spools {
   remove(agentId: string, file: string, report: SpooledReport): void;
   /** It is kept to be looked at, and never taken. */
   setAside(agentId: string, file: string, report: SpooledReport | null): void;
+  /** Removes what a program that was killed left half written before `before`, and files of reports that are gone. Milliseconds since the epoch. */
+  tidy(before: number): void;
 }
 
 /** `root` has a folder for each bot. */
 export function createSpools(root: string): Spools {
   const folderOf = (agentId: string) => join(root, agentId, 'spool');
 
-  /** Entries of a spool; none if the spool, or its bot's folder, is a link. */
-  function entries(agentId: string) {
+  /** All names in a spool; none if the spool, or its bot's folder, is a link. */
+  function namesIn(agentId: string): string[] {
     const isFolder = (path: string) => lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
     if (!isFolder(join(root, agentId)) || !isFolder(folderOf(agentId))) return [];
-    return listWithin(root, join(agentId, 'spool'), maxEntries).entries.filter(({ name }) => isReportName(name));
+    return listWithin(root, join(agentId, 'spool'), maxEntries).entries.map(({ name }) => name);
   }
+
+  const reportsIn = (agentId: string) => namesIn(agentId).filter(isReportName);
 
   function setAside(agentId: string, file: string, report: SpooledReport | null): void {
     const aside = join(root, agentId, 'evidence');
@@ -83,12 +90,37 @@ export function createSpools(root: string): Spools {
     syncFolder(folderOf(agentId));
   }
 
+  const bots = () =>
+    listWithin(root, '.', maxEntries).entries.flatMap(({ name, isFolder }) => (isFolder ? [name] : []));
+
+  /** Names in a spool that are left over: drafts, and files whose report is not there. */
+  function leftovers(agentId: string): string[] {
+    const names = namesIn(agentId);
+    const forms = names.filter(isFormName);
+    const drafts = names.filter((name) => name.startsWith('.') && isReportId(name.slice(1)));
+    if (forms.length === 0) return drafts;
+    const wanted = new Set(
+      names.filter(isReportName).map((file) => {
+        const found = readWithin(root, join(agentId, 'spool', file), largestReport + 1024);
+        return found.is === 'file' ? idBegins.exec(found.bytes.toString('utf8', 0, 100))?.[1] : undefined;
+      }),
+    );
+    return [...drafts, ...forms.filter((name) => !wanted.has(name.slice(0, -'.form'.length)))];
+  }
+
   return {
-    agents: () =>
-      listWithin(root, '.', maxEntries).entries.flatMap(({ name, isFolder }) =>
-        isFolder && entries(name).length > 0 ? [name] : [],
-      ),
-    files: (agentId) => entries(agentId).map(({ name }) => name),
+    agents: () => bots().filter((name) => reportsIn(name).length > 0),
+    tidy(before) {
+      for (const agentId of bots()) {
+        for (const name of leftovers(agentId)) {
+          const path = join(folderOf(agentId), name);
+          const found = lstatSync(path, { throwIfNoEntry: false });
+          // Its program may write it at this moment.
+          if (found !== undefined && found.mtimeMs < before) rmSync(path, { force: true, recursive: true });
+        }
+      }
+    },
+    files: reportsIn,
     read(agentId, file, keys) {
       const entry = lstatSync(join(folderOf(agentId), file), { throwIfNoEntry: false });
       if (entry === undefined) return null;

@@ -51,12 +51,27 @@ const clockSkewMs = 60_000;
 const lateReplyLivesMs = 24 * 60 * 60_000;
 /** A verb that was killed between writing its report and sending it. */
 const sweepMs = 10_000;
+/** No program takes so long to write a report. What it left half written counts against the limits of its spool until then. */
+const halfWrittenMs = 60 * 60_000;
 /** Duplicates are recognised, and refusals can be looked up, for so long. Milliseconds. */
 const retentionMs = 30 * 24 * 60 * 60_000;
 /** Answers of reports that were taken before their own verb asked. */
 const maxEarly = 1_000;
 
+/** Reports that are carried out at once. The engine does nothing else while their commit is made. */
+const maxTogether = 32;
+
 class Repeated extends Error {}
+/** The report before it is not recorded. */
+class TooEarly extends Error {}
+
+interface Kept {
+  readonly file: string;
+  readonly report: SpooledReport;
+}
+
+/** `again`: it was taken before. `too early`: nothing was recorded. */
+type Outcome = Taken | 'again' | 'too early';
 
 interface Row {
   id: string;
@@ -82,6 +97,7 @@ export function createTaker(deps: TakerDeps): Taker {
   const leaving = new AbortController();
   let closed = false;
   let telling = false;
+  let tidied = 0;
   let cancel = () => {};
 
   function inTurn<T>(agentId: string, work: () => Promise<T>): Promise<T> {
@@ -101,8 +117,21 @@ export function createTaker(deps: TakerDeps): Taker {
   async function takeFiles(agentId: string, files: readonly string[], upTo: string | null): Promise<AppError | null> {
     if (files.length === 0) return null;
     const keys = await deps.tokens.spoolKeys(agentId);
-    for (const file of files) {
+    let left = files;
+    while (left.length > 0) {
       if (closed) return new AppError('transport', 'Gantry is stopping.', 'The report is delivered at its next start.');
+      const { batch, rest } = await nextBatch(agentId, left, keys, upTo);
+      left = rest;
+      const stopped = await takeBatch(agentId, batch);
+      if (stopped !== null || batch.at(-1)?.report.id === upTo) return stopped;
+    }
+    return null;
+  }
+
+  /** The next reports that may share a commit. What is not fit, or has to be asked about, is dealt with on the way. */
+  async function nextBatch(agentId: string, files: readonly string[], keys: readonly string[], upTo: string | null) {
+    const batch: Kept[] = [];
+    for (const [index, file] of files.entries()) {
       const report = spools.read(agentId, file, keys);
       if (report === null) {
         deps.log.warn('A file in the spool of a bot is not a report of it and was set aside.', { agentId, file });
@@ -118,21 +147,49 @@ export function createTaker(deps: TakerDeps): Taker {
         });
         continue;
       }
-      const taken = await takeOne(agentId, report);
-      if (taken === 'again') {
-        spools.remove(agentId, file, report);
-        continue;
-      }
-      if ('error' in taken) {
-        // It stays, and what comes after it waits.
-        if (passes(taken.error)) return taken.error;
-        await refuse(agentId, report, taken.error);
-        if (isStale(taken.error)) spools.setAside(agentId, file, report);
-        else spools.remove(agentId, file, report);
-      } else spools.remove(agentId, file, report);
-      remember(agentId, report.id, taken);
-      if (report.id === upTo) return null;
+      if (!sharesCommit(report) && batch.length > 0) return { batch, rest: files.slice(index) };
+      batch.push({ file, report });
+      const isFull = batch.length === maxTogether || !sharesCommit(report) || report.id === upTo;
+      if (isFull) return { batch, rest: files.slice(index + 1) };
     }
+    return { batch, rest: [] };
+  }
+
+  /**
+   * Carries the reports out at once, so that one commit takes many. Each is recorded only behind the one before it, and one that failed beside others
+   * is carried out a second time without the others: it may have been refused only for what was not recorded yet.
+   */
+  async function takeBatch(agentId: string, batch: readonly Kept[]): Promise<AppError | null> {
+    const outcomes = batch.map(({ report }, index) => takeOne(agentId, report, batch[index - 1]?.report.id ?? null));
+    for (const outcome of outcomes) outcome.catch(() => {});
+    try {
+      for (const [index, { file, report }] of batch.entries()) {
+        const beside = await (outcomes[index] as Promise<Outcome>);
+        const failed = beside === 'too early' || (index > 0 && beside !== 'again' && 'error' in beside);
+        const taken = failed ? await takeOne(agentId, report, null) : beside;
+        const stopped = taken === 'too early' ? null : await settle(agentId, file, report, taken);
+        if (stopped !== null) return stopped;
+      }
+      return null;
+    } finally {
+      // What is left of the batch records nothing any more: the one before it is missing.
+      await Promise.allSettled(outcomes);
+    }
+  }
+
+  /** Removes what was taken. Resolves with a failure that may pass: the report stays, and what comes after it waits. */
+  async function settle(agentId: string, file: string, report: SpooledReport, taken: Taken | 'again') {
+    if (taken === 'again') {
+      spools.remove(agentId, file, report);
+      return null;
+    }
+    if ('error' in taken) {
+      if (passes(taken.error)) return taken.error;
+      await refuse(agentId, report, taken.error);
+      if (isStale(taken.error)) spools.setAside(agentId, file, report);
+      else spools.remove(agentId, file, report);
+    } else spools.remove(agentId, file, report);
+    remember(agentId, report.id, taken);
     return null;
   }
 
@@ -165,11 +222,13 @@ export function createTaker(deps: TakerDeps): Taker {
       const { kind } = await answer;
       if (closed) return;
       await inTurn(agentId, async () => {
-        const taken = kind === 'approve' ? await takeOne(agentId, report) : { error: notSent(kind) };
+        const taken = kind === 'approve' ? await takeOne(agentId, report, null) : { error: notSent(kind) };
         asked.delete(report.id);
-        // It stays in the spool; the answer is kept for who asks again.
-        if (taken !== 'again' && 'error' in taken && passes(taken.error)) return;
-        if (taken !== 'again' && 'error' in taken) await refuse(agentId, report, taken.error);
+        if (typeof taken === 'object' && 'error' in taken) {
+          // It stays in the spool; the answer is kept for who asks again.
+          if (passes(taken.error)) return;
+          await refuse(agentId, report, taken.error);
+        }
         spools.remove(agentId, file, report);
       });
     };
@@ -179,12 +238,14 @@ export function createTaker(deps: TakerDeps): Taker {
     });
   }
 
-  async function takeOne(agentId: string, report: SpooledReport): Promise<Taken | 'again'> {
+  /** `after`: the report that has to be recorded before it; null: it is. */
+  async function takeOne(agentId: string, report: SpooledReport, after: string | null): Promise<Outcome> {
     const isHook = report.op === 'agentHook';
     if (!isHook && (await store.read((tx) => find(tx, agentId, report.id))) !== undefined) return 'again';
     let marked = false;
     const applied = Promise.withResolvers<void>();
     const insert = (tx: Tx) => {
+      if (after !== null && find(tx, agentId, after) === undefined) throw new TooEarly(report.id);
       if (find(tx, agentId, report.id) !== undefined) throw new Repeated(report.id);
       insertRow(tx, agentId, report, 'applied', null);
     };
@@ -222,6 +283,7 @@ export function createTaker(deps: TakerDeps): Taker {
       return { answer };
     } catch (error) {
       if (error instanceof Repeated) return 'again';
+      if (error instanceof TooEarly) return 'too early';
       if (error instanceof AppError) return { error };
       deps.log.warn('A report of a bot could not be taken.', {
         agentId,
@@ -337,6 +399,10 @@ export function createTaker(deps: TakerDeps): Taker {
       ),
     );
     seen = now;
+    if (all || clock.monotonic() - tidied >= halfWrittenMs) {
+      tidied = clock.monotonic();
+      spools.tidy(clock.now() - halfWrittenMs);
+    }
     const failed = ends.find((end) => end.status === 'rejected');
     if (failed !== undefined) throw failed.reason;
   }
@@ -416,6 +482,9 @@ function notSent(kind: string): AppError {
 function threadOf(body: unknown): string {
   return String((body as { to?: unknown }).to).replace(/^channel:/, '');
 }
+
+/** A hook has no row that the next one could follow, and a file is large. */
+const sharesCommit = ({ op, form }: SpooledReport) => op !== 'agentHook' && form === null;
 
 /** Operations by the verbs that a bot knows. */
 const verbs: Readonly<Record<string, string>> = {
