@@ -1,14 +1,20 @@
-/** `gantry gate check`: asks whether an action is allowed. Waits for the person where the policy asks; the exit code is the answer. */
+/**
+ * `gantry gate check`: asks whether an action is allowed. Waits for the person where the policy asks; the exit code is the answer. A bot also waits for
+ * an engine that is away, and without one the answer is no.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
 import { maxGateWaitSeconds } from '../../contracts/approvals/gate.ts';
-import { exitCode } from '../../contracts/common/errors.ts';
-import { type Action, flag, integer, optionalText, text } from '../command.ts';
+import { AppError, exitCode } from '../../contracts/common/errors.ts';
+import { type Action, type Context, flag, integer, optionalText, text } from '../command.ts';
+import { type Connection, connect } from '../connect.ts';
 import { inCell } from '../words.ts';
 
 /** A day: nobody waits longer at a prompt. Seconds. */
 const maxWaitSeconds = 24 * 60 * 60;
+/** Between attempts to reach an engine that is away. */
+const againMs = 1000;
 
 export const check: Action = async (context, input) => {
-  const { factory } = await context.connect();
   const dryRun = flag(input, 'dryRun');
   const action = {
     tool: text(input, 'tool'),
@@ -18,12 +24,22 @@ export const check: Action = async (context, input) => {
     reason: optionalText(input, 'reason'),
     dryRun: dryRun || undefined,
   };
-  let left = integer(input, 'wait', 0, maxWaitSeconds) ?? maxGateWaitSeconds;
+  const wanted = integer(input, 'wait', 0, maxWaitSeconds) ?? maxGateWaitSeconds;
+  const seconds = dryRun ? 0 : wanted;
+  const end = performance.now() + seconds * 1000;
+  const left = () => Math.max(0, end - performance.now()) / 1000;
   while (true) {
-    const waitSeconds = Math.min(left, maxGateWaitSeconds);
-    const answer = await factory.checkGate({ body: { ...action, waitSeconds } });
-    left -= waitSeconds;
-    if (answer.verdict === 'ask' && left > 0 && !dryRun) continue;
+    const { factory } = await reach(context, left);
+    const waitSeconds = Math.min(Math.round(left()), maxGateWaitSeconds);
+    const answer = await factory.checkGate({ body: { ...action, waitSeconds } }).catch((error: unknown) => {
+      if (isAway(error) && isBot(context) && left() > 0) return null;
+      throw isAway(error) && isBot(context) ? nobodyToAsk(error) : error;
+    });
+    if (answer === null) {
+      await pause(againMs);
+      continue;
+    }
+    if (answer.verdict === 'ask' && left() >= 1) continue;
     context.output.result(answer, () => {
       const words = { allow: 'Yes', ask: 'Not yet: a person has to answer', deny: 'No' }[answer.verdict];
       return [
@@ -37,3 +53,31 @@ export const check: Action = async (context, input) => {
     return { allow: 0, ask: exitCode.needs_person, deny: exitCode.refused }[answer.verdict];
   }
 };
+
+/** The engine, connected anew: one that was started again may be found elsewhere. */
+async function reach(context: Context, left: () => number): Promise<Connection> {
+  if (!isBot(context)) return context.connect();
+  while (true) {
+    try {
+      return await connect(context.env, context.names);
+    } catch (error) {
+      if (!isAway(error)) throw error;
+      if (left() === 0) throw nobodyToAsk(error);
+      await pause(Math.min(againMs, left() * 1000));
+    }
+  }
+}
+
+const isBot = ({ env }: Context) => env.GANTRY_TOKEN_FILE !== undefined && env.GANTRY_URL_FILE !== undefined;
+
+const isAway = (error: unknown) =>
+  error instanceof AppError && (error.code === 'transport' || error.code === 'timeout');
+
+function nobodyToAsk(cause: unknown): AppError {
+  return new AppError(
+    'transport',
+    'Not allowed: Gantry is away, so nobody can be asked.',
+    'Do not do it. Ask again later, or ask the person who started this team to start Gantry again.',
+    { cause },
+  );
+}

@@ -1,8 +1,8 @@
 /**
  * The program that a harness's hook runs: reads the event from stdin, posts it to the engine, prints the engine's answer. It must never harm the
  * harness: without Gantry, or with an engine that is down or slow, it prints nothing and ends with 0 within its deadline; what it reports is kept in the
- * bot's spool until the engine is back. Imports only Node and what only imports Node, because
- * it starts for every event of every bot.
+ * bot's spool until the engine is back. A question that nobody could answer ends with a no and its reason. Imports only Node and what only imports
+ * Node, because it starts for every event of every bot.
  */
 import { readFile } from 'node:fs/promises';
 import { request } from 'node:http';
@@ -31,6 +31,8 @@ interface HookProcess {
   readonly stdout: { write(text: string): unknown };
   /** Absent: nothing is kept. */
   readonly now?: () => number;
+  /** How long a question waits; default a little longer than an approval lives. Milliseconds. */
+  readonly questionMs?: number;
 }
 
 interface HookCall {
@@ -44,7 +46,8 @@ interface HookCall {
  * The engine's address and the bot's token are read from their files now, not kept in the environment: the engine may have
  * moved to another port since the bot was started. Resolves to the exit code, always 0.
  */
-export async function runHook(event: string, { env, stdin, stdout, now }: HookProcess): Promise<0> {
+export async function runHook(event: string, hookProcess: HookProcess): Promise<0> {
+  const { env, stdin, stdout, now, questionMs = waitingDeadlineMs } = hookProcess;
   const { GANTRY_URL_FILE: urlFile, GANTRY_TOKEN_FILE: tokenFile } = env;
   if (!/^[A-Za-z]{1,64}$/.test(event) || !urlFile || !tokenFile) return 0;
   try {
@@ -52,7 +55,7 @@ export async function runHook(event: string, { env, stdin, stdout, now }: HookPr
     const body = await readAll(addAbortSignal(signal, stdin));
     const hook = { urlFile, tokenFile, event, body };
     const answer = waitingEvents.has(event)
-      ? await waitForAnswer(hook)
+      ? await waitForAnswer(hook, questionMs)
       : env.GANTRY_SPOOL && now
         ? await report(hook, env.GANTRY_SPOOL, now(), signal)
         : answerOf(await postHook(hook, signal));
@@ -63,9 +66,9 @@ export async function runHook(event: string, { env, stdin, stdout, now }: HookPr
   return 0;
 }
 
-/** Asks until the engine answers; retries when the connection is cut or the engine is away. */
-async function waitForAnswer(hook: HookCall): Promise<string | null> {
-  const signal = AbortSignal.timeout(waitingDeadlineMs);
+/** Asks until the engine answers; retries when the connection is cut or the engine is away. When the time is over, the answer is no. */
+async function waitForAnswer(hook: HookCall, forMs: number): Promise<string | null> {
+  const signal = AbortSignal.timeout(forMs);
   let refusedSince: number | null = null;
   for (let pause = firstRetryMs; ; pause = Math.min(2 * pause, maxRetryMs)) {
     const since = performance.now();
@@ -76,9 +79,25 @@ async function waitForAnswer(hook: HookCall): Promise<string | null> {
     else refusedSince = null;
     if (refusedSince !== null && performance.now() - refusedSince >= refusedForMs) return null;
     if (performance.now() - since > maxRetryMs) pause = firstRetryMs;
-    await delay(pause, undefined, { signal });
+    const isOver = await delay(pause, undefined, { signal }).then(
+      () => false,
+      () => true,
+    );
+    if (isOver) return nobodyAnswered(hook.event);
   }
 }
+
+/** As the programs that ask by a hook read a decision. */
+const nobodyAnswered = (hookEventName: string): string =>
+  JSON.stringify({
+    hookSpecificOutput: {
+      hookEventName,
+      decision: {
+        behavior: 'deny',
+        message: 'Not allowed: Gantry was away, and nobody could be asked. Ask again once it runs.',
+      },
+    },
+  });
 
 /** The call ends when the address in the file changes: what listens at the old one is not the engine any more. */
 async function knockUntilMoved(hook: HookCall, signal: AbortSignal): Promise<Answer> {

@@ -34,7 +34,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-async function hook(event: string, stdin: string, env: Record<string, string> = {}) {
+async function hook(event: string, stdin: string, env: Record<string, string> = {}, questionMs?: number) {
   let printed = '';
   const files = { GANTRY_URL_FILE: join(folder, 'url'), GANTRY_TOKEN_FILE: join(folder, 'token') };
   const code = await runHook(event, {
@@ -42,6 +42,7 @@ async function hook(event: string, stdin: string, env: Record<string, string> = 
     stdin: Readable.from([stdin]),
     stdout: { write: (text) => (printed += text) },
     now: () => 1,
+    ...(questionMs === undefined ? {} : { questionMs }),
   });
   return { code, printed };
 }
@@ -155,6 +156,19 @@ test('a question waits longer than any other event; without a decision it ends q
   server.closeAllConnections();
   expect(await asked).toEqual({ code: 0, printed: '' });
 }, 15_000);
+
+test('a question that no engine answers until its time is over is a no with its reason', async () => {
+  server.closeAllConnections();
+  server.close();
+  const { code, printed } = await hook('PermissionRequest', '{}', {}, 300);
+  expect(code).toBe(0);
+  expect(JSON.parse(printed)).toEqual({
+    hookSpecificOutput: {
+      hookEventName: 'PermissionRequest',
+      decision: { behavior: 'deny', message: expect.stringMatching(/^Not allowed: Gantry was away/) },
+    },
+  });
+});
 
 test('a question leaves a port that holds it open when the engine has moved to another', async () => {
   answer.body = null;
