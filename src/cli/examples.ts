@@ -45,6 +45,7 @@ export const examples: Readonly<Record<string, string>> = {
   'teams demo': 'gantry teams demo',
   'orchestration send': 'gantry orchestration send coder@shop "Run the tests"',
   'orchestration reply': 'gantry orchestration reply thread_01 "Yes, merge it"',
+  'orchestration reports': 'gantry orchestration reports --outcome refused',
   'orchestration deliveries': 'gantry orchestration deliveries --agent coder@shop',
   'orchestration events': 'gantry orchestration events --for 60',
   'orchestration drain': 'gantry orchestration drain coder@shop',

@@ -1,5 +1,6 @@
 /** What `gantry doctor` reports about the runtime's parts. Must not start anything. */
-
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import type { DoctorCheck } from '../contracts/common/doctor-check.ts';
 import { findChromium } from '../kit/process/find-chromium.ts';
 import type { Models } from '../runtime-server/models/index.ts';
@@ -62,6 +63,36 @@ export function databaseCheck(file: string, trouble: string | null): DoctorCheck
     detail,
     fix: 'Free some space or repair the disk; Gantry then continues automatically',
   };
+}
+
+/** Reports that were set aside, if there are any: they changed nothing, and a person may want to know what they said. `bots`: a folder for each bot. */
+export function evidenceCheck(bots: string): DoctorCheck[] {
+  const found = namesIn(bots).flatMap((bot) => {
+    const reports = namesIn(join(bots, bot, 'evidence')).filter((name) => name.includes('.json')).length;
+    return reports === 0 ? [] : [{ bot, reports }];
+  });
+  const reports = found.reduce((sum, one) => sum + one.reports, 0);
+  const [first] = found;
+  if (first === undefined) return [];
+  const folder = join(bots, found.length === 1 ? first.bot : '*', 'evidence');
+  return [
+    {
+      name: 'Reports of bots',
+      group: 'workspace',
+      state: 'warn',
+      version: null,
+      detail: `${reports} ${reports === 1 ? 'report was' : 'reports were'} set aside: damaged, not signed by their bot, or about a step that was given to somebody else.`,
+      fix: `Look at the files in ${folder}, then delete them`,
+    },
+  ];
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
 }
 
 /** The first thing that is wrong with the policy's file; the rest shows once that is mended. */

@@ -5,6 +5,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { homedir } from 'node:os';
+import { join } from 'node:path';
 import type { Link } from '../cloud-api/link/link.ts';
 import { createLocalLink } from '../cloud-api/link/local-link.ts';
 import type { DoctorCheck } from '../contracts/common/doctor-check.ts';
@@ -53,6 +54,7 @@ import {
   computerModelCheck,
   cutShortChecks,
   databaseCheck,
+  evidenceCheck,
   handsChecks,
   paneHostChecks,
   peerPortCheck,
@@ -357,6 +359,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
       policyCheck(policy),
       await sandboxCheck(tools.sandbox),
       trustCheck(trust.waiting()),
+      ...evidenceCheck(join(places.run, 'bots')),
       ...cutShortChecks(cutShort),
       ...handsChecks(env),
       computerModelCheck(models),

@@ -9,7 +9,7 @@ import { agent, run, scratchHome, startEngine } from './support.ts';
 const specified: Record<string, string> = {
   agents: 'ls show capture transcript screen input attach explain doctor',
   teams: 'ls up down check',
-  orchestration: 'send reply deliveries events drain threads mail steer peers',
+  orchestration: 'send reply deliveries reports events drain threads mail steer peers',
   workflows: 'templates show check save run watch cancel gate',
   workspace:
     'campaigns board nodes node claim progress done fail retry skip proof approvals approve reject tickets plans leases',

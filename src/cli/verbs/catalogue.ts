@@ -222,6 +222,12 @@ export const orchestration: Part = {
       values: { agent: 'bot' },
       load: () => import('./orchestration.ts').then((m) => m.deliveries),
     }),
+    plain('listReports', {
+      name: 'reports',
+      about: 'List what bots reported, newest first, with what was refused and why',
+      values: { agent: 'bot' },
+      load: () => import('./orchestration.ts').then((m) => m.reports),
+    }),
     {
       name: 'events',
       about: 'Print events as they happen; --after first replays what came after that event',

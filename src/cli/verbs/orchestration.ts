@@ -11,6 +11,7 @@ import {
   type SendPlan,
   type Thread,
 } from '../../contracts/factory/delivery.ts';
+import type { Report } from '../../contracts/factory/report-routes.ts';
 import { type Context, type Input, optionalText, text } from '../command.ts';
 import { byOption, verb } from '../route-verb.ts';
 import { listed, moreAt } from '../table.ts';
@@ -111,6 +112,23 @@ export const deliveries = verb('listDeliveries', {
     };
     return listed(context, answer.deliveries, none, columns, answer.nextCursor);
   },
+});
+
+export const reports = verb('listReports', {
+  words: (answer, context) =>
+    listed(
+      context,
+      answer.reports,
+      'No bot has reported anything.',
+      {
+        when: (one: Report) => ago(one.takenAt, context.now()),
+        bot: (one: Report) => one.agentId,
+        report: (one: Report) => one.op,
+        step: (one: Report) => one.nodeId ?? '',
+        outcome: (one: Report) => oneLine(one.why === null ? one.outcome : `${one.outcome}: ${one.why}`, 300),
+      },
+      answer.nextCursor,
+    ),
 });
 
 export const drain = verb('drainQueue', {

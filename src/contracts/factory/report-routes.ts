@@ -4,8 +4,8 @@
  */
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
-import { Id } from '../common/values.ts';
-import { area, base, errors } from './route-parts.ts';
+import { Id, Paging, Time } from '../common/values.ts';
+import { area, base, errors, people } from './route-parts.ts';
 
 /**
  * Operations that are kept. Whatever asks a question, or needs the answer to continue, is not among them. `sendMessage` only to a channel: a reply
@@ -55,4 +55,39 @@ export const takeReport = defineRoute({
   },
 });
 
-export const reportRoutes = [takeReport] as const;
+export const reportOutcomes = ['applied', 'refused', 'stale'] as const;
+
+const Report = z.strictObject({
+  id: z.string(),
+  agentId: z.string(),
+  op: z.string().meta({ description: 'The operation that it asked for.' }),
+  dagId: z.string().nullable(),
+  nodeId: z.string().nullable().meta({ description: 'The step that it names; null for a report about no step.' }),
+  at: Time.meta({ description: 'When the bot wrote it, by the clock of its program.' }),
+  takenAt: Time,
+  outcome: z
+    .enum(reportOutcomes)
+    .meta({ description: 'stale: its step was given to another bot, or again, in the meantime; nothing changed.' }),
+  why: z.string().nullable().meta({ description: 'Why it was refused.' }),
+});
+export type Report = z.infer<typeof Report>;
+
+export const listReports = defineRoute({
+  op: 'listReports',
+  area,
+  errors,
+  summary: 'Lists the reports of bots that were taken in the last 30 days, newest first; hooks are not among them',
+  method: 'GET',
+  path: `${base}/reports`,
+  auth: people,
+  scope: 'agents:read',
+  owner: 'collection',
+  query: z.strictObject({
+    agent: z.string().max(200).optional().meta({ description: 'Only of this bot (id, address or name).' }),
+    outcome: z.enum(reportOutcomes).optional().meta({ description: 'Only with this outcome.' }),
+    ...Paging,
+  }),
+  answers: { 200: z.strictObject({ reports: z.array(Report), nextCursor: z.string().nullable() }) },
+});
+
+export const reportRoutes = [takeReport, listReports] as const;

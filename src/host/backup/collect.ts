@@ -15,9 +15,10 @@ import {
   readFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { isFormName, isReportName } from '../../kit/spool/bot-spool.ts';
 import { copyStores, openCopy } from '../../kit/store/copy-store.ts';
 import type { Places } from '../places.ts';
-import { type ArchivedFile, besides, databases, kept, leftOut, secrets } from './manifest.ts';
+import { type ArchivedFile, besides, databases, kept, leftOut, secrets, spools } from './manifest.ts';
 
 interface Collected {
   readonly files: readonly ArchivedFile[];
@@ -38,7 +39,9 @@ export async function collect({
   const home = join(staging, 'home');
   mkdirSync(home, { recursive: true, mode: 0o700 });
   const stores = databases.filter((name) => existsSync(join(places.home, name)));
-  // Comes first: rows written from here on belong to the time after this backup.
+  // Before the databases: a report that is taken in between is in both, and known by its id.
+  copySpools(join(places.run, 'bots'), join(home, spools));
+  // Comes first of what changes: rows written from here on belong to the time after this backup.
   await copyStores(stores.map((name) => ({ from: join(places.home, name), to: join(home, name) })));
   const wanted = kept.filter(
     (name) =>
@@ -58,6 +61,24 @@ export async function collect({
     (name) => !kept.includes(name) && !leftOut.includes(name) && !besides(name),
   );
   return { files, workspaces, unknown };
+}
+
+/** Reports and their files; what a bot's program writes at this moment has another name. */
+function copySpools(bots: string, to: string): void {
+  if (!existsSync(bots)) return;
+  for (const bot of readdirSync(bots)) {
+    const spool = join(bots, bot, 'spool');
+    if (![join(bots, bot), spool].every((path) => lstatSync(path, { throwIfNoEntry: false })?.isDirectory())) continue;
+    for (const name of readdirSync(spool)) {
+      if (!isReportName(name) && !isFormName(name)) continue;
+      try {
+        copyTree(join(spool, name), join(to, bot, name));
+      } catch (error) {
+        // The engine has taken it since.
+        if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      }
+    }
+  }
 }
 
 /** Commands that are under way write there. */

@@ -22,6 +22,8 @@ const others = [
   'computer-use',
 ] as const;
 export const kept: readonly string[] = [...databases, ...secrets, ...others];
+/** What bots reported and nobody has taken yet, by bot: from `run/bots/<bot>/spool`, and back there. */
+export const spools = 'spools';
 /** Files of a running process, of its disk, or that are recreated: never part of a backup. */
 export const leftOut: readonly string[] = ['run', 'logs', 'backups', 'worktrees', 'peers', 'workspace', 'workspaces'];
 
@@ -46,6 +48,7 @@ const Path = z
 
 function isKnown(path: string): boolean {
   const [root, first = '', ...more] = path.split('/');
+  if (root === 'home' && first === spools) return more.length === 2;
   if (root === 'home') return kept.includes(first) && (more.length === 0 || first === 'computer-use');
   return root === 'workspaces' && /^(0|[1-9]\d{0,2})$/.test(first) && more.length > 0;
 }

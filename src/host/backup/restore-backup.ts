@@ -25,7 +25,16 @@ import type { Places } from '../places.ts';
 import { runtimeMigrations } from '../runtime-migrations.ts';
 import { exchange, type Move, undoCutOff } from './exchange.ts';
 import { machineName } from './machine.ts';
-import { asidePrefix, besides, databases, installationOf, kept, type Manifest, stagingPrefix } from './manifest.ts';
+import {
+  asidePrefix,
+  besides,
+  databases,
+  installationOf,
+  kept,
+  type Manifest,
+  spools,
+  stagingPrefix,
+} from './manifest.ts';
 import { type Damage, unpack } from './unpack.ts';
 
 interface RestoreOptions {
@@ -109,10 +118,13 @@ async function restore(options: RestoreOptions, staging: string): Promise<Omit<R
   const aside: Move[] = present
     .filter((name) => (kept.includes(name) || (besides(name) && !name.includes('.damaged-'))) && leaves(name))
     .map((name) => ({ from: join(places.home, name), to: join(asideFolder, name) }));
-  const put: Move[] = [...found].map((name) => ({
-    from: join(staging, 'home', name),
-    to: join(places.home, name),
-  }));
+  const put: Move[] = [...found]
+    .filter((name) => name !== spools)
+    .map((name) => ({ from: join(staging, 'home', name), to: join(places.home, name) }));
+  for (const move of spoolsOf(staging, places)) {
+    if (existsSync(move.to)) aside.push({ from: move.to, to: join(asideFolder, spools, basename(dirname(move.to))) });
+    put.push(move);
+  }
   const elsewhere: Elsewhere[] = [];
   followHome(join(staging, 'home', 'last-workspace'), manifest.home, places.home);
   manifest.workspaces.forEach((workspace, index) => {
@@ -153,6 +165,13 @@ async function restore(options: RestoreOptions, staging: string): Promise<Omit<R
     );
   }
   return answer;
+}
+
+/** Where the reports of bots go that nobody had taken. */
+function spoolsOf(staging: string, { run }: Places): Move[] {
+  const folder = join(staging, 'home', spools);
+  const bots = existsSync(folder) ? readdirSync(folder) : [];
+  return bots.map((bot) => ({ from: join(folder, bot), to: join(run, 'bots', bot, 'spool') }));
 }
 
 /** Databases are read whole: what a hash cannot say is whether they were sound when they were saved. */

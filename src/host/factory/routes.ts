@@ -194,6 +194,7 @@ export function openRoutes(
     tokens: deps.botTokens,
     call: createLocalCall({ routes, owners }),
     bots: () => registry.members().map(({ id }) => id),
+    findBot: registry.find,
     tellBot: all.messaging.tellBot,
     readerOf: async (threadId) => (await store.read((tx) => readThread(tx, threadId)))?.channel?.peer ?? null,
     note: workflows.verbs.note,

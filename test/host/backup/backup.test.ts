@@ -13,6 +13,7 @@ import { placesIn } from '../../../src/host/places.ts';
 import { readSettings } from '../../../src/host/settings.ts';
 import { createIds } from '../../../src/kit/ids/ids.ts';
 import { verifyLedger } from '../../../src/kit/ledger/create-ledger.ts';
+import { keepReport } from '../../../src/kit/spool/bot-spool.ts';
 import { copyStores, openCopy } from '../../../src/kit/store/copy-store.ts';
 import { takeInstanceLock } from '../../../src/kit/store/instance-lock.ts';
 import { scratchFolder } from '../../support/scratch.ts';
@@ -97,6 +98,29 @@ test('a restored folder has everything back; what was there lies aside, whole', 
   // The same installation stays paired.
   expect(done.pairing).toBe('kept');
   expect(existsSync(places.pairing)).toBe(true);
+});
+
+test('what bots reported and nobody has taken is in a backup, and comes back into their spools', async () => {
+  const home = await filledHome();
+  const spoolIn = (run: string) => join(run, 'bots', 'agent_1', 'spool');
+  const spool = spoolIn(home.places.run);
+  const form = { type: 'multipart/form-data; boundary=x', bytes: Buffer.from('proof') };
+  keepReport(spool, 'token', { op: 'uploadProof', form }, 1);
+  keepReport(spool, 'token', { op: 'doneNode' }, 2);
+  writeFileSync(join(spool, '.rep_half'), 'half');
+  const before = readdirSync(spool).filter((name) => !name.startsWith('.'));
+  const file = join(scratchFolder(), 'b.tar.gz');
+  await backUp(home, file);
+  await home.close();
+  const there = join(scratchFolder(), 'home');
+  await restore(there, file);
+  expect(readdirSync(spoolIn(placesIn(there).run))).toEqual(before);
+  expect(before).toHaveLength(3);
+  // Over a spool that is there: it lies aside.
+  keepReport(spool, 'token', { op: 'failNode' }, 3);
+  const { aside } = await restore(home.places.home, file);
+  expect(readdirSync(spool)).toEqual(before);
+  expect(readdirSync(join(aside as string, 'spools', 'agent_1'))).toHaveLength(5);
 });
 
 test('on another machine, and in another folder, the restored computer is not paired', async () => {

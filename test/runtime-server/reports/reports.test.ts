@@ -7,12 +7,15 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import type { NodeCard, NodePage } from '../../../src/contracts/factory/node.ts';
+import type { Report } from '../../../src/contracts/factory/report-routes.ts';
 import type { RunStarted } from '../../../src/contracts/factory/workflow.ts';
+import { evidenceCheck } from '../../../src/host/runtime-checks.ts';
 import { keepReport } from '../../../src/kit/spool/bot-spool.ts';
 import { insertThread } from '../../../src/runtime-server/messaging/store/threads.ts';
 import { type Ran, run } from '../../cli/support.ts';
@@ -124,6 +127,13 @@ test('a report that is refused when it is taken comes back to its bot, and its s
   );
   expect(bot.reports()).toEqual([]);
   expect(await ledgerOf(bot, 'report.refused')).toHaveLength(1);
+  const list = async (query: string) => (await bot.engine.call<{ reports: Report[] }>('GET', `/reports${query}`)).body;
+  const wanted = { agentId: bot.agentId, op: 'doneNode', nodeId: 'fix', outcome: 'refused' };
+  expect((await list('?agent=coder@dev&outcome=refused')).reports).toMatchObject([
+    { ...wanted, why: expect.stringContaining('has no proof of: what was wrong') },
+  ]);
+  expect(await list('?outcome=stale')).toEqual({ reports: [], nextCursor: null });
+  expect((await list('?agent=other@dev')).reports).toEqual([]);
 });
 
 test('a proof is kept with its file, before the done that needs it', async () => {
@@ -159,6 +169,11 @@ test('a report about an attempt that is over changes nothing and is kept as evid
   expect((await bot.node()).card).toMatchObject({ attempt: 2, status: 'needs_you', cause: 'interrupted' });
   expect(bot.reports()).toEqual([]);
   expect(readdirSync(join(bot.folder, 'evidence'))).toEqual(['000000000001.json']);
+  const bots = join(bot.engine.home, 'run', 'bots');
+  expect(evidenceCheck(bots)).toMatchObject([
+    { state: 'warn', fix: expect.stringContaining(join(bot.folder, 'evidence')) },
+  ]);
+  expect(evidenceCheck(join(bots, 'nowhere'))).toEqual([]);
   expect(await ledgerOf(bot, 'report.stale')).toHaveLength(1);
 });
 
@@ -246,6 +261,63 @@ test('a full spool refuses with the code of a broken transport, and a person’s
   rmSync(bot.spool, { recursive: true });
   const asPerson = await run({ GANTRY_HOME: bot.engine.home }, ['workspace', 'progress', bot.dagId, 'fix', 'x']);
   expect(asPerson.code).toBe(3);
+});
+
+test('many reports are taken in their order, each once, and one that is refused among them undoes no other', async () => {
+  const bot = await botAtWork();
+  const token = readFileSync(join(bot.folder, 'token'), 'utf8').trim();
+  await bot.engine.stop();
+  const progress = (text: string, nodeId = 'fix') =>
+    keepReport(
+      bot.spool,
+      token,
+      { op: 'progressNode', params: { dagId: bot.dagId, nodeId }, body: { text } },
+      Date.now(),
+    );
+  const said = Array.from({ length: 100 }, (_, index) => `report ${index + 1}.`);
+  for (const [index, text] of said.entries()) {
+    if (index === 41) progress('of nothing', 'nothing');
+    // Carried out by another operation, in the middle of the others.
+    if (index === 70)
+      keepReport(bot.spool, token, { op: 'sendMail', body: { to: 'other@dev', subject: 'm', text: 'm' } }, 1);
+    progress(text);
+  }
+  await bot.engine.restart();
+  const { progressMd } = await bot.node();
+  expect(progressMd.match(/report \d+\./g)).toEqual(said);
+  expect(await ledgerOf(bot, 'report.refused')).toHaveLength(1);
+  expect(bot.reports()).toEqual([]);
+});
+
+test('what a killed program left half written is removed after an hour, and what a report needs stays', async () => {
+  const bot = await botAtWork([{ ...fix, proof: [{ line: 'what was wrong' }] }]);
+  await bot.engine.stop();
+  const id = `rep_${'a'.repeat(32)}`;
+  const hourAgo = (Date.now() - 2 * 3_600_000) / 1000;
+  for (const name of [`.${id}`, `${id}.form`, `.${id.replaceAll('a', 'b')}`])
+    writeFileSync(join(bot.spool, name), 'half');
+  for (const name of [`.${id}`, `${id}.form`]) utimesSync(join(bot.spool, name), hourAgo, hourAgo);
+  await bot.engine.restart();
+  expect(readdirSync(bot.spool).sort()).toEqual([`.${id.replaceAll('a', 'b')}`, 'work.json']);
+});
+
+test('a bot that asks “May I?” waits for its engine, and without one the answer is no, with a sentence', async () => {
+  const bot = await botAtWork();
+  await bot.engine.stop();
+  const ask = (seconds: string) =>
+    bot.gantry('gate', 'check', 'shell.exec', '--command', 'npm publish', '--wait', seconds);
+  const never = await ask('1');
+  expect([never.code, never.err]).toEqual([3, expect.stringContaining('Not allowed: Gantry is away')]);
+  const asking = ask('60');
+  await bot.engine.restart();
+  const [question] = await waitFor(
+    () => bot.engine.approvals.live(),
+    (live) => live.length === 1,
+  );
+  const resolvedBy = { user: 'user_local', surface: 'web' };
+  const at = new Date().toISOString();
+  await bot.engine.approvals.answer({ id: question!.id, decision: 'approve', note: null, resolvedBy, at });
+  expect((await asking).code).toBe(0);
 });
 
 test('a late reply asks its person before it leaves, and one that they refuse never does', async () => {
