@@ -141,8 +141,13 @@ export type CloudAreas = Awaited<ReturnType<typeof composeAreas>>;
 
 /** What other areas report to and ask: calls to computers, events, approvals, notifications, usage; and those that need only these. */
 async function composeCore(parts: CloudParts, closing: Closing) {
-  const { store, storeClock, identity, composed, origin, clock, ids, log } = parts;
-  const runtimes = createRuntimeCalls({ link: composed.linkEnd.link, devices: composed.devices, clock });
+  const { store, storeClock, identity, composed, origin, clock, ids, log, telemetry } = parts;
+  const runtimes = createRuntimeCalls({
+    link: composed.linkEnd.link,
+    devices: composed.devices,
+    clock,
+    trace: telemetry?.carry,
+  });
   closing.add('calls to computers', () => runtimes.close());
   const events = createEvents({ store, clock, ids });
   const approvals = createApprovals({
@@ -160,6 +165,7 @@ async function composeCore(parts: CloudParts, closing: Closing) {
           clock,
           name: 'answers',
           send,
+          trace: telemetry,
           backoffMs: answerBackoffMs,
           onFault: (fault) => log.error('An answer to an approval could not be sent.', { fault: String(fault) }),
         }),
@@ -193,7 +199,14 @@ async function composeCore(parts: CloudParts, closing: Closing) {
     projects: identity.projects,
   });
   closing.add('hosted computers', () => hosted.close());
-  const work = createWorkQueue({ store, clock: storeClock, timers: systemTimers, ids, log });
+  const work = createWorkQueue({
+    store,
+    clock: storeClock,
+    timers: systemTimers,
+    ids,
+    log,
+    trace: telemetry?.carry,
+  });
   closing.add('work queue', () => work.close());
   return { runtimes, events, approvals, notifications, usage, hosted, work };
 }
@@ -209,7 +222,7 @@ async function composeIncoming(
   },
   closing: Closing,
 ) {
-  const { store, identity, composed, origin, edgeUrl, addressOf, clock, ids, log } = parts;
+  const { store, identity, composed, origin, edgeUrl, addressOf, clock, ids, log, telemetry } = parts;
   const { engines, advice, ownerOf } = reach;
   const { link } = composed.linkEnd;
   const triggers = createTriggerEndpoint({
@@ -227,6 +240,7 @@ async function composeIncoming(
           clock,
           name: 'triggers',
           send,
+          trace: telemetry,
           onFault: (fault) => log.error('A trigger event could not be delivered.', { fault: String(fault) }),
         }),
       ),
@@ -266,6 +280,7 @@ async function composeIncoming(
           clock,
           name: 'connector-events',
           ...how,
+          trace: telemetry,
           parallel: eventLanes,
           onFault: (fault) => log.error('A connector event could not be delivered.', { fault: String(fault) }),
         }),

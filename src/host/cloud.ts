@@ -72,6 +72,7 @@ async function openStore(options: CloudOptions, closing: Closing) {
       file: options.databaseFile,
       migrations: cloudMigrations,
       clock,
+      remember: options.telemetry?.remember,
       tell: (sentence) => log.warn('database', { said: sentence }),
     }),
   );

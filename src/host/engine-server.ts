@@ -24,7 +24,10 @@ interface EngineListeners {
 }
 
 interface EngineServing
-  extends Pick<DispatcherOptions, 'ids' | 'log' | 'idempotency' | 'limits' | 'answers' | 'meter' | 'telemetry'> {
+  extends Pick<
+    DispatcherOptions,
+    'ids' | 'log' | 'idempotency' | 'limits' | 'answers' | 'meter' | 'telemetry' | 'traceOf'
+  > {
   readonly routes: readonly BoundRoute[];
   readonly owners: OwnerLookups;
   /** Owner and bots: through port and socket. */
@@ -62,6 +65,8 @@ export async function openEngineListeners(places: Places, port: number, closing:
         ...rest,
         routes,
         shape: 'factory' as const,
+        // The home cloud signs with the key of this computer.
+        continues: ['device'] as const,
       };
       // The link comes first: it carries every key stroke of a browser.
       const behindSocket = createDispatcher({

@@ -6,6 +6,7 @@ import { laneMigrations } from '../kit/lane/migrations.ts';
 import { ledgerMigrations } from '../kit/ledger/migrations.ts';
 import { oauthMigrations } from '../kit/oauth/grants.ts';
 import { signingMigrations } from '../kit/signing/authenticator.ts';
+import { traceMigrations } from '../kit/telemetry/migrations.ts';
 import { holdMigrations } from '../runtime-server/approvals/index.ts';
 import { handsMigrations } from '../runtime-server/computer-use/index.ts';
 import { runMigrations } from '../runtime-server/computer-use/runs/index.ts';
@@ -40,4 +41,5 @@ export const runtimeMigrations = [
   ...trustMigrations,
   ...dailyMigrations,
   ...toolTaskMigrations,
+  ...traceMigrations,
 ];

@@ -25,8 +25,9 @@ export async function createRuntimeModels(deps: {
   readonly computerUse?: ComputerUseSettings | undefined;
   readonly log: { error(message: string, facts: Record<string, unknown>): void };
   readonly spent: ModelsDeps['spent'];
+  readonly telemetry: ModelsDeps['telemetry'];
 }): Promise<{ models: Models; modelRoutes: readonly BoundRoute[] }> {
-  const { store, ledger, masterKey, clock, env, models: settings, computerUse, log, spent } = deps;
+  const { store, ledger, masterKey, clock, env, models: settings, computerUse, log, spent, telemetry } = deps;
   const sealer = createSealer({ masterKey, purpose: 'models' });
   const kept = await createStoredModels({ store, ledger, sealer, clock, env, endpoints: settings?.endpoints, log });
   const models = createModels({
@@ -37,6 +38,7 @@ export async function createRuntimeModels(deps: {
     timers: systemTimers,
     random: Math.random,
     spent,
+    telemetry,
   });
   return { models, modelRoutes: kept.routes };
 }

@@ -4,6 +4,7 @@ import { createLanes } from '../kit/lane/create-lanes.ts';
 import type { LaneMetrics } from '../kit/lane/lane-metrics.ts';
 import type { Log } from '../kit/log/log.ts';
 import type { Store } from '../kit/store/store.ts';
+import type { Telemetry } from '../kit/telemetry/telemetry.ts';
 import { createPhone, type Phone } from '../runtime-server/phone/index.ts';
 import type { Closing } from './closing.ts';
 import type { HomeLink } from './home-link.ts';
@@ -18,6 +19,7 @@ export function createRuntimePhone({
   homeLink,
   closing,
   outboxes,
+  telemetry,
 }: {
   readonly store: Store;
   readonly clock: Clock;
@@ -25,6 +27,7 @@ export function createRuntimePhone({
   readonly homeLink: HomeLink;
   readonly closing: Closing;
   readonly outboxes: LaneMetrics;
+  readonly telemetry: Telemetry;
 }): Phone {
   const phone = createPhone({
     store,
@@ -38,6 +41,7 @@ export function createRuntimePhone({
           clock,
           name: 'texts',
           ...worker,
+          trace: telemetry,
           backoffMs,
           onFault: (fault) => log.error('A text could not be forwarded.', { fault: String(fault) }),
         }),

@@ -13,6 +13,7 @@ import { createOAuthClient, type OAuthClient } from '../kit/oauth/oauth-client.t
 import { programCommand } from '../kit/process/programs.ts';
 import { createSealer } from '../kit/secrets/sealer.ts';
 import type { Store } from '../kit/store/store.ts';
+import type { Telemetry } from '../kit/telemetry/telemetry.ts';
 import type { Approvals } from '../runtime-server/approvals/index.ts';
 import type { Policy } from '../runtime-server/policy/index.ts';
 import { createConverter } from '../runtime-server/tool-server/documents/index.ts';
@@ -57,6 +58,7 @@ export function createRuntimeTools(deps: {
   readonly webOrigin: () => string;
   /** Port of the engine's own listener, on the loopback address. */
   readonly port: number;
+  readonly telemetry: Telemetry;
   readonly closing: Closing;
 }): RuntimeTools {
   const { store, ledger, clock, ids, log, env, masterKey, closing } = deps;
@@ -113,6 +115,7 @@ export function createRuntimeTools(deps: {
     log,
     converter,
     foreign: attached.tools,
+    telemetry: deps.telemetry,
   });
   closing.add('tools', () => tools.close());
 

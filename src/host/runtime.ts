@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import type { Link } from '../cloud-api/link/link.ts';
 import { createLocalLink } from '../cloud-api/link/local-link.ts';
 import type { DoctorCheck } from '../contracts/common/doctor-check.ts';
+import { harnesses as agentPrograms } from '../contracts/factory/agent.ts';
 import type { Clock } from '../kit/clock/clock.ts';
 import { systemTimers } from '../kit/clock/timers.ts';
 import { createBotTokens } from '../kit/http/bot-tokens.ts';
@@ -72,6 +73,7 @@ import { createRuntimePhone } from './runtime-phone.ts';
 import { createRuntimeRuns } from './runtime-runs.ts';
 import { createRuntimeTools } from './runtime-tools.ts';
 import type { Settings } from './settings.ts';
+import { traceLedger } from './traces.ts';
 import { runtimeRows, watchRows } from './watched-rows.ts';
 
 export interface RuntimeOptions {
@@ -131,6 +133,7 @@ export interface Runtime {
 
 /** Within the 5 s of the whole, together with the cloud API. */
 const closeLimitMs = 3_000;
+const programs: ReadonlySet<string> = new Set(agentPrograms);
 /** A person waits for what goes to the cloud; the embedded one is back within a second. */
 const cloudBackoffMs = [500, 1000, 1000, 2000, 5000, 10_000, 30_000, 60_000];
 
@@ -159,6 +162,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
       file: places.runtimeDb,
       migrations: runtimeMigrations,
       clock,
+      remember: telemetry.remember,
       onFault: (fault) => log.error('An effect after a commit failed.', { fault }),
     }),
   );
@@ -168,7 +172,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
   closing.add('runtime.db', () => store.close());
   const rows = watchRows({ store: shareStore(store), tables: runtimeRows, file: places.runtimeDb, clock, log });
   closing.add('checks of rows', () => rows.close());
-  const ledger = await createLedger({ store, clock, ids });
+  const { ledger, traces } = await traceLedger(await createLedger({ store, clock, ids }), { store, clock, telemetry });
   const laneFault = (fault: unknown) => log.error('Queued data could not be sent to the cloud.', { fault });
   const botTokens = await createBotTokens({ store, clock, userId: localUserId, random: randomBytes });
 
@@ -203,7 +207,15 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     openLanes: (send) =>
       outboxes.watch(
         'cloud',
-        createLanes({ store, clock, name: 'cloud', send, onFault: laneFault, backoffMs: cloudBackoffMs }),
+        createLanes({
+          store,
+          clock,
+          name: 'cloud',
+          send,
+          trace: telemetry,
+          onFault: laneFault,
+          backoffMs: cloudBackoffMs,
+        }),
       ),
     call: (request) => homeLink.home.call(request),
     botName: directory.nameOf,
@@ -215,7 +227,15 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     openLanes: (send) =>
       outboxes.watch(
         'events',
-        createLanes({ store, clock, name: 'events', send, onFault: laneFault, backoffMs: cloudBackoffMs }),
+        createLanes({
+          store,
+          clock,
+          name: 'events',
+          send,
+          trace: telemetry,
+          onFault: laneFault,
+          backoffMs: cloudBackoffMs,
+        }),
       ),
     call: (request) => homeLink.home.call(request),
     home: () => homeLink.pairedWith(),
@@ -232,7 +252,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     held.wake();
   });
   closing.add('pairing', () => homeLink.close());
-  const phone = createRuntimePhone({ store, clock, log, homeLink, closing, outboxes });
+  const phone = createRuntimePhone({ store, clock, log, homeLink, closing, outboxes, telemetry });
 
   const { panes, begun } = createRuntimePanes({ home: places.home, settings: options.panes, log, closing });
 
@@ -277,6 +297,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     workspace: workspace.path,
     webOrigin,
     port: listeners.port,
+    telemetry,
     closing,
   });
   const hands = createRuntimeHands({
@@ -302,6 +323,8 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     spent(tx, spend) {
       outbox.spent(tx, spend);
       spending.count(tx, spend);
+      // Gantry's own requests have spans of their own.
+      if (programs.has(spend.wire)) traces.request(tx, spend);
     },
   });
   const runs = createRuntimeRuns({ store, hands, models, clock, ids, log, home: places.home, closing });
@@ -319,6 +342,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
           clock,
           name: 'sends',
           ...worker,
+          trace: telemetry,
           onFault: (fault) => log.error('A queued send failed.', { fault }),
         }),
       ),
@@ -351,6 +375,11 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     },
     peerHome: createPeerHome(homeLink.home),
     random: Math.random,
+    traces: {
+      ...traces,
+      within: telemetry.within,
+      carry: telemetry.carry,
+    },
     restartBots: options.panes?.restartBots,
     hostChecks: async () => [
       ...paneHostChecks(panes),
@@ -460,6 +489,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
         idempotency: createIdempotency(shareStore(store), clock),
         meter,
         telemetry,
+        traceOf: traces.ofBot,
         limits: options.limits,
         answers: options.answers,
       });

@@ -10,6 +10,7 @@ import { createWorkerMetrics } from '../../programs/worker/metrics.ts';
 import { findSandbox } from '../../programs/worker/sandbox.ts';
 import { removeAbandoned } from '../../programs/worker/scratch.ts';
 import { openSpool, type Spool } from '../../programs/worker/spool.ts';
+import { traceWorker } from '../../programs/worker/tracing.ts';
 import { startWorker, type WorkerEvent } from '../../programs/worker/worker.ts';
 import { type Action, flag, integer, optionalFlag, optionalText, text } from '../command.ts';
 
@@ -35,6 +36,7 @@ export const worker: Action = async (context, input) => {
   const tokenFile = join(dataFolder(env), 'worker-metrics-token');
   const served = port === undefined ? null : await figures.serve({ port, tokenFile, now: context.now });
   if (served !== null) output.note(`Figures: ${served.url} (token in ${tokenFile})`);
+  const tracing = await traceWorker(env, packageVersion());
   const began = performance.now();
   const running = startWorker({
     url,
@@ -42,7 +44,8 @@ export const worker: Action = async (context, input) => {
     workerId,
     concurrency,
     untilEmpty,
-    run: commandRunner(sandbox, output.note),
+    run: tracing.run(commandRunner(sandbox, output.note)),
+    fetch: tracing.fetch,
     random: Math.random,
     spool: spoolIn(optionalText(input, 'spool') ?? folderFor(url, dataFolder(env)), key, output.note),
     tell(event) {
@@ -72,6 +75,7 @@ export const worker: Action = async (context, input) => {
     return 0;
   } finally {
     await served?.close();
+    await tracing.close();
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.off(signal, end);
   }
 };

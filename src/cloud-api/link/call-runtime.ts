@@ -16,7 +16,13 @@ interface RuntimeCalls {
 
 type Call = ReturnType<typeof createSignedCaller>;
 
-export function createRuntimeCalls(deps: { link: Link; devices: Devices; clock: Clock }): RuntimeCalls {
+export function createRuntimeCalls(deps: {
+  link: Link;
+  devices: Devices;
+  clock: Clock;
+  /** The `traceparent` of the span that calls. */
+  trace?: (() => string | null) | undefined;
+}): RuntimeCalls {
   const agents = new Map<string, Agent>();
   /** Cached, as each knows its signatures of this second and the offset of the computer's clock. */
   const callers = new Map<string, { readonly key: string; readonly call: Call }>();
@@ -31,7 +37,7 @@ export function createRuntimeCalls(deps: { link: Link; devices: Devices; clock: 
     const known = callers.get(computerId);
     if (known?.key === key) return known.call;
     const target = () => ({ agent: agentOf(computerId), host: 'engine' });
-    const call = createSignedCaller({ runtimeId: computerId, key, clock: deps.clock, target });
+    const call = createSignedCaller({ runtimeId: computerId, key, clock: deps.clock, trace: deps.trace, target });
     callers.set(computerId, { key, call });
     return call;
   }

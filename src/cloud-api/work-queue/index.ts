@@ -43,6 +43,8 @@ export function createWorkQueue(deps: {
   readonly ids: { next(prefix: string): string };
   /** How long a lease lasts without a heartbeat, ms. Default: 60 seconds. */
   readonly leaseMs?: number;
+  /** The `traceparent` of the span that runs now: what a worker does is part of the span that added its task. */
+  readonly trace?: (() => string | null) | undefined;
   readonly log: { error(message: string, fields?: Record<string, unknown>): void };
 }): WorkQueue {
   const { store, clock, timers, ids, log, leaseMs = leaseSeconds * 1000 } = deps;
@@ -50,7 +52,7 @@ export function createWorkQueue(deps: {
   const onFault = (what: string, error: unknown) => log.error(what, { fault: String(error) });
   const reads = createWorkReads(store);
   const queue = createQueue({
-    store: createWorkStore({ store, now, leaseMs }),
+    store: createWorkStore({ store, now, leaseMs, trace: deps.trace }),
     ids,
     now,
     timers,

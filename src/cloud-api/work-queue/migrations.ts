@@ -199,4 +199,11 @@ CREATE TRIGGER work_task_gone AFTER DELETE ON work_task FOR EACH ROW WHEN (${isC
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX work_sample_old ON work_sample (at);`,
   },
+  {
+    area: 'work-queue',
+    number: 6,
+    name: 'part of which trace',
+    // The `traceparent` of the span that added it; null where nothing is traced.
+    sql: 'ALTER TABLE work_task ADD COLUMN trace TEXT',
+  },
 ];

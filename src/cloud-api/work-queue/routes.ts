@@ -61,6 +61,7 @@ function queueRoutes({ queue, reads, changes, waits, now }: WorkRoutesDeps): Bou
       const signal = wait > 0 ? context.signal : null;
       const row = await queue.lease({ userId, workerId, waitMs: wait * 1000, draining, signal });
       return {
+        ...(row === null || row.trace === null ? {} : { headers: { traceparent: row.trace } }),
         // The lease began when the row was written: the answer has its full time.
         body:
           row === null ? { task: null, lease: null } : { task: wireTask(row), lease: wireLease(row, row.updated_at) },

@@ -32,10 +32,12 @@ export const tasks = table('work_task', {
   sandbox_image: nullable(text),
   result: nullable(json<Task['result']>()),
   error: nullable(json<TaskError>()),
+  /** `traceparent` of the span that added it. */
+  trace: nullable(text),
 });
 export type TaskRow = RowOf<typeof tasks>;
 
-export function newTask(userId: string, id: string, at: number, task: NewTask): TaskRow {
+export function newTask(userId: string, id: string, at: number, task: NewTask, trace: string | null): TaskRow {
   const due = task.not_before === undefined ? null : Date.parse(task.not_before);
   const waits = due !== null && due > at;
   return {
@@ -62,6 +64,7 @@ export function newTask(userId: string, id: string, at: number, task: NewTask): 
     sandbox_image: task.sandbox_image ?? null,
     result: null,
     error: null,
+    trace,
   };
 }
 

@@ -182,12 +182,15 @@ export function createWorkStore({
   now,
   leaseMs,
   timers = systemTimers,
+  trace,
 }: {
   readonly store: SharedStore;
   /** The store's clock: the same for all who share it. */
   readonly now: () => number;
   readonly leaseMs: number;
   readonly timers?: Timers;
+  /** The `traceparent` of the span that runs now. */
+  readonly trace?: (() => string | null) | undefined;
 }): WorkStore {
   const { wake } = store;
   const tell = (tx: SharedTx, userId: string) => tx.afterCommit(() => wake.signal(changedTopic(userId)));
@@ -343,7 +346,7 @@ export function createWorkStore({
 
   return {
     async create(userId, id, task) {
-      const row = newTask(userId, id, now(), task);
+      const row = newTask(userId, id, now(), task, trace?.() ?? null);
       // A task's session and deployment are never removed, so looking before writing is enough.
       const links = row.session_id !== null || row.deployment_id !== null;
       const kept = await store.write((tx) => adding(tx, row), links ? perRow : statement);

@@ -10,6 +10,7 @@ import { type BotEvents, nameOf } from '../../runtime-server/events/bot-events.t
 import type { Models, SpendSum } from '../../runtime-server/models/index.ts';
 import { createConnectorTickets } from '../../runtime-server/tickets/connector-tickets.ts';
 import type { TicketWriter } from '../../runtime-server/tickets/tickets.ts';
+import type { WorkTraces } from './deps.ts';
 
 export function createConnectorPort(
   deps: ExecutorDeps & {
@@ -22,16 +23,20 @@ export function createConnectorPort(
     readonly events: BotEvents;
     readonly hosted: { readonly models: Pick<Models, 'spent'> };
     readonly tell: (botId: string, text: string, key: string) => Promise<void>;
+    readonly traces?: Pick<WorkTraces, 'ofJob' | 'within'> | undefined;
   },
 ): FactoryPort {
-  const { registry, agentRuns } = deps;
+  const { registry, agentRuns, traces } = deps;
   const executor = createExecutor(deps);
   const findName = (id: string) => {
     const member = registry.find(id);
     return member === null ? null : nameOf(member);
   };
   return {
-    executor,
+    executor:
+      traces === undefined
+        ? executor
+        : { ...executor, run: (order) => traces.within(traces.ofJob(order.jobId), () => executor.run(order)) },
     bots: { ...createConnectorBots(deps), unenforceable: executor.unenforceable },
     tickets: createConnectorTickets({ ...deps, nameOf: findName }),
     runs: {

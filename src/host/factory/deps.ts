@@ -7,6 +7,7 @@ import type { DoctorCheck } from '../../contracts/common/doctor-check.ts';
 import type { BoundRoute } from '../../kit/http/types.ts';
 import type { RunOptions, RunResult } from '../../kit/process/run-process.ts';
 import type { Sealer } from '../../kit/secrets/sealer.ts';
+import type { TraceContext } from '../../kit/telemetry/telemetry.ts';
 import type { BotDirectory } from '../../runtime-server/agents/bot-directory.ts';
 import type { BotTokens } from '../../runtime-server/agents/bot-homes.ts';
 import type { Approvals } from '../../runtime-server/approvals/index.ts';
@@ -28,6 +29,17 @@ interface HostedParts {
   readonly models: Models;
   /** The native tools and these. */
   tools(more: readonly Tool[]): ToolRegistry;
+}
+
+export interface WorkTraces extends TraceContext {
+  /** The span of a step; null: none. */
+  ofNode(nodeId: string): string | null;
+  /** The span of a run of a rule; null: none. */
+  ofJob(jobId: string): string | null;
+  /** A bot took a message. */
+  taken(agentId: string): void;
+  /** A bot has a step. */
+  handed(agentId: string, nodeId: string): void;
 }
 
 export interface FactoryDeps extends Base {
@@ -75,6 +87,8 @@ export interface FactoryDeps extends Base {
   readonly hosted: HostedParts;
   /** Routes of the keys and servers of models that the person gave here. */
   readonly modelRoutes: readonly BoundRoute[];
+  /** Where work is in its traces. */
+  readonly traces?: WorkTraces | undefined;
   /** Whether bots are started again whose pane host is gone; by default they are. */
   readonly restartBots?: boolean | undefined;
   /** The way to other computers; absent where none can be paired. */

@@ -41,11 +41,18 @@ export function createWork(deps: FactoryDeps, bots: Bots, messaging: Messaging) 
   const worktrees = createWorktrees({ ...deps, findBot: (id) => worktreeBot(registry.find(id)) });
   const setup = composeSetup({ ...deps, registry, worktrees, secrets: vault.secrets });
   const heard = workEvents(events);
+  const noteWork = createWorkNotes({ ...deps, find: registry.find });
   const workflows = createWorkflows({
     ...deps,
     shippedTemplates: shippedTemplates(),
     workforce: createWorkforce({ folder, registry, workspace: deps.workspace, userHome: deps.userHome }),
-    dispatch: messaging.tell,
+    dispatch(to, text, more) {
+      const { traces } = deps;
+      if (traces === undefined) return messaging.tell(to, text, more);
+      // What is done for a step is part of its span, whoever made it begin.
+      const step = traces.ofNode(more.nodeId) ?? traces.carry();
+      return traces.within(step, () => messaging.tell(to, text, more));
+    },
     agentRuns: {
       begin: agentRuns.writer.begin,
       end: (tx, id, end) => void agentRuns.writer.end(tx, id, end),
@@ -60,7 +67,11 @@ export function createWork(deps: FactoryDeps, bots: Bots, messaging: Messaging) 
     overBudget: (address) => holds.overBudget(registry.find(address)?.id ?? address),
     places: { ...worktrees, setUp: setup.ensure },
     watch: createBotWatch({ ...deps, registry, silences: holds.silences, places: worktrees, asks: askedOfAgent }),
-    handed: createWorkNotes({ ...deps, find: registry.find }),
+    handed(address, node) {
+      noteWork(address, node);
+      const bot = registry.find(address);
+      if (bot !== null) deps.traces?.handed(bot.id, node.nodeId);
+    },
     place: setup.place,
     approvals: deps.approvals,
     costsOf: (dagId) => deps.store.read((tx) => costsOfRun(tx, deps.workspace, dagId)),
@@ -109,7 +120,10 @@ export function createWork(deps: FactoryDeps, bots: Bots, messaging: Messaging) 
       await messaging.tell(address, text, { idempotencyKey });
     },
   });
-  const offTaken = messaging.deliverer.onTaken(metering.taken);
+  const offTaken = messaging.deliverer.onTaken((agentId) => {
+    deps.traces?.taken(agentId);
+    metering.taken(agentId);
+  });
   return {
     folder,
     quickTeams,

@@ -47,6 +47,10 @@ export interface DispatcherOptions extends AdmissionOptions, LimitDeps {
   readonly unclaimed?: 'pass' | 'refuse';
   /** Traces requests; absent: none. */
   readonly telemetry?: Telemetry | undefined;
+  /** Who may continue a trace, besides the link and the service token. */
+  readonly continues?: readonly Principal['kind'][] | undefined;
+  /** The span that a bot's requests are part of; null: none. Whatever header the bot sends. */
+  readonly traceOf?: ((agentId: string) => string | null) | undefined;
   /** Counts requests for `GET /metrics`. */
   readonly meter?: HttpMeter | undefined;
   /** Error shape of unclaimed paths and of errors before a route is known; default `plain`. */
@@ -74,8 +78,8 @@ interface Mounted extends Gate {
 
 /** Limit of a timer: the wall clock may jump, and Node fires at once if the time is more than 24 days off. Milliseconds. */
 const maxWaitMs = 60_000;
-/** Who may continue a trace: servers of ours, which pass their own span on. A header of anybody else decides nothing. */
-const continuesTraces: ReadonlySet<string> = new Set(['link', 'internal']);
+/** Servers of ours, which pass their own span on. A header of anybody else decides nothing. */
+const continuesTraces = ['link', 'internal'] as const;
 const idempotencyKey = /^[\x21-\x7e]{1,255}$/;
 
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
@@ -85,6 +89,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const admission = createAdmission({ ...options, limits });
   const streams = createSseStreams((error) => log.error('stream failed', { error: String(stackOf(error)) }));
   const running = new Set<RequestContext>();
+  const continues: ReadonlySet<string> = new Set([...continuesTraces, ...(options.continues ?? [])]);
   // Answers that may last long, and so must end with the caller's right to them.
   const lasting = new Set<RequestContext>();
   const fallbackShape = options.shape ?? 'plain';
@@ -228,8 +233,13 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       'gantry.op': route.op,
       'gantry.principal': principal.kind,
     };
+    const own = principal.agentId === undefined ? null : (options.traceOf?.(principal.agentId) ?? null);
     const from =
-      typeof traceparent === 'string' ? { traceparent, trusted: continuesTraces.has(principal.kind) } : undefined;
+      own !== null
+        ? { traceparent: own, trusted: true }
+        : typeof traceparent === 'string'
+          ? { traceparent, trusted: continues.has(principal.kind) }
+          : undefined;
     await telemetry.span({ name: `${route.method} ${route.path}`, kind: 'server', attributes, from }, async (span) => {
       if (span !== null) request.headers.traceparent = span.traceparent;
       try {

@@ -27,6 +27,8 @@ export interface LaneItem {
    * if it is held or retried in between.
    */
   readonly interrupted: boolean;
+  /** `traceparent` of the span that appended it; null: none. */
+  readonly trace?: string | null;
 }
 
 /** A row as {@link Lanes.list} shows it. */

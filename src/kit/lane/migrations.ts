@@ -54,4 +54,11 @@ export const laneMigrations: readonly Migration[] = [
     name: 'for whom',
     sql: 'ALTER TABLE lane_item ADD COLUMN person TEXT',
   },
+  {
+    area: 'lane',
+    number: 5,
+    name: 'part of which trace',
+    // The `traceparent` of the span that appended it; null where nothing is traced.
+    sql: 'ALTER TABLE lane_item ADD COLUMN trace TEXT',
+  },
 ];

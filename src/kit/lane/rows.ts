@@ -13,9 +13,10 @@ interface ItemRow {
   sending: number;
   interrupted: number;
   not_before: number;
+  trace: string | null;
 }
 
-const columns = 'seq, lane, id, body, at, deadline, attempts, sending, interrupted, not_before';
+const columns = 'seq, lane, id, body, at, deadline, attempts, sending, interrupted, not_before, trace';
 
 export interface LoadedLane {
   readonly lane: string;
@@ -31,15 +32,19 @@ export interface LoadedLane {
 export type Taken = Pick<LaneItem, 'id' | 'attempt'>;
 
 export function createLaneRows(lanes: string) {
-  function* append(tx: SharedTx, item: LaneAppend, at: number, cause?: Fragment): Op<boolean> {
-    const insert = 'INSERT INTO lane_item (lanes, lane, id, body, at, deadline, person)';
+  function* append(
+    tx: SharedTx,
+    item: LaneAppend,
+    { at, trace, cause }: { readonly at: number; readonly trace: string | null; readonly cause: Fragment | undefined },
+  ): Op<boolean> {
+    const insert = 'INSERT INTO lane_item (lanes, lane, id, body, at, deadline, person, trace)';
     const once = 'ON CONFLICT (lanes, id) DO NOTHING';
     const body = JSON.stringify(item.body ?? null);
-    const values = [lanes, item.lane, item.id, body, at, item.deadline ?? null, item.person ?? null];
+    const values = [lanes, item.lane, item.id, body, at, item.deadline ?? null, item.person ?? null, trace];
     const added = yield* cause === undefined
-      ? tx.run(`${insert} VALUES (?, ?, ?, ?, ?, ?, ?) ${once}`, ...values)
+      ? tx.run(`${insert} VALUES (?, ?, ?, ?, ?, ?, ?, ?) ${once}`, ...values)
       : tx.run(
-          `WITH cause AS (${cause.sql}) ${insert} SELECT ?, ?, ?, ?, ?, ?, ? FROM cause ${once}`,
+          `WITH cause AS (${cause.sql}) ${insert} SELECT ?, ?, ?, ?, ?, ?, ?, ? FROM cause ${once}`,
           ...cause.values,
           ...values,
         );
@@ -154,6 +159,7 @@ export function createLaneRows(lanes: string) {
   };
 }
 
-function toItem(row: ItemRow): Pick<LaneItem, 'id' | 'lane' | 'body' | 'at' | 'deadline'> {
-  return { id: row.id, lane: row.lane, body: JSON.parse(row.body) as unknown, at: row.at, deadline: row.deadline };
+function toItem(row: ItemRow): Pick<LaneItem, 'id' | 'lane' | 'body' | 'at' | 'deadline' | 'trace'> {
+  const { id, lane, at, deadline, trace } = row;
+  return { id, lane, body: JSON.parse(row.body) as unknown, at, deadline, trace };
 }

@@ -4,6 +4,7 @@
 import type { Clock } from '../clock/clock.ts';
 import { pause, type Timers } from '../clock/timers.ts';
 import type { Asked, Op, SharedStore, SharedTx } from '../store/shared-store.ts';
+import type { TraceContext } from '../telemetry/telemetry.ts';
 import type { createBackoff } from './backoff.ts';
 import type { noHolds } from './holds.ts';
 import type { LaneItem, SharedLaneOutcome } from './lane.ts';
@@ -21,6 +22,8 @@ export interface HowToSend {
   readonly gate?: (lane: string) => string | null;
   /** A row's deadline passed; runs in the transaction that removes it. */
   readonly onExpired?: (tx: SharedTx, item: LaneItem) => Asked<unknown>;
+  /** An item is sent as a part of the span that appended it; absent: nothing is traced. */
+  readonly trace?: TraceContext | undefined;
 }
 
 type SendingDeps = HowToSend & {
@@ -118,7 +121,8 @@ export function createSending(deps: SendingDeps) {
 
   async function trySend(item: LaneItem): Promise<SharedLaneOutcome> {
     try {
-      return await deps.send(item, ending);
+      if (deps.trace === undefined) return await deps.send(item, ending);
+      return await deps.trace.within(item.trace ?? null, () => deps.send(item, ending));
     } catch (error) {
       return { to: 'retry', reason: error instanceof Error ? error.message : String(error) };
     }

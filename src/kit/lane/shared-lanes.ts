@@ -96,7 +96,8 @@ export function createSharedLanes(options: SharedLanesOptions): SharedLanes {
 
   return {
     *append(tx, item, cause) {
-      const added = yield* rows.append(tx, item, clock.now(), cause);
+      const trace = options.trace?.carry() ?? null;
+      const added = yield* rows.append(tx, item, { at: clock.now(), trace, cause });
       if (added) {
         tx.afterCommit(() => {
           // A lane that waits already, or sends, is looked at when its time comes or its head has gone.

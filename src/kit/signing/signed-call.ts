@@ -45,6 +45,7 @@ export function createSignedCaller({
   clock,
   target,
   onTime,
+  trace,
 }: {
   readonly runtimeId: string;
   readonly key: string;
@@ -53,6 +54,8 @@ export function createSignedCaller({
   readonly target: () => SignedTarget;
   /** Called with each answer to a valid signature: how far the other side's clock is ahead, to about a second. */
   readonly onTime?: (aheadMs: number) => void;
+  /** The `traceparent` of the span that calls; null: none. It is not signed: it says nothing about the call. */
+  readonly trace?: (() => string | null) | undefined;
 }) {
   let offsetMs = 0;
   /** The calls of the last second with their signed times, oldest first. */
@@ -62,6 +65,7 @@ export function createSignedCaller({
     const text = body === undefined ? '' : JSON.stringify(body);
     const { agent, host, port, secure = false } = target();
     const literal = host.includes(':') ? `[${host}]` : host;
+    const traceparent = trace?.() ?? null;
     const headers = {
       ...sign({ method, path, body: text }),
       host: port === undefined ? literal : `${literal}:${port}`,
@@ -69,6 +73,7 @@ export function createSignedCaller({
       [clockHeader]: String(clock.now()),
       'content-length': Buffer.byteLength(text),
       ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
+      ...(traceparent !== null && { traceparent }),
     };
     const options = { agent, host, port, method, path, headers, signal, timeout: timeoutMs };
     const sentAt = clock.now();

@@ -13,6 +13,8 @@ export async function openSharedStore(options: {
   readonly clock: Clock;
   /** Called when a PostgreSQL went away, and when it is back. */
   readonly tell?: (sentence: string) => void;
+  /** For the file; a PostgreSQL runs each operation for its own caller. */
+  readonly remember?: (() => <T>(run: () => T) => T) | undefined;
 }): Promise<OpenedSharedStore> {
   const { databaseUrl, migrations, clock } = options;
   if (databaseUrl === null) {

@@ -30,6 +30,8 @@ interface StoreDeps {
   readonly timers?: Timers;
   /** An effect after a commit threw. Default: thrown from the event loop, like any uncaught fault. */
   readonly onFault?: (error: unknown) => void;
+  /** {@link Telemetry.remember} of `kit/telemetry`. */
+  readonly remember?: (() => <T>(run: () => T) => T) | undefined;
 }
 
 /** Our own connection never competes with itself; a foreign lock is waited for without blocking (write-groups.ts). */
@@ -142,6 +144,7 @@ function serve(
     database,
     statements,
     file: options.file,
+    remember: options.remember,
     timers: options.timers ?? systemTimers,
     hasSpace: () => {
       const disk = statfsSync(dirname(options.file));

@@ -10,9 +10,13 @@ import { isBusy, isDamage, isTrouble, refusal, sqliteCode } from './sqlite-error
 import type { Statements } from './statements.ts';
 import type { Tx, Value, WriteGroupOptions } from './store.ts';
 
+/** Runs a function in the span of the caller that queued the operation. */
+type InSpan = <T>(run: () => T) => T;
+
 interface Pending {
   readonly operation: (tx: Tx) => unknown;
   readonly savepoint: boolean;
+  readonly inSpan: InSpan;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -79,6 +83,8 @@ export function createWriteGroups(deps: {
   readonly hasSpace: () => boolean;
   /** An effect after a commit threw: a fault of the program. The write itself is durable. */
   readonly onFault: (error: unknown) => void;
+  /** What a group does for each caller belongs to that caller's span. Absent: nothing is traced. */
+  readonly remember?: (() => InSpan) | undefined;
 }): WriteGroups {
   const { database, statements } = deps;
   let queue: Pending[] = [];
@@ -92,7 +98,8 @@ export function createWriteGroups(deps: {
     if (closed) return Promise.reject(new AppError('transport', `${deps.file} is closed.`, 'Start Gantry again.'));
     if (refused !== null) return Promise.reject(again(refused));
     return new Promise<T>((resolve, reject) => {
-      queue.push({ operation, savepoint, resolve: resolve as (value: unknown) => void, reject });
+      const inSpan = deps.remember?.() ?? atOnce;
+      queue.push({ operation, savepoint, inSpan, resolve: resolve as (value: unknown) => void, reject });
       if (scheduled) return;
       scheduled = true;
       // After the poll phase: by then, everything that arrived in this turn of the loop has queued its operation.
@@ -138,7 +145,9 @@ export function createWriteGroups(deps: {
   function commit(group: readonly Pending[]): void {
     const outcomes: Outcome[] = [];
     try {
-      for (const { operation, savepoint } of group) outcomes.push(runOne(operation, savepoint, group.length > 1));
+      for (const { operation, savepoint, inSpan } of group) {
+        outcomes.push(inSpan(() => runOne(operation, savepoint, group.length > 1)));
+      }
       statements.commit();
     } catch (error) {
       rollback();
@@ -146,9 +155,9 @@ export function createWriteGroups(deps: {
       for (const pending of group) pending.reject(reason);
       return;
     }
-    for (const outcome of outcomes) {
-      if (outcome.ok) runEffects(outcome.effects, deps.onFault);
-    }
+    outcomes.forEach((outcome, index) => {
+      if (outcome.ok) (group[index] as Pending).inSpan(() => runEffects(outcome.effects, deps.onFault));
+    });
     group.forEach((pending, index) => {
       const outcome = outcomes[index] as Outcome;
       if (outcome.ok) pending.resolve(outcome.value);
@@ -231,6 +240,8 @@ export function createWriteGroups(deps: {
 
   return { write, trouble: () => refused?.fact ?? null, close };
 }
+
+const atOnce: InSpan = (run) => run();
 
 /** A new error for each caller: a stack belongs to one. */
 function again(error: AppError): AppError {

@@ -1,15 +1,23 @@
 /** Telemetry by the SDK of OpenTelemetry, which only this file imports. What the endpoint does not take is dropped and counted; nothing waits for it. */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { ROOT_CONTEXT, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import { randomBytes } from 'node:crypto';
+import { type Context, ROOT_CONTEXT, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { resourceFromAttributes } from '@opentelemetry/resources';
-import { BatchSpanProcessor, type SpanExporter, type SpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
-import type { OpenSpan, SpanStart, Telemetry } from './telemetry.ts';
+import {
+  BatchSpanProcessor,
+  RandomIdGenerator,
+  type SpanExporter,
+  type SpanProcessor,
+  TracerProvider,
+} from '@opentelemetry/sdk-trace';
+import type { OpenSpan, PastSpan, SpanStart, Telemetry } from './telemetry.ts';
 
 const maxQueued = 2048;
 const exportTimeoutMs = 10_000;
 const closeWithinMs = 500;
 const delayMs = 1_000;
+const kinds = { server: SpanKind.SERVER, client: SpanKind.CLIENT, internal: SpanKind.INTERNAL } as const;
 /** W3C Trace Context, version 00. Whatever else a caller sends is ignored. */
 const traceparentForm = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})$/;
 
@@ -51,7 +59,14 @@ export function startOpenTelemetry(options: {
     forceFlush: () => batches.forceFlush(),
     shutdown: () => batches.shutdown(),
   };
+  // A span that others named before it was made has its ids already.
+  let reserved: { readonly traceId: string; readonly spanId: string } | null = null;
+  const random = new RandomIdGenerator();
   const provider = new TracerProvider({
+    idGenerator: {
+      generateTraceId: () => reserved?.traceId ?? random.generateTraceId(),
+      generateSpanId: () => reserved?.spanId ?? random.generateSpanId(),
+    },
     resource: resourceFromAttributes({ 'service.name': options.name, 'service.version': options.version }),
     spanProcessors: [processor],
     spanLimits: { attributeValueLengthLimit: 200 },
@@ -69,11 +84,22 @@ export function startOpenTelemetry(options: {
           ? ROOT_CONTEXT
           : trace.setSpan(ROOT_CONTEXT, around);
     const links = caller !== null && from?.trusted !== true ? [{ context: caller }] : [];
-    return tracer.startSpan(
-      name,
-      { kind: kind === 'server' ? SpanKind.SERVER : SpanKind.INTERNAL, attributes, links },
-      context,
-    );
+    return tracer.startSpan(name, { kind: kinds[kind], attributes, links }, context);
+  }
+
+  function sendPast({ name, kind = 'internal', attributes, own, parent, from, to }: PastSpan): void {
+    const ids = own === null ? null : parsed(own);
+    const now = current.getStore()?.spanContext();
+    const above = contextOf(parent);
+    const traceId = ids?.traceId ?? trace.getSpanContext(above)?.traceId;
+    const links = now === undefined || now.traceId === traceId ? [] : [{ context: now }];
+    reserved = ids;
+    try {
+      const span = tracer.startSpan(name, { kind: kinds[kind], attributes, links, startTime: from }, above);
+      span.end(Math.max(from, to));
+    } finally {
+      reserved = null;
+    }
   }
 
   return {
@@ -95,6 +121,20 @@ export function startOpenTelemetry(options: {
       const { traceId, spanId } = span.spanContext();
       return { trace_id: traceId, span_id: spanId };
     },
+    carry() {
+      const span = current.getStore();
+      return span === undefined ? null : headerOf(span);
+    },
+    within(traceparent, run) {
+      const span = trace.getSpan(contextOf(traceparent));
+      return span === undefined ? current.exit(run) : current.run(span, run);
+    },
+    reserve(parent) {
+      const traceId = parsed(parent ?? '')?.traceId ?? random.generateTraceId();
+      return `00-${traceId}-${randomBytes(8).toString('hex')}-01`;
+    },
+    past: sendPast,
+    remember: () => AsyncLocalStorage.snapshot() as <T>(run: () => T) => T,
     metrics: [
       {
         name: 'gantry_telemetry_dropped_spans_total',
@@ -114,12 +154,20 @@ export function startOpenTelemetry(options: {
   };
 }
 
-function opened(span: Span): OpenSpan {
+const opened = (span: Span): OpenSpan => ({
+  set: (attributes) => void span.setAttributes(attributes),
+  traceparent: headerOf(span),
+});
+
+function headerOf(span: Span): string {
   const { traceId, spanId, traceFlags } = span.spanContext();
-  return {
-    set: (attributes) => void span.setAttributes(attributes),
-    traceparent: `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`,
-  };
+  return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
+}
+
+/** A context with the span of that header; without a span if there is none. */
+function contextOf(traceparent: string | null): Context {
+  const context = traceparent === null ? null : parsed(traceparent);
+  return context === null ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, context);
 }
 
 function parsed(traceparent: string) {

@@ -128,7 +128,7 @@ export interface AloneBot {
   /** Why it cannot begin now; null: it can. {@link PlacedBot.onGate} reports when that may have changed. */
   hindrance(): Promise<string | null>;
   /** Held to the stricter mode; messages wait until it ends. Begins nothing while the bot is busy. Never throws. */
-  run(order: Omit<Execution, 'botId'>): Promise<Omit<ExecutionEnd, 'sessionId'>>;
+  run(order: Omit<Execution, 'botId' | 'jobId'>): Promise<Omit<ExecutionEnd, 'sessionId'>>;
 }
 
 export interface ModelHold {

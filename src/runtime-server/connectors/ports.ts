@@ -164,6 +164,8 @@ export interface SubscriptionLookup {
 export interface Execution {
   /** The agent run, which the caller has begun in its own transaction. */
   readonly runId: string;
+  /** Whose attempt it is. */
+  readonly jobId: string;
   readonly botId: string;
   /** The stricter of this and the bot's own holds. */
   readonly mode: RuleMode;

@@ -5,6 +5,7 @@
 
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { Tx } from '../../kit/store/store.ts';
+import { noTelemetry, providerName, type Telemetry } from '../../kit/telemetry/telemetry.ts';
 import type { Base } from '../base/base.ts';
 import { askAnthropic } from './anthropic.ts';
 import {
@@ -19,7 +20,7 @@ import {
 import { faultOf } from './faults.ts';
 import { askGoogle } from './google.ts';
 import { type LoopDeps, runTurn, type Turn, type TurnEnd, type TurnHooks, type TurnLimits } from './loop.ts';
-import type { ModelPort, Wire } from './model.ts';
+import type { ModelPort, Usage, Wire } from './model.ts';
 import { askOpenAi } from './openai.ts';
 import { askOpenAiResponses } from './openai-responses.ts';
 import { costOf, createPriceOf, type Price } from './prices.ts';
@@ -83,6 +84,8 @@ export interface ModelsDeps extends Pick<Base, 'clock' | 'timers'> {
   readonly random: () => number;
   /** Told of each request in the transaction that writes it down. */
   readonly spent?: (tx: Tx, spend: Spend) => void;
+  /** Traces turns and the requests in them; absent: none. */
+  readonly telemetry?: Telemetry | undefined;
 }
 
 const defaults = {
@@ -99,7 +102,7 @@ const noComputerModel = {
 const wires: Readonly<Record<Wire, AskWire>> = { anthropic: askAnthropic, openai: askOpenAi, google: askGoogle };
 
 export function createModels(deps: ModelsDeps): Models {
-  const { settings = {}, clock, timers, random } = deps;
+  const { settings = {}, clock, timers, random, telemetry = noTelemetry } = deps;
   const given = Object.fromEntries(Object.entries(settings.limits ?? {}).filter(([, value]) => value !== undefined));
   const priceOf = createPriceOf(settings.prices);
   const find = (model: string) => findEndpoint(model, deps.env, settings.endpoints);
@@ -150,27 +153,51 @@ export function createModels(deps: ModelsDeps): Models {
       // Only one of OpenAI's two wires has its own toolset.
       const native = (turn.toolsets?.length ?? 0) > 0;
       const ask = target.wire === 'openai' && native ? askOpenAiResponses : wires[target.wire];
-      const port = createPort(ask, target, clock);
+      const port = createPort(ask, target, { clock, telemetry });
       const loop: LoopDeps = { port, clock, timers, random };
-      return runTurn(loop, { ...turn, wire: target.wire, model: target.model }, hooks);
+      const attributes = { 'gen_ai.operation.name': 'invoke_agent', ...modelOf(target) };
+      return telemetry.span({ name: 'invoke_agent', kind: 'internal', attributes }, () =>
+        runTurn(loop, { ...turn, wire: target.wire, model: target.model }, hooks),
+      );
     },
   };
 }
 
 /** One request to a model, over any wire: errors become a {@link ModelFault}. Must not know a vendor. */
-function createPort(askWire: AskWire, target: Target, clock: Pick<Clock, 'now'>): ModelPort {
+function createPort(
+  askWire: AskWire,
+  target: Target,
+  { clock, telemetry }: { readonly clock: Pick<Clock, 'now'>; readonly telemetry: Telemetry },
+): ModelPort {
+  const attributes = { 'gen_ai.operation.name': 'chat', ...modelOf(target) };
   return {
-    async ask(ask) {
-      let started = false;
-      const onStart = () => {
-        started = true;
-        ask.onStart();
-      };
-      try {
-        return await askWire(target, { ...ask, onStart });
-      } catch (error) {
-        throw faultOf(error, { clock, signal: ask.signal, started, where: target.where, secret: target.key });
-      }
-    },
+    ask: (ask) =>
+      telemetry.span({ name: `chat ${target.model}`, kind: 'client', attributes }, async (span) => {
+        let started = false;
+        const onStart = () => {
+          started = true;
+          ask.onStart();
+        };
+        try {
+          const answer = await askWire(target, { ...ask, onStart });
+          if (answer.usage !== null) span?.set(usageOf(answer.usage));
+          return answer;
+        } catch (error) {
+          const secret = target.key;
+          const fault = faultOf(error, { clock, signal: ask.signal, started, where: target.where, secret });
+          span?.set({ 'error.type': fault.kind });
+          throw fault;
+        }
+      }),
   };
 }
+
+const modelOf = ({ wire, model }: Target) => ({
+  'gen_ai.provider.name': providerName(wire),
+  'gen_ai.request.model': model,
+});
+
+const usageOf = ({ input, cachedInput, cacheWrite, output }: Usage) => ({
+  'gen_ai.usage.input_tokens': input + cachedInput + cacheWrite,
+  'gen_ai.usage.output_tokens': output,
+});

@@ -6,6 +6,7 @@
 import type { BoundRoute } from '../../kit/http/types.ts';
 import type { Ledger } from '../../kit/ledger/ledger.ts';
 import type { ServerInfo } from '../../kit/mcp/service.ts';
+import type { Telemetry } from '../../kit/telemetry/telemetry.ts';
 import type { Approvals } from '../approvals/approvals.ts';
 import type { Base } from '../base/base.ts';
 import type { Policy } from '../policy/policy.ts';
@@ -56,6 +57,8 @@ export interface ToolServerDeps extends Pick<Base, 'clock' | 'timers'> {
   readonly tools?: readonly Tool[];
   /** Tools of attached servers. */
   readonly foreign?: ForeignTools;
+  /** Traces calls; absent: none. */
+  readonly telemetry?: Telemetry | undefined;
 }
 
 interface ToolWireDeps extends CallersDeps, Pick<Base, 'store' | 'ids'> {
@@ -115,7 +118,7 @@ export function createToolServer(deps: ToolServerDeps): ToolServer {
     ...(deps.tools ?? []),
   ];
   const registry = (more: readonly Tool[] = []) =>
-    createToolRegistry({ tools, foreign, policy: deps.policy, ask, log: deps.log }, more);
+    createToolRegistry({ tools, foreign, policy: deps.policy, ask, log: deps.log, telemetry: deps.telemetry }, more);
   return {
     registry,
     sandbox,

@@ -7,6 +7,7 @@ import { isAbsolute, relative, sep } from 'node:path';
 import { AppError } from '../../contracts/common/errors.ts';
 import { type ContentBlock, doesNotTake, type ToolInfo, type ToolResult } from '../../contracts/tool-server/tools.ts';
 import { canonicalJson } from '../../kit/ledger/canonical.ts';
+import type { Telemetry } from '../../kit/telemetry/telemetry.ts';
 import type { ApprovalAnswer } from '../approvals/approvals.ts';
 import { type Policy, type PolicyAction, type PolicyVerdict, strictest } from '../policy/policy.ts';
 import type { Answered, CallQuestion, Waiting } from './ask.ts';
@@ -82,6 +83,7 @@ export function createToolRegistry(
     readonly policy: Pick<Policy, 'decide'>;
     readonly ask: (question: CallQuestion, caller: Waiting) => Promise<Answered>;
     readonly log: { error(message: string, fields?: Record<string, unknown>): void };
+    readonly telemetry?: Telemetry | undefined;
   },
   more: readonly Tool[] = [],
 ): ToolRegistry {
@@ -227,6 +229,21 @@ export function createToolRegistry(
     return { ...nothing, ...result, text: cut(result.text, maxTextLength), ...done };
   }
 
+  function tracedCall(
+    telemetry: Telemetry,
+    ...given: readonly [name: string, input: unknown, caller: ToolCaller, watch: CallWatch]
+  ): Promise<ToolOutcome> {
+    const [name, , { nodeId }] = given;
+    // A caller may ask for any name: only one that there is goes into a span.
+    const tool = find(name, nodeId !== undefined) === null ? 'unknown' : name;
+    const attributes = { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': tool };
+    return telemetry.span({ name: `execute_tool ${tool}`, kind: 'internal', attributes }, async (span) => {
+      const outcome = await call(...given);
+      if (outcome.isError) span?.set({ 'error.type': outcome.acted ? 'tool_error' : 'not_run' });
+      return outcome;
+    });
+  }
+
   function stillOpen(id: string, told: Partial<ToolOutcome>): ToolOutcome {
     const text = `This needs a person's approval, and nobody has answered yet (approval ${id}). Nothing ran. Make the same call again to keep waiting; within ten minutes of an approval it runs once.`;
     const structured = { error: 'approval_required', approvalId: id, retryable: true };
@@ -240,7 +257,10 @@ export function createToolRegistry(
     },
     // Prompts are asked for by their own method, and are no tools to show.
     find: (name) => (now().prompts.has(name) ? null : (find(name, false)?.info ?? null)),
-    call: (name, input, caller, watch = {}) => call(name, input, caller, watch),
+    call: (name, input, caller, watch = {}) =>
+      deps.telemetry === undefined
+        ? call(name, input, caller, watch)
+        : tracedCall(deps.telemetry, name, input, caller, watch),
     follow: (name, input, task, caller, watch) => follow(name, input as object, task, caller, watch),
   };
 }

@@ -1,7 +1,5 @@
 /** Traces of one computer's servers, as a collector of OTLP gets them: one trace over web, link and engine, and nothing that a caller could forge. */
 import { readdirSync, readFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { startCombined } from '../../../src/host/combined.ts';
@@ -9,36 +7,8 @@ import { placesIn } from '../../../src/host/places.ts';
 import { readSettings } from '../../../src/host/settings.ts';
 import { attributeKeys, noTelemetry, openTelemetry } from '../../../src/kit/telemetry/telemetry.ts';
 import { scratchHome } from '../../host/support.ts';
+import { attribute, type CollectedSpan, startCollector } from '../../support/otlp-collector.ts';
 import { caller, onEnd } from '../http/support.ts';
-
-interface Span {
-  readonly traceId: string;
-  readonly spanId: string;
-  readonly parentSpanId?: string;
-  readonly name: string;
-  readonly links?: readonly { readonly traceId: string }[];
-  readonly attributes: readonly { readonly key: string; readonly value: Record<string, unknown> }[];
-}
-
-/** What a collector of OTLP over HTTP gets as JSON; `hangs`: it takes each request and never answers. */
-async function collector({ hangs = false } = {}) {
-  const spans: Span[] = [];
-  const server = createServer(async (request, response) => {
-    let body = '';
-    for await (const part of request) body += String(part);
-    if (hangs) return;
-    const { resourceSpans } = JSON.parse(body) as { resourceSpans: { scopeSpans: { spans: Span[] }[] }[] };
-    spans.push(...resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap((scope) => scope.spans)));
-    response.setHeader('content-type', 'application/json');
-    response.end('{}');
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onEnd(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return { spans, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
-}
 
 async function start(endpoint: string) {
   const home = scratchHome();
@@ -55,10 +25,10 @@ async function start(endpoint: string) {
   return { home, token, call: caller(Number(new URL(gantry.origin).port), token) };
 }
 
-const principalOf = (span: Span) => span.attributes.find(({ key }) => key === 'gantry.principal')?.value.stringValue;
+const principalOf = (span: CollectedSpan) => attribute(span, 'gantry.principal');
 
 test('a call of a person is one trace over the web server, the link and the engine, and a header that lies is only linked to', async () => {
-  const { spans, url } = await collector();
+  const { spans, url } = await startCollector();
   const { call, token } = await start(url);
   const forged = '0af7651916cd43dd8448eb211c80319c';
   const prompt = 'canary-prompt +15550100';
@@ -69,8 +39,8 @@ test('a call of a person is one trace over the web server, the link and the engi
   const ofAgents = () => spans.filter(({ name }) => name === 'GET /api/factory/agents');
   await expect.poll(() => ofAgents().map(principalOf).sort(), { timeout: 20_000 }).toEqual(['link', 'owner']);
   const [web, engine] = ['owner', 'link'].map((kind) => ofAgents().find((span) => principalOf(span) === kind)) as [
-    Span,
-    Span,
+    CollectedSpan,
+    CollectedSpan,
   ];
   expect(engine.traceId).toBe(web.traceId);
   expect(engine.parentSpanId).toBe(web.spanId);
@@ -84,7 +54,7 @@ test('a call of a person is one trace over the web server, the link and the engi
 });
 
 test('an endpoint that never answers slows nothing, and a stop does not wait for it', async () => {
-  const { url } = await collector({ hangs: true });
+  const { url } = await startCollector({ hangs: true });
   const telemetry = await openTelemetry({ OTEL_EXPORTER_OTLP_ENDPOINT: url }, { name: 'test', version: '1' });
   const starting = { name: 'a', kind: 'internal', attributes: {} } as const;
   for (let n = 0; n < 5000; n += 1) expect(await telemetry.span(starting, async () => n)).toBe(n);
@@ -94,7 +64,7 @@ test('an endpoint that never answers slows nothing, and a stop does not wait for
 });
 
 test('lines of the log that a traced request caused have its ids', async () => {
-  const { url } = await collector();
+  const { url } = await startCollector();
   const telemetry = await openTelemetry({ OTEL_EXPORTER_OTLP_ENDPOINT: url }, { name: 'test', version: '1' });
   onEnd(() => telemetry.close());
   const start = { name: 'a', kind: 'server', attributes: {} } as const;

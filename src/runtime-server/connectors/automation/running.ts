@@ -58,6 +58,7 @@ export function createRunning(
     const over = executor
       .run({
         runId,
+        jobId: job.id,
         botId: config.botId,
         mode: config.executionMode,
         text: begun.text,

@@ -250,7 +250,15 @@ test('a run that waits for its bot ends with it, and is not left running for nob
   await vi.waitFor(() => expect(asked).toBe(1), waits);
   const { id } = await floor.engine.agent(address);
   const { signal } = new AbortController();
-  const order = { runId: 'run_waits', botId: id, mode: 'PLAN_ONLY', text: 'x', timeoutMs: 30_000, signal } as const;
+  const order = {
+    runId: 'run_waits',
+    jobId: 'job_1',
+    botId: id,
+    mode: 'PLAN_ONLY',
+    text: 'x',
+    timeoutMs: 30_000,
+    signal,
+  } as const;
   const run = floor.engine.factory.connectors.executor.run(order);
   await floor.engine.call('POST', `/teams/${address.split('@')[1]}/down`, {});
   release();

@@ -285,7 +285,14 @@ test('a hosted bot says while its run waits for a person', async () => {
   server.script(inOrder(tools({ name: 'file_write', input: { path: 'z.txt', content: 'yes' } }), text('Written.')));
   const said: boolean[] = [];
   const { signal } = new AbortController();
-  const order = { runId: 'run_asks', botId: asker, mode: 'REQUIRE_APPROVAL', text: 'x', timeoutMs: 30_000 } as const;
+  const order = {
+    runId: 'run_asks',
+    jobId: 'job_1',
+    botId: asker,
+    mode: 'REQUIRE_APPROVAL',
+    text: 'x',
+    timeoutMs: 30_000,
+  } as const;
   const run = engine.factory.connectors.executor.run({ ...order, signal, waits: (waits) => void said.push(waits) });
   await vi.waitFor(() => expect(said).toEqual([true]), waits);
   const asks = (await engine.approvals.live()).find((one) => one.agentId === asker) as Approval;
@@ -418,6 +425,7 @@ test('a run over its time fails and says so', async () => {
   const { executor } = floor.engine.factory.connectors;
   const end = await executor.run({
     runId: 'run_timeout',
+    jobId: 'job_1',
     botId,
     mode: 'PLAN_ONLY',
     text: 'x',
