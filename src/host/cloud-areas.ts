@@ -18,6 +18,7 @@ import { createTriggerEndpoint } from '../cloud-api/triggers/index.ts';
 import { createUsage } from '../cloud-api/usage/index.ts';
 import { createWorkQueue } from '../cloud-api/work-queue/index.ts';
 import { systemTimers } from '../kit/clock/timers.ts';
+import type { EgressMeter } from '../kit/egress/egress-metrics.ts';
 import type { AddressOf } from '../kit/http/client-address.ts';
 import type { HttpMeter } from '../kit/http/http-meter.ts';
 import type { BoundRoute, OwnerLookups } from '../kit/http/types.ts';
@@ -59,6 +60,7 @@ export interface CloudParts extends CloudOptions {
   readonly edgeUrl: string;
   readonly addressOf: AddressOf;
   readonly outboxes: LaneMetrics;
+  readonly egress: EgressMeter;
   readonly meter: HttpMeter;
   readonly metrics: ReturnType<typeof cloudMetrics>;
   /** Computers that are linked now. */
@@ -180,6 +182,9 @@ async function composeCore(parts: CloudParts, closing: Closing) {
     masterKey: parts.masterKey,
     push: parts.push ?? defaultPushSettings,
     origin,
+    outboxes: parts.outboxes,
+    egress: parts.egress,
+    telemetry,
     events: events.backbone,
     approvals: approvals.service,
     admits: (userId) => identity.admits(userId),
@@ -259,6 +264,9 @@ async function composeIncoming(
     masterKey: parts.masterKey,
     events: events.backbone,
     allow: (parts.push ?? defaultPushSettings).allow,
+    outboxes: parts.outboxes,
+    egress: parts.egress,
+    telemetry,
   });
   closing.add('edge', () => edge.close());
   const connectorEvents = createConnectorEvents({
@@ -307,6 +315,8 @@ async function composeIncoming(
     isLinked: async (computerId) => (await link.state(computerId)).linked,
     approvals: approvals.service,
     admits: (userId) => identity.admits(userId),
+    outboxes: parts.outboxes,
+    telemetry,
   });
   closing.add('phone', () => phone.close());
   return { triggers, edge, connectorEvents, phone };

@@ -6,6 +6,7 @@
 import { createIdentity, type IdentityDeps } from '../cloud-api/identity/index.ts';
 import { createStoreClock } from '../cloud-api/work-queue/index.ts';
 import { edgeBase } from '../contracts/edge/routes.ts';
+import { createEgressMeter } from '../kit/egress/egress-metrics.ts';
 import { createAddressOf } from '../kit/http/client-address.ts';
 import { createHttpMeter } from '../kit/http/http-meter.ts';
 import { localUserId } from '../kit/http/principals.ts';
@@ -119,14 +120,15 @@ async function composeParts(
   const composed = await composeComputers(given, closing);
   const outboxes = createLaneMetrics(clock);
   const meter = createHttpMeter();
+  const egress = createEgressMeter(['pushes', 'edge']);
   const linked = new Set(local === null ? [] : [local.computer.id]);
   const metrics = cloudMetrics({
     store,
     clock,
     linked: () => linked.size,
-    parts: [options.telemetry?.metrics ?? [], meter.metrics, ofStore, outboxes.metrics],
+    parts: [options.telemetry?.metrics ?? [], meter.metrics, ofStore, outboxes.metrics, egress.metrics],
   });
-  return { ...given, edgeUrl, composed, outboxes, meter, metrics, linked };
+  return { ...given, edgeUrl, composed, outboxes, egress, meter, metrics, linked };
 }
 
 async function startAreas(areas: CloudAreas): Promise<void> {

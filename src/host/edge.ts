@@ -17,10 +17,13 @@ import type { Link } from '../cloud-api/link/link.ts';
 import type { Clock } from '../kit/clock/clock.ts';
 import { systemTimers } from '../kit/clock/timers.ts';
 import { createEgress } from '../kit/egress/egress.ts';
+import type { EgressMeter } from '../kit/egress/egress-metrics.ts';
 import type { HttpLog } from '../kit/http/dispatcher.ts';
 import type { Ids } from '../kit/ids/ids.ts';
+import type { LaneMetrics } from '../kit/lane/lane-metrics.ts';
 import { createSealer } from '../kit/secrets/sealer.ts';
 import type { SharedStore } from '../kit/store/shared-store.ts';
+import type { Telemetry } from '../kit/telemetry/telemetry.ts';
 import { packageVersion } from './places.ts';
 
 interface ComposedEdge extends Edge, Pick<EdgeEvents, 'start' | 'forgetOld'> {
@@ -42,9 +45,12 @@ export function composeEdge(options: {
   readonly edgeUrl: string;
   /** Private receivers that may be called all the same. */
   readonly allow: readonly string[];
+  readonly outboxes: LaneMetrics;
+  readonly egress: EgressMeter;
+  readonly telemetry?: Telemetry | undefined;
 }): ComposedEdge {
   const { store, clock, ids, log, identity } = options;
-  const egress = createEgress({ allow: options.allow });
+  const egress = options.egress.count('edge', createEgress({ allow: options.allow }));
   const events = createEdgeEvents({
     store,
     clock,
@@ -52,6 +58,8 @@ export function composeEdge(options: {
     ids,
     log,
     egress,
+    trace: options.telemetry,
+    watch: (lanes) => options.outboxes.watch('edge', lanes),
     sealer: createSealer({ masterKey: options.masterKey, purpose: 'edge' }),
     events: options.events,
     async mayStill({ userId, clientId, scope }) {

@@ -5,8 +5,11 @@
 import { createNotifications, type Notifications, type NotificationsDeps } from '../cloud-api/notifications/index.ts';
 import { systemTimers } from '../kit/clock/timers.ts';
 import { createEgress } from '../kit/egress/egress.ts';
+import type { EgressMeter } from '../kit/egress/egress-metrics.ts';
+import type { LaneMetrics } from '../kit/lane/lane-metrics.ts';
 import { createSharedLanes } from '../kit/lane/shared-lanes.ts';
 import { createSealer } from '../kit/secrets/sealer.ts';
+import type { Telemetry } from '../kit/telemetry/telemetry.ts';
 import type { PushSettings } from './push-settings.ts';
 
 /** Push services want somebody to write to; where no address is public and none was given, there is nobody. */
@@ -25,10 +28,13 @@ export async function composeNotifications(
     readonly push: PushSettings;
     /** The address that people use. */
     readonly origin: string;
+    readonly outboxes: LaneMetrics;
+    readonly egress: EgressMeter;
+    readonly telemetry?: Telemetry | undefined;
   },
 ): Promise<Notifications> {
   const { store, clock, log, push, origin } = options;
-  const egress = createEgress({ allow: push.allow });
+  const egress = options.egress.count('pushes', createEgress({ allow: push.allow }));
   const notifications = await createNotifications({
     ...options,
     timers: systemTimers,
@@ -37,15 +43,19 @@ export async function composeNotifications(
     vapidSubject: push.subject ?? (origin.startsWith('https://') ? origin : nobody),
     egress,
     openLanes: (worker) =>
-      createSharedLanes({
-        store,
-        clock,
-        name: 'pushes',
-        ...worker,
-        parallel,
-        backoffMs,
-        onFault: (fault) => log.error('A push could not be sent.', { fault: String(fault) }),
-      }),
+      options.outboxes.watch(
+        'pushes',
+        createSharedLanes({
+          store,
+          clock,
+          name: 'pushes',
+          ...worker,
+          trace: options.telemetry,
+          parallel,
+          backoffMs,
+          onFault: (fault) => log.error('A push could not be sent.', { fault: String(fault) }),
+        }),
+      ),
   });
   return {
     ...notifications,

@@ -5,8 +5,10 @@ import { createPhone, type Phone, type PhoneDeps } from '../cloud-api/phone/inde
 import { carrierWebhook } from '../contracts/phone/texts.ts';
 import { systemTimers } from '../kit/clock/timers.ts';
 import type { Principal } from '../kit/http/types.ts';
+import type { LaneMetrics } from '../kit/lane/lane-metrics.ts';
 import { createSharedLanes } from '../kit/lane/shared-lanes.ts';
 import { createSealer } from '../kit/secrets/sealer.ts';
+import type { Telemetry } from '../kit/telemetry/telemetry.ts';
 import type { PhoneSettings } from './phone-settings.ts';
 
 export async function composePhone(
@@ -33,6 +35,8 @@ export async function composePhone(
     readonly ownerOf: (computerId: string) => Promise<string | null>;
     readonly resolve: (userId: string, named: string) => Promise<string | null> | string | null;
     readonly hosted: Pick<HostedComputers, 'owners'>;
+    readonly outboxes: LaneMetrics;
+    readonly telemetry?: Telemetry | undefined;
   },
 ): Promise<Phone> {
   const { store, clock, log, settings, origin, masterKey } = options;
@@ -57,13 +61,17 @@ export async function composePhone(
       },
     },
     openLanes: ({ name, ...how }) =>
-      createSharedLanes({
-        store,
-        clock,
-        name: `phone ${name}`,
-        ...how,
-        onFault: (fault) => log.error('A phone event could not be delivered.', { fault: String(fault) }),
-      }),
+      options.outboxes.watch(
+        `phone ${name}`,
+        createSharedLanes({
+          store,
+          clock,
+          name: `phone ${name}`,
+          ...how,
+          trace: options.telemetry,
+          onFault: (fault) => log.error('A phone event could not be delivered.', { fault: String(fault) }),
+        }),
+      ),
   });
 }
 

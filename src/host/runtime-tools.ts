@@ -4,6 +4,7 @@
 import type { Clock } from '../kit/clock/clock.ts';
 import { systemTimers } from '../kit/clock/timers.ts';
 import { createEgress, type Egress } from '../kit/egress/egress.ts';
+import type { EgressMeter } from '../kit/egress/egress-metrics.ts';
 import { localUserId } from '../kit/http/principals.ts';
 import type { Ids } from '../kit/ids/ids.ts';
 import type { Ledger } from '../kit/ledger/ledger.ts';
@@ -59,6 +60,7 @@ export function createRuntimeTools(deps: {
   /** Port of the engine's own listener, on the loopback address. */
   readonly port: number;
   readonly telemetry: Telemetry;
+  readonly egress: EgressMeter;
   readonly closing: Closing;
 }): RuntimeTools {
   const { store, ledger, clock, ids, log, env, masterKey, closing } = deps;
@@ -116,6 +118,7 @@ export function createRuntimeTools(deps: {
     converter,
     foreign: attached.tools,
     telemetry: deps.telemetry,
+    egress: deps.egress,
   });
   closing.add('tools', () => tools.close());
 

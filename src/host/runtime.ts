@@ -12,6 +12,7 @@ import type { DoctorCheck } from '../contracts/common/doctor-check.ts';
 import { harnesses as agentPrograms } from '../contracts/factory/agent.ts';
 import type { Clock } from '../kit/clock/clock.ts';
 import { systemTimers } from '../kit/clock/timers.ts';
+import { createEgressMeter } from '../kit/egress/egress-metrics.ts';
 import { createBotTokens } from '../kit/http/bot-tokens.ts';
 import type { DispatcherOptions } from '../kit/http/dispatcher.ts';
 import { createHttpMeter } from '../kit/http/http-meter.ts';
@@ -73,6 +74,7 @@ import { createRuntimePhone } from './runtime-phone.ts';
 import { createRuntimeRuns } from './runtime-runs.ts';
 import { createRuntimeTools } from './runtime-tools.ts';
 import type { Settings } from './settings.ts';
+import { spoolMetrics } from './spool-metrics.ts';
 import { traceLedger } from './traces.ts';
 import { runtimeRows, watchRows } from './watched-rows.ts';
 
@@ -169,6 +171,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
   const outboxes = createLaneMetrics(clock);
   const spending = createSpendMetrics();
   const meter = createHttpMeter();
+  const egress = createEgressMeter(['tools']);
   closing.add('runtime.db', () => store.close());
   const rows = watchRows({ store: shareStore(store), tables: runtimeRows, file: places.runtimeDb, clock, log });
   closing.add('checks of rows', () => rows.close());
@@ -298,6 +301,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     webOrigin,
     port: listeners.port,
     telemetry,
+    egress,
     closing,
   });
   const hands = createRuntimeHands({
@@ -422,7 +426,16 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     states: () => factory.botStates(),
     panes: () => panes.list(),
     pairing: () => homeLink.pairing.status(),
-    parts: [telemetry.metrics, meter.metrics, storeMetrics, outboxes.metrics, spending.metrics],
+    parts: [
+      telemetry.metrics,
+      meter.metrics,
+      storeMetrics,
+      outboxes.metrics,
+      spending.metrics,
+      egress.metrics,
+      hands.metrics,
+      spoolMetrics(join(places.run, 'bots'), clock),
+    ],
   });
   let trustNote: string | null = null;
   const linkToken = newToken();

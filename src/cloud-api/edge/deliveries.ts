@@ -8,9 +8,10 @@ import type { Clock } from '../../kit/clock/clock.ts';
 import { systemTimers, type Timers } from '../../kit/clock/timers.ts';
 import type { Ids } from '../../kit/ids/ids.ts';
 import { createBackoff } from '../../kit/lane/backoff.ts';
-import type { LaneItem, SharedLaneOutcome } from '../../kit/lane/lane.ts';
+import type { LaneItem, SharedLaneOutcome, SharedLanes } from '../../kit/lane/lane.ts';
 import { createSharedLanes } from '../../kit/lane/shared-lanes.ts';
 import type { Op, SharedStore, SharedTx } from '../../kit/store/shared-store.ts';
+import type { TraceContext } from '../../kit/telemetry/telemetry.ts';
 import { faultOfStatus, type Poster, type PostFault } from './post.ts';
 import { isLive, type SubscriptionRow, type Subscriptions } from './subscriptions.ts';
 import type { MayStill } from './visit.ts';
@@ -63,19 +64,27 @@ export function createDeliveries(deps: {
   readonly poster: Poster;
   readonly mayStill: MayStill;
   readonly random?: () => number;
+  /** An event is sent as a part of the span that caused it. */
+  readonly trace?: TraceContext | undefined;
+  /** Shows what waits. */
+  readonly watch?: (lanes: SharedLanes) => SharedLanes;
 }): Deliveries {
   const { store, clock, timers, ids, log, subscriptions, poster, mayStill } = deps;
   const backoff = createBackoff(waits, deps.random);
-  const lanes = createSharedLanes({
-    store,
-    clock,
-    timers,
-    name: 'edge',
-    parallel,
-    send,
-    onExpired: (tx, item) => lose(tx, item),
-    onFault: (fault) => log.warn('Events could not be sent to apps.', { fault: String(fault) }),
-  });
+  const { trace, watch = (same) => same } = deps;
+  const lanes = watch(
+    createSharedLanes({
+      store,
+      clock,
+      timers,
+      name: 'edge',
+      parallel,
+      trace,
+      send,
+      onExpired: (tx, item) => lose(tx, item),
+      onFault: (fault) => log.warn('Events could not be sent to apps.', { fault: String(fault) }),
+    }),
+  );
 
   async function send(item: LaneItem, signal: AbortSignal): Promise<SharedLaneOutcome> {
     const outgoing = item.body as Outgoing;

@@ -9,9 +9,11 @@ import type { Timers } from '../../kit/clock/timers.ts';
 import type { Egress } from '../../kit/egress/egress.ts';
 import { type BoundRoute, bind, type OwnerLookups } from '../../kit/http/types.ts';
 import type { Ids } from '../../kit/ids/ids.ts';
+import type { SharedLanes } from '../../kit/lane/lane.ts';
 import type { Capabilities, McpRequest, McpServiceOptions } from '../../kit/mcp/service.ts';
 import type { Sealer } from '../../kit/secrets/sealer.ts';
 import type { SharedStore } from '../../kit/store/shared-store.ts';
+import type { TraceContext } from '../../kit/telemetry/telemetry.ts';
 import { createDeliveries } from './deliveries.ts';
 import { createFanOut } from './fan-out.ts';
 import { createPoster } from './post.ts';
@@ -52,6 +54,10 @@ export function createEdgeEvents(deps: {
   readonly mayStill: MayStill;
   /** 0 ≤ x < 1. */
   readonly random?: () => number;
+  /** An event is sent as a part of the span that caused it. */
+  readonly trace?: TraceContext | undefined;
+  /** Shows what waits. */
+  readonly watch?: (lanes: SharedLanes) => SharedLanes;
 }): EdgeEvents {
   const { store, clock } = deps;
   const subscriptions = createSubscriptions(deps);

@@ -180,6 +180,20 @@ export function createHands(deps: HandsDeps): Hands {
       oneBrowser: deps.defaults === 'hosted',
       livingRun: deps.livingRun ?? (async () => false),
     }),
+    metrics: [
+      {
+        name: 'gantry_executor_running',
+        help: '1 while the program that acts in browsers and on the desktop runs.',
+        kind: 'gauge',
+        read: () => (program.running ? 1 : 0),
+      },
+      {
+        name: 'gantry_executor_requests_in_flight',
+        help: 'Actions and looks that the executor has not answered yet.',
+        kind: 'gauge',
+        read: () => program.underWay,
+      },
+    ],
     async start() {
       mkdirSync(deps.folder, { recursive: true, mode: 0o700 });
       await audit.closeLeftOpen();

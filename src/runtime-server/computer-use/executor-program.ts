@@ -44,6 +44,8 @@ export interface ExecutorProgram {
   /** Counts starts: requests of an earlier one are closed. */
   readonly generation: number;
   readonly running: boolean;
+  /** Requests without an answer so far. */
+  readonly underWay: number;
   close(): Promise<void>;
 }
 
@@ -151,6 +153,9 @@ export function createExecutorProgram(deps: {
     },
     get running() {
       return running !== null;
+    },
+    get underWay() {
+      return running?.waiting.size ?? 0;
     },
     async close() {
       closed = true;

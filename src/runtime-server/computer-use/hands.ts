@@ -5,6 +5,7 @@
 
 import type { BoundRoute } from '../../kit/http/types.ts';
 import type { Log } from '../../kit/log/log.ts';
+import type { Metric } from '../../kit/metrics/metric.ts';
 import type { Store } from '../../kit/store/store.ts';
 import type { Base } from '../base/base.ts';
 import type { Policy } from '../policy/index.ts';
@@ -49,6 +50,7 @@ export interface Hands {
   readonly gate: ToolsetGate;
   /** `this-device`: toolset, schema, control, view. */
   readonly routes: readonly BoundRoute[];
+  readonly metrics: readonly Metric[];
   /** Ends what an earlier run of this program left open in the audit. Call before the first request. */
   start(): Promise<void>;
   /** Ends the program with all that it started. */

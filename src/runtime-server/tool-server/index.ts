@@ -3,6 +3,7 @@
  * REST, bots in Gantry's own loop. Composes the parts; must not know who the bots are.
  */
 
+import type { EgressMeter } from '../../kit/egress/egress-metrics.ts';
 import type { BoundRoute } from '../../kit/http/types.ts';
 import type { Ledger } from '../../kit/ledger/ledger.ts';
 import type { ServerInfo } from '../../kit/mcp/service.ts';
@@ -57,6 +58,8 @@ export interface ToolServerDeps extends Pick<Base, 'clock' | 'timers'> {
   readonly tools?: readonly Tool[];
   /** Tools of attached servers. */
   readonly foreign?: ForeignTools;
+  /** Counts requests to addresses outside. */
+  readonly egress?: EgressMeter | undefined;
   /** Traces calls; absent: none. */
   readonly telemetry?: Telemetry | undefined;
 }
@@ -97,7 +100,7 @@ export function createToolServer(deps: ToolServerDeps): ToolServer {
   const { ask } = createAsker(deps);
   const foreign = deps.foreign ?? nothingAttached;
   const { env, hidden, freshName, timers, converter, lookup } = deps;
-  const web = createWeb({ clock: deps.clock, ...(lookup === undefined ? {} : { lookup }) });
+  const web = createWeb({ clock: deps.clock, meter: deps.egress, ...(lookup === undefined ? {} : { lookup }) });
   const wanted = env.GANTRY_TOOL_SANDBOX !== 'off';
   const notes = deps.commandNotes === undefined ? {} : { notes: deps.commandNotes };
   const sandbox = createShellSandbox({ env, hidden, ...notes, wanted, clock: deps.clock, freshName });

@@ -13,6 +13,7 @@ import {
   type EgressRequest,
   type Lookup,
 } from '../../kit/egress/egress.ts';
+import type { EgressMeter } from '../../kit/egress/egress-metrics.ts';
 import { redirectOf } from '../../kit/egress/redirect.ts';
 import type { PolicyVerdict } from '../policy/policy.ts';
 import type { DocumentFetch } from './documents/index.ts';
@@ -34,6 +35,7 @@ export interface Web extends DocumentFetch {
 export interface WebDeps {
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly lookup?: Lookup;
+  readonly meter?: EgressMeter | undefined;
 }
 
 type May = (host: OtherHost) => PolicyVerdict;
@@ -45,9 +47,10 @@ const documentTimeoutMs = 60_000;
 const defaultTimeoutMs = 30_000;
 const advice = 'Use a public http or https address; any other needs a rule in .gantry/policy.yaml that names its host.';
 
-export function createWeb({ clock, lookup }: WebDeps): Web {
+export function createWeb({ clock, lookup, meter }: WebDeps): Web {
   const options = { plain: true, advice, ...(lookup === undefined ? {} : { lookup }) };
-  const guarded = createEgress(options);
+  const counted = (egress: Egress): Egress => meter?.count('tools', egress) ?? egress;
+  const guarded = counted(createEgress(options));
 
   function host(url: string): Required<OtherHost> {
     // The policy decides about private addresses; any other problem is an error at once.
@@ -69,7 +72,7 @@ export function createWeb({ clock, lookup }: WebDeps): Web {
   /** A separate connection for a rule's host: it must not serve other callers than the rule allows. */
   async function ask(request: EgressRequest, { privateHost }: OtherHost): Promise<EgressAnswer> {
     if (privateHost !== true) return guarded.request(request);
-    const opened: Egress = createEgress({ ...options, allow: [placeOf(request.url)] });
+    const opened = counted(createEgress({ ...options, allow: [placeOf(request.url)] }));
     try {
       return await opened.request(request);
     } finally {

@@ -7,7 +7,9 @@ import { createEvents, eventMigrations } from '../../../src/cloud-api/events/ind
 import { notificationMigrations } from '../../../src/cloud-api/notifications/index.ts';
 import { composeNotifications } from '../../../src/host/notifications.ts';
 import { systemClock } from '../../../src/kit/clock/clock.ts';
+import { createEgressMeter } from '../../../src/kit/egress/egress-metrics.ts';
 import { createIds } from '../../../src/kit/ids/ids.ts';
+import { createLaneMetrics } from '../../../src/kit/lane/lane-metrics.ts';
 import { laneMigrations } from '../../../src/kit/lane/migrations.ts';
 import { answered } from '../../../src/kit/store/answered.ts';
 import { openSharedStore } from '../../../src/kit/store/open-shared-store.ts';
@@ -32,6 +34,8 @@ async function main(): Promise<void> {
     masterKey: sinkMasterKey,
     push: { vapid: null, subject: null, allow: [service] },
     origin: 'https://gantry.example',
+    outboxes: createLaneMetrics(clock),
+    egress: createEgressMeter(['pushes']),
     events: createEvents({ store, clock, ids }).backbone,
     approvals: {
       open: () => answered('unknown' as const),
