@@ -224,6 +224,7 @@ test('an API key shows its text once, a second of its name may live beside it, a
   const create = async (): Promise<void> => {
     await page.getByRole('button', { name: 'Create a key' }).click();
     await page.getByRole('textbox', { name: /^Name/ }).fill('ci');
+    await page.getByRole('textbox', { name: 'Tools' }).fill('time.* file.read');
     await page.keyboard.press('Control+Enter');
   };
   await create();
@@ -236,6 +237,7 @@ test('an API key shows its text once, a second of its name may live beside it, a
   expect(await axe(page)).toEqual([]);
   await page.getByRole('button', { name: 'I have it' }).click();
   await expect.poll(() => page.getByText(secret).count()).toBe(0);
+  await page.getByText('only the tools time.*, file.read').waitFor();
   await create();
   await page.getByRole('button', { name: 'I have it' }).click();
   await create();

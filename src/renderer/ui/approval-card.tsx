@@ -6,7 +6,7 @@ import { ChevronRight, Triangle } from 'lucide-react';
 import { memo, type ReactNode, type Ref, useId, useRef, useState } from 'react';
 import type { Approval, ApprovalRisk } from '../../contracts/approvals/approval.ts';
 import { visible, visibleLine } from '../../contracts/approvals/visible.ts';
-import { answeredWords, isPending, saysAsker, showsDiff, sourceWords } from './approval-words.ts';
+import { answeredWords, asksForValues, isPending, saysAsker, showsDiff, sourceWords } from './approval-words.ts';
 import { Button } from './button.tsx';
 import { Kbd } from './kbd.tsx';
 import { Ago, formatElapsed, useExact, useOfNow } from './now.tsx';
@@ -203,7 +203,7 @@ function PendingCard({
           data-note="true"
           onChange={(event) => setNote(event.target.value)}
           aria-label={`Note for the answer to ${approval.title}`}
-          placeholder="Note (optional)"
+          placeholder={asksForValues(approval) ? 'Value, or name: value; name: value' : 'Note (optional)'}
           maxLength={2000}
           className="h-7 min-w-0 grow basis-40 rounded-control border border-line bg-window px-2 pointer-coarse:h-10"
         />

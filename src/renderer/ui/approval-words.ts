@@ -20,6 +20,9 @@ export function wholeWords({ title, summary, details = [] }: Approval): string {
   return [visibleLine(title), command, ...details.map(({ name, text }) => `${name}: ${visibleLine(text)}`)].join('\n');
 }
 
+/** An attached server wants something typed: the note of the answer holds it. */
+export const asksForValues = ({ kind }: Pick<Approval, 'kind'>): boolean => kind === 'input';
+
 const ofRun = ({ dagId, nodeId, runId }: Approval): boolean => (dagId ?? nodeId ?? runId) !== undefined;
 
 /** Whether the words for who asks say the source, too. */
@@ -28,6 +31,7 @@ export const saysAsker = (approval: Approval): boolean =>
 
 /** Who asks, where that is no bot. The client of a tool call is named in the title. */
 export function askerWords(approval: Approval): string {
+  if (asksForValues(approval)) return 'An attached server';
   if (ofRun(approval)) return 'A step of a run';
   return saysAsker(approval) ? 'A tool call' : 'A program';
 }

@@ -64,6 +64,7 @@ test('a program that calls a tool is no step of a run', () => {
   expect([askerWords(call), saysAsker(call)]).toEqual(['A tool call', true]);
   const step = approval({ source: 'executor', runId: 'run_1' });
   expect([askerWords(step), saysAsker(step)]).toEqual(['A step of a run', false]);
+  expect(askerWords({ ...call, kind: 'input' })).toBe('An attached server');
 });
 
 test('what waits comes longest first, what ended latest first; time alone ends one', () => {

@@ -101,7 +101,11 @@ export function CreateKeyDialog({ onClose, onCreated }: { onClose: () => void; o
         <TextField
           label="Tools"
           description="Names separated by spaces, e.g. file.read tracker.*. Leave empty for all tools."
-          problem={wrong === undefined ? undefined : `${wrong} is not a name of a tool, or the beginning of one and *.`}
+          problem={
+            wrong === undefined
+              ? undefined
+              : `${wrong} cannot be a tool. Give its name, or the beginning of several followed by *.`
+          }
           value={tools}
           onChange={setTools}
         />

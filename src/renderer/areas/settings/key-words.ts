@@ -16,6 +16,15 @@ export const lifetimes = [
 /** Whether the server takes it as a name of a key's tools. */
 export const isToolPattern = (text: string): boolean => KeyTools.shape.names.element.safeParse(text).success;
 
+/** A line of a list: the first few names stand for the others. */
+const maxShown = 5;
+
+export function toolWords({ names, search }: KeyTools): string {
+  const shown = names.slice(0, maxShown).join(', ');
+  const more = names.length > maxShown ? ` and ${names.length - maxShown} more` : '';
+  return `only the tools ${shown}${more}${search === true ? ', found by search' : ''}`;
+}
+
 const day = 86_400_000;
 
 export function expiryWords(expiresAt: string | null, now: number): string {

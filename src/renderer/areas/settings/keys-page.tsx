@@ -11,7 +11,7 @@ import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Ago, useNow } from '../../ui/now.tsx';
 import { scopeWords } from '../../ui/scope-words.ts';
 import { CreateKeyDialog } from './create-key-dialog.tsx';
-import { expiryWords } from './key-words.ts';
+import { expiryWords, toolWords } from './key-words.ts';
 import { About, Chip, Facts } from './parts.tsx';
 
 export function KeysPage() {
@@ -109,9 +109,8 @@ function KeyRow({ apiKey, onRevoke }: { apiKey: ApiKey; onRevoke: () => void }) 
           <span>{expiryWords(apiKey.expiresAt, now)}</span>
           {apiKey.resource !== null && <span className="break-all">opens only {apiKey.resource}</span>}
           {apiKey.tools !== null && (
-            <span className="break-all">
-              only the tools {apiKey.tools.names.join(', ')}
-              {apiKey.tools.search === true && ', by search'}
+            <span className="break-words" title={apiKey.tools.names.join(' ')}>
+              {toolWords(apiKey.tools)}
             </span>
           )}
           <span>

@@ -76,7 +76,7 @@ function howTo(fields: readonly Field[]): string[] {
   const [only, ...more] = fields;
   if (only === undefined) return [];
   if (more.length === 0) return [`Approve with the value in the note. ${aboutField(only)}`];
-  return ['Approve with one line for each value in the note, as name: value.', ...fields.map(aboutField)];
+  return ['Approve with the values in the note, as name: value; name: value.', ...fields.map(aboutField)];
 }
 
 function aboutField({ name, about, type, choices, required, default: given }: Field): string {
@@ -121,16 +121,23 @@ function valuesIn(note: string, fields: readonly Field[]): ReadonlyMap<string, u
   if (only === undefined || note === '') return new Map();
   if (more.length === 0) return new Map([[only.name, withoutName(note, only.name)]]);
   const known = new Map(fields.map(({ name }) => [name.toLowerCase(), name]));
-  const values = new Map<string, unknown>();
-  for (const line of note.split('\n').filter((each) => each.trim() !== '')) {
-    const colon = line.indexOf(':');
-    const name = known.get(line.slice(0, colon).trim().toLowerCase());
-    if (colon === -1 || name === undefined) {
-      return `${JSON.stringify(line.slice(0, 80))} is not name: value of ${[...known.values()].join(', ')}.`;
+  const values = new Map<string, string>();
+  let last: string | null = null;
+  for (const part of note.split(/(?<=[\n;])/)) {
+    const colon = part.indexOf(':');
+    const name = colon === -1 ? undefined : known.get(part.slice(0, colon).trim().toLowerCase());
+    if (name !== undefined) {
+      values.set(name, part.slice(colon + 1));
+      last = name;
+      continue;
     }
-    values.set(name, line.slice(colon + 1).trim());
+    // A value may hold what separates values.
+    if (last !== null) values.set(last, `${values.get(last)}${part}`);
+    else if (part.trim() !== '') {
+      return `${shown(part.trim())} is not name: value of ${[...known.values()].join(', ')}.`;
+    }
   }
-  return values;
+  return new Map([...values].map(([name, value]) => [name, value.replace(/[\s;]+$/, '').trim()]));
 }
 
 function withoutName(note: string, name: string): string {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { PushDevice } from '../../../../src/contracts/notifications/push.ts';
 import { writtenCode } from '../../../../src/renderer/areas/pair/pair-page.tsx';
-import { expiryWords } from '../../../../src/renderer/areas/settings/key-words.ts';
+import { expiryWords, isToolPattern, toolWords } from '../../../../src/renderer/areas/settings/key-words.ts';
 import { centsOf, money, monthName, monthPlus } from '../../../../src/renderer/areas/settings/money.ts';
 import { type Reach, reachLines, reachSummary } from '../../../../src/renderer/areas/settings/reach-words.ts';
 
@@ -100,4 +100,18 @@ test.each([
   ['1234', ''],
 ])('a code typed as %j is written %j', (typed, written) => {
   expect(writtenCode(typed)).toBe(written);
+});
+
+test('a key says which tools it has in one line, and takes no name that covers others by chance', () => {
+  expect(toolWords({ names: ['file.read', 'tracker.*'] })).toBe('only the tools file.read, tracker.*');
+  const names = Array.from({ length: 60 }, (_, at) => `t${at}`);
+  expect(toolWords({ names, search: true })).toBe('only the tools t0, t1, t2, t3, t4 and 55 more, found by search');
+  expect(['file.read', 'tracker.*', '*', 'a*b', 'a b', ''].map(isToolPattern)).toEqual([
+    true,
+    true,
+    true,
+    false,
+    false,
+    false,
+  ]);
 });

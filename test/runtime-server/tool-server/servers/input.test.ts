@@ -42,7 +42,7 @@ test('the question names every value with its type, choices and default, and say
     '',
     'Which?',
     '',
-    'Approve with one line for each value in the note, as name: value.',
+    'Approve with the values in the note, as name: value; name: value.',
     'size: one of s (Small), l (Large)',
     'count: a whole number, optional, default 1. How many.',
     'gift: yes or no, optional',
@@ -59,7 +59,11 @@ test('a note with several values is read by name, with titles for values, and de
     toppings: ['ham', 'corn'],
     note: 'at 10:30',
   });
-  expect(content(order, 'size: s\ncount: 3')).toEqual({ size: 's', count: 3 });
+  expect(content(order, 'size: s; count: 3; note: first; then: rest;')).toEqual({
+    size: 's',
+    count: 3,
+    note: 'first; then: rest',
+  });
 });
 
 test('what the server would not take is a problem in words, and nothing is sent', () => {
