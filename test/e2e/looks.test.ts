@@ -174,6 +174,16 @@ test('the scripts of a page without bots stay small as they are sent, and termin
   expect(sent).toBeLessThan(280_000);
 });
 
+test('chosen colours of terminals outlive a reload', async () => {
+  const { page } = session;
+  const colours = page.getByRole('combobox', { name: 'Terminal colours' });
+  expect(await colours.inputValue()).toBe('gantry');
+  await colours.selectOption({ label: 'Colour-blind safe' });
+  await page.reload();
+  expect(await colours.inputValue()).toBe('colour-blind');
+  await colours.selectOption('gantry');
+});
+
 test('a chosen theme outlives a reload and does not follow the computer', async () => {
   const { page } = session;
   const theme = () => themeOf(page);

@@ -59,7 +59,7 @@ interface PaneTerminalProps {
 
 export function PaneTerminal(props: PaneTerminalProps) {
   const { api, slots } = useServices();
-  const { terminalFontSize, terminalRenderer, screenReader } = useSettings();
+  const { terminalFontSize, terminalPalette, terminalRenderer, screenReader } = useSettings();
   const scheme = useScheme();
   const box = useRef<HTMLDivElement>(null);
   const open = useRef<OpenTerminal>(null);
@@ -67,7 +67,13 @@ export function PaneTerminal(props: PaneTerminalProps) {
   const marks = useRef<ReturnType<typeof createTerminalMarks>>(null);
   const handlers = useRef(props);
   handlers.current = props;
-  const look = { scheme, fontSize: terminalFontSize, renderer: terminalRenderer, screenReader };
+  const look = {
+    scheme,
+    fontSize: terminalFontSize,
+    palette: terminalPalette,
+    renderer: terminalRenderer,
+    screenReader,
+  };
   const firstLook = useRef(look);
   firstLook.current = look;
   const { label, active, focusRequest, watchRequest } = props;
@@ -182,9 +188,15 @@ export function PaneTerminal(props: PaneTerminalProps) {
   }, [api, pane, slots, label, terminalRenderer]);
 
   useEffect(() => {
-    open.current?.setLook({ scheme, fontSize: terminalFontSize, renderer: terminalRenderer, screenReader });
+    open.current?.setLook({
+      scheme,
+      fontSize: terminalFontSize,
+      palette: terminalPalette,
+      renderer: terminalRenderer,
+      screenReader,
+    });
     marks.current?.redraw();
-  }, [scheme, terminalFontSize, terminalRenderer, screenReader]);
+  }, [scheme, terminalFontSize, terminalPalette, terminalRenderer, screenReader]);
   useEffect(() => watch.current?.setUrgent(active), [active]);
   useEffect(() => {
     if (watchRequest > 0) watch.current?.again();

@@ -5,11 +5,21 @@ import { useHere } from '../../base/computers.tsx';
 import { defaultSettings, type Settings, themes } from '../../base/data/settings.ts';
 import { useFloors } from '../../base/floors.tsx';
 import { useServices, useSettings } from '../../base/services.tsx';
+import { useScheme } from '../../base/use-theme.ts';
 import { Card } from '../../ui/card.tsx';
 import { ShortId } from '../../ui/copy.tsx';
 import { ListStates, SkeletonRows } from '../../ui/list-states.tsx';
+import { type TerminalPalette, terminalPalettes } from '../../ui/terminal/palettes.ts';
+import { terminalTheme } from '../../ui/terminal/terminal-theme.ts';
 import { CheckRow } from '../set-up/harness-list.tsx';
 import { control, Setting } from './parts.tsx';
+
+const paletteWords: Readonly<Record<TerminalPalette, string>> = {
+  gantry: 'Gantry',
+  classic: 'Classic',
+  solarized: 'Solarized',
+  'colour-blind': 'Colour-blind safe',
+};
 
 const themeWords = { system: 'System', dark: 'Dark', light: 'Light' } as const;
 
@@ -59,6 +69,28 @@ export function GeneralPage() {
             }}
             className={`${control} w-20`}
           />
+        </Setting>
+        <Setting
+          name="Terminal colours"
+          effect="Colours of the text that programs write. Light and dark follow the theme."
+          source={source('terminalPalette')}
+        >
+          <Swatches palette={values.terminalPalette} />
+          <select
+            aria-label="Terminal colours"
+            value={values.terminalPalette}
+            onChange={(event) => {
+              const chosen = terminalPalettes.find((one) => one === event.target.value);
+              settings.set({ terminalPalette: chosen ?? defaultSettings.terminalPalette });
+            }}
+            className={control}
+          >
+            {terminalPalettes.map((palette) => (
+              <option key={palette} value={palette}>
+                {paletteWords[palette]}
+              </option>
+            ))}
+          </select>
         </Setting>
         <Setting
           name="Terminal rendering"
@@ -136,5 +168,18 @@ export function GeneralPage() {
         </>
       )}
     </>
+  );
+}
+
+/** What the palette looks like on the ground of terminals. */
+function Swatches({ palette }: { palette: TerminalPalette }) {
+  const theme = terminalTheme(useScheme(), palette);
+  const { foreground, red, green, yellow, blue, magenta, cyan } = theme;
+  return (
+    <span aria-hidden="true" className="inline-flex gap-1 rounded-control border border-line bg-terminal p-1.5">
+      {[foreground, red, green, yellow, blue, magenta, cyan].map((colour) => (
+        <span key={colour} className="size-3 rounded-full" style={{ background: colour }} />
+      ))}
+    </span>
   );
 }

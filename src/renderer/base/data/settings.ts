@@ -1,8 +1,9 @@
 /**
- * What this browser remembers of its person: theme, terminal renderer and font size, layout of the floor.
+ * What this browser remembers of its person: theme, look of terminals, layout of the floor.
  * Lies in localStorage; a damaged or missing value means the default. Must not know how a setting is shown.
  */
 import { z } from 'zod';
+import { terminalPalettes } from '../../ui/terminal/palettes.ts';
 
 export const themes = ['system', 'dark', 'light'] as const;
 /** Of the first steps (areas/set-up/set-up.tsx). */
@@ -15,6 +16,7 @@ const Settings = z.object({
   terminalRenderer: z.enum(['auto', 'dom']).catch('auto'),
   /** CSS pixels. */
   terminalFontSize: z.number().min(9).max(24).catch(12.5),
+  terminalPalette: z.enum(terminalPalettes).catch('gantry'),
   screenReader: z.boolean().catch(false),
   inspectorOpen: z.boolean().catch(true),
   /** Whether the rail has words where there is room for them. */
