@@ -593,23 +593,42 @@ test('quiet hours, what comes through in them, the digest and muted bots are set
   await toggle('Hold pushes back in quiet hours').click();
   await expect.poll(() => isOn('Hold pushes back in quiet hours')).toBe('true');
   expect([await isOn('Questions come through'), await isOn('Digest after quiet hours')]).toEqual(['true', 'true']);
-  const saved = () =>
-    page.evaluate(async () => {
-      const answer = (await (await fetch('/api/v1/notifications/quiet')).json()) as {
-        quietHours: { from: string; to: string };
-      };
-      return [answer.quietHours.from, answer.quietHours.to];
-    });
+  const quiet = () =>
+    page.evaluate(
+      async () =>
+        (await (await fetch('/api/v1/notifications/quiet')).json()) as {
+          quietHours: { from: string; to: string };
+          digest: boolean;
+          mutedBots: string[];
+        },
+    );
+  const saved = async () => {
+    const { quietHours } = await quiet();
+    return [quietHours.from, quietHours.to];
+  };
   await page.getByLabel('From').fill('21:30');
   await page.getByLabel('From').blur();
   await expect.poll(saved).toEqual(['21:30', '07:00']);
   await page.getByLabel('to', { exact: true }).fill('06:45');
   await page.getByLabel('to', { exact: true }).blur();
   await expect.poll(saved).toEqual(['21:30', '06:45']);
+  // What is changed while an earlier change is being saved is shown at once, and saved after it.
+  let release = (): void => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  await page.route('**/notifications/quiet', async (route) => {
+    if (route.request().method() !== 'GET') await held;
+    await route.continue();
+  });
   await toggle('Digest after quiet hours').click();
   await expect.poll(() => isOn('Digest after quiet hours')).toBe('false');
   await toggle('Push about tester@demo').click();
   await page.getByText('Muted: only listed in the inbox.').waitFor();
+  expect((await quiet()).digest).toBe(true);
+  release();
+  await expect.poll(async () => [(await quiet()).digest, (await quiet()).mutedBots.length]).toEqual([false, 1]);
+  await page.unroute('**/notifications/quiet');
   await looked(page, 'quiet-hours');
   await page.reload();
   await expect.poll(() => isOn('Digest after quiet hours')).toBe('false');

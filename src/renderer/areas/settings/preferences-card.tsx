@@ -1,22 +1,29 @@
 /** Which events are pushed. Words, order and defaults are the server's. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
+import type { Preferences } from '../../../contracts/notifications/preferences.ts';
 import { useServices } from '../../base/services.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { Switch } from '../../ui/switch.tsx';
-import { useAct } from '../../ui/use-act.ts';
+import { useSaves } from '../../ui/use-saves.ts';
 import { Setting } from './parts.tsx';
+
+type Preference = Preferences['preferences'][number];
 
 export function PreferencesCard({ told }: { told: boolean }) {
   const { api, queries, keys } = useServices();
   const client = useQueryClient();
   const preferences = useQuery({ ...queries.preferences, staleTime: 0 });
-  const { busy, failure, run } = useAct(async (change: Readonly<Record<string, boolean | null>>) => {
+  const { unsaved, failure, save } = useSaves<Record<string, boolean | null>>(async (change) => {
     client.setQueryData(keys.preferences, await api.notifications.setNotificationPreferences({ body: change }));
   });
-  const changed = preferences.data?.preferences.filter((one) => one.enabled !== one.default) ?? [];
+  const shown = (one: Preference): Preference => {
+    const now = unsaved[one.event];
+    return now === undefined ? one : { ...one, enabled: now ?? one.default };
+  };
+  const changed = preferences.data?.preferences.map(shown).filter((one) => one.enabled !== one.default) ?? [];
   return (
     <Card
       title="Push me when"
@@ -26,8 +33,7 @@ export function PreferencesCard({ told }: { told: boolean }) {
         ) : (
           <button
             type="button"
-            disabled={busy}
-            onClick={() => run(Object.fromEntries(changed.map((one) => [one.event, null])))}
+            onClick={() => save(Object.fromEntries(changed.map((one) => [one.event, null])))}
             className="rounded-control underline decoration-line-strong hover:text-ink"
           >
             Reset all to default
@@ -45,7 +51,7 @@ export function PreferencesCard({ told }: { told: boolean }) {
       >
         {(data) => (
           <div>
-            {data.preferences.map((one) => (
+            {data.preferences.map(shown).map((one) => (
               <Setting
                 key={one.event}
                 name={one.title}
@@ -56,19 +62,13 @@ export function PreferencesCard({ told }: { told: boolean }) {
                   {one.enabled !== one.default && (
                     <Button
                       kind="quiet"
-                      disabled={busy}
-                      onClick={() => run({ [one.event]: null })}
+                      onClick={() => save({ [one.event]: null })}
                       aria-label={`Reset ${one.title} to its default`}
                     >
                       Reset
                     </Button>
                   )}
-                  <Switch
-                    label={one.title}
-                    on={one.enabled}
-                    disabled={busy}
-                    onChange={(on) => run({ [one.event]: on })}
-                  />
+                  <Switch label={one.title} on={one.enabled} onChange={(on) => save({ [one.event]: on })} />
                 </span>
               </Setting>
             ))}

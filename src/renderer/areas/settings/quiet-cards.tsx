@@ -8,10 +8,10 @@ import { FirstRows } from '../../ui/first-rows.tsx';
 import { ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { Switch } from '../../ui/switch.tsx';
-import { type Act, useAct } from '../../ui/use-act.ts';
+import { type Saves, useSaves } from '../../ui/use-saves.ts';
 import { control, Setting } from './parts.tsx';
 
-type Change = Partial<Quiet>;
+type Save = Saves<Quiet>['save'];
 
 const night = (): QuietHours => ({
   from: '22:00',
@@ -23,13 +23,13 @@ export function QuietCards({ told }: { told: boolean }) {
   const { api, queries, keys } = useServices();
   const client = useQueryClient();
   const quiet = useQuery({ ...queries.quiet, staleTime: 0 });
-  const act = useAct(async (change: Change) => {
+  const saves = useSaves<Quiet>(async (change) => {
     client.setQueryData(keys.quiet, await api.notifications.setNotificationQuiet({ body: change }));
   });
   return (
     <>
       <Card title="Quiet hours">
-        {act.failure !== null && <Problem error={act.failure} />}
+        {saves.failure !== null && <Problem error={saves.failure} />}
         <ListStates
           source={quiet}
           told={told}
@@ -37,15 +37,17 @@ export function QuietCards({ told }: { told: boolean }) {
           isEmpty={() => false}
           empty={null}
         >
-          {(data) => <Hours quiet={data} act={act} />}
+          {(data) => <Hours quiet={{ ...data, ...saves.unsaved }} save={saves.save} />}
         </ListStates>
       </Card>
-      {quiet.data !== undefined && <MutedBots muted={quiet.data.mutedBots} act={act} />}
+      {quiet.data !== undefined && (
+        <MutedBots muted={saves.unsaved.mutedBots ?? quiet.data.mutedBots} save={saves.save} />
+      )}
     </>
   );
 }
 
-function Hours({ quiet, act }: { quiet: Quiet; act: Act<[Change]> }) {
+function Hours({ quiet, save }: { quiet: Quiet; save: Save }) {
   const { quietHours, questions, digest } = quiet;
   return (
     <>
@@ -67,10 +69,9 @@ function Hours({ quiet, act }: { quiet: Quiet; act: Act<[Change]> }) {
                   // A change from elsewhere shows; what is typed counts once the field is left.
                   key={quietHours[end]}
                   defaultValue={quietHours[end]}
-                  disabled={act.busy}
                   onBlur={({ target: { value } }) => {
                     if (value !== '' && value !== quietHours[end])
-                      act.run({ quietHours: { ...quietHours, [end]: value } });
+                      save({ quietHours: { ...quietHours, [end]: value } });
                   }}
                   className={control}
                 />
@@ -79,28 +80,17 @@ function Hours({ quiet, act }: { quiet: Quiet; act: Act<[Change]> }) {
           <Switch
             label="Hold pushes back in quiet hours"
             on={quietHours !== null}
-            disabled={act.busy}
-            onChange={(on) => act.run({ quietHours: on ? night() : null })}
+            onChange={(on) => save({ quietHours: on ? night() : null })}
           />
         </span>
       </Setting>
       {quietHours !== null && (
         <>
           <Setting name="Questions come through" effect="Approvals, and bots that cannot continue without you.">
-            <Switch
-              label="Questions come through"
-              on={questions}
-              disabled={act.busy}
-              onChange={(on) => act.run({ questions: on })}
-            />
+            <Switch label="Questions come through" on={questions} onChange={(on) => save({ questions: on })} />
           </Setting>
           <Setting name="Digest" effect="One push at the end says how many notifications were held back.">
-            <Switch
-              label="Digest after quiet hours"
-              on={digest}
-              disabled={act.busy}
-              onChange={(on) => act.run({ digest: on })}
-            />
+            <Switch label="Digest after quiet hours" on={digest} onChange={(on) => save({ digest: on })} />
           </Setting>
         </>
       )}
@@ -108,7 +98,7 @@ function Hours({ quiet, act }: { quiet: Quiet; act: Act<[Change]> }) {
   );
 }
 
-function MutedBots({ muted, act }: { muted: readonly string[]; act: Act<[Change]> }) {
+function MutedBots({ muted, save }: { muted: readonly string[]; save: Save }) {
   const bots = useBots();
   if (bots.length === 0) return null;
   return (
@@ -124,8 +114,7 @@ function MutedBots({ muted, act }: { muted: readonly string[]; act: Act<[Change]
               <Switch
                 label={`Push about ${bot.address}`}
                 on={!muted.includes(bot.id)}
-                disabled={act.busy}
-                onChange={(on) => act.run({ mutedBots: on ? muted.filter((id) => id !== bot.id) : [...muted, bot.id] })}
+                onChange={(on) => save({ mutedBots: on ? muted.filter((id) => id !== bot.id) : [...muted, bot.id] })}
               />
             </Setting>
           ))
