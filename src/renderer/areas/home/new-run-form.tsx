@@ -48,7 +48,7 @@ function Form({ choices, ask, onDemo }: { choices: QuickChoices | undefined; ask
   /** Null: the first of the list. */
   const [picked, setPicked] = useState<string | null>(null);
   const [who, setWho] = useState<readonly string[] | null>(null);
-  const { images, problem: imageProblem, add, remove, clear } = useImages();
+  const { images, problem: imageProblem, reading, add, remove, clear } = useImages();
   const [left, setLeft] = useState<string | null>(null);
   const field = useRef<HTMLTextAreaElement>(null);
   const folder = useRef<HTMLInputElement>(null);
@@ -85,7 +85,7 @@ function Form({ choices, ask, onDemo }: { choices: QuickChoices | undefined; ask
       clear();
     },
   });
-  const ready = repository !== '' && prompt.trim() !== '' && chosen.length > 0 && !starting.busy;
+  const ready = repository !== '' && prompt.trim() !== '' && chosen.length > 0 && !reading && !starting.busy;
   const start = () => ready && starting.run();
 
   const onFiles = (event: ClipboardEvent | DragEvent): void => {
@@ -247,19 +247,37 @@ function usePrefill(ask: NewRunAsk, choices: QuickChoices | undefined, fill: (pr
 function useImages() {
   const [images, setImages] = useState<readonly RunImage[]>([]);
   const [problem, setProblem] = useState<string | null>(null);
+  const [reading, setReading] = useState(0);
+  const added = useRef<readonly RunImage[]>([]);
+  const last = useRef<Promise<void>>(Promise.resolve());
+  function put(next: readonly RunImage[]): void {
+    added.current = next;
+    setImages(next);
+  }
+  async function read(files: readonly File[]): Promise<void> {
+    try {
+      const { withImages } = await import('./images.ts');
+      const taken = await withImages(added.current, files);
+      put(taken.images);
+      setProblem(taken.problem);
+    } catch {
+      setProblem('The images could not be read. Add them again.');
+    }
+    setReading((count) => count - 1);
+  }
   return {
     images,
     problem,
+    /** A run that starts now would go without some of them. */
+    reading: reading > 0,
+    /** Files are read one after the other: those of two drops replace none of each other. */
     add(files: readonly File[]) {
-      void import('./images.ts').then(async ({ withImages }) => {
-        const taken = await withImages(images, files);
-        setImages(taken.images);
-        setProblem(taken.problem);
-      });
+      setReading((count) => count + 1);
+      last.current = last.current.then(() => read(files));
     },
-    remove: (name: string) => setImages(images.filter((one) => one.name !== name)),
+    remove: (name: string) => put(added.current.filter((one) => one.name !== name)),
     clear() {
-      setImages([]);
+      put([]);
       setProblem(null);
     },
   };
