@@ -29,10 +29,17 @@ test('a damaged row is shown as damaged, and what rows hold acts on no terminal'
   const rows = [
     { ...row, id: '2', body: null },
     { ...row, id: '1', body: { text: 'a\u001b[31mb' } },
+    {
+      ...row,
+      ...{ id: '0', type: 'delivery', body: { delivery: { state: 'verified', evidence: 'hook' } } },
+      names: { from: 'owner', to: 'tester@dev', firstWords: 'run the \u001b[31mtests' },
+    },
   ];
   const { env, seen } = await startEngine({ answers: { queryLedger: () => ({ rows, head: '2', nextCursor: 'c' }) } });
   const { out } = await run(env, ['ledger', 'query', '--type', 'x', '--after', '0', '--limit', '2']);
   expect(out).toContain('DAMAGED');
+  expect(out).toContain('You → tester@dev: run the');
+  expect(out).toContain('tests · verified by its hook');
   expect(out).not.toContain('\u001b[31m');
   expect(out).toContain('--cursor c');
   expect(seen.at(-1)?.query).toEqual({ type: 'x', after: '0', limit: 2 });

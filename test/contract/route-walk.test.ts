@@ -221,6 +221,7 @@ test('a bot can call these operations and no others', async () => {
     'getTemplate',
     'checkTemplate',
     'getFlow',
+    'getRunTimes',
     'listCampaigns',
     'getBoard',
     'listProjects',

@@ -56,6 +56,9 @@ test('a layout with a name comes back after a reload, beside that of all bots', 
   expect(await pane(page, 'builder').count()).toBe(0);
 });
 
+/** As an image begins; the last byte tells one from another. */
+const pngOf = (last: number): number[] => [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, last];
+
 test('an image pasted into a pane becomes a file, and the program gets its path', async () => {
   const { page } = first;
   await openPane(page, 'tester@demo');
@@ -75,4 +78,58 @@ test('an image pasted into a pane becomes a file, and the program gets its path'
       .toString(),
   ).toBe('PNG');
   expect(first.errors).toEqual([]);
+});
+
+test.each(['paste', 'drop'] as const)(
+  'an image that reaches the composer by %s is named in the message, after what was written',
+  async (way) => {
+    const { page } = first;
+    const composer = page.getByRole('textbox', { name: 'Message to tester@demo' });
+    await composer.fill('Look at');
+    await composer.evaluate(
+      (element, { kind, bytes }) => {
+        const data = new DataTransfer();
+        data.items.add(new File([Uint8Array.from(bytes)], 'shot.png', { type: 'image/png' }));
+        const how = { bubbles: true, cancelable: true };
+        element.dispatchEvent(
+          kind === 'paste'
+            ? new ClipboardEvent('paste', { ...how, clipboardData: data })
+            : new DragEvent('drop', { ...how, dataTransfer: data }),
+        );
+      },
+      { kind: way, bytes: pngOf(7) },
+    );
+    const path = async () => /^Look at (\/\S*\/images\/[0-9a-f]{16}\.png)\s*$/.exec(await composer.inputValue())?.[1];
+    await expect.poll(path).toBeDefined();
+    expect([...readFileSync((await path()) ?? '')]).toEqual(pngOf(7));
+    await composer.fill('');
+    expect(first.errors).toEqual([]);
+  },
+);
+
+test('the threads of the inspector say who wrote to whom last, and one opens its messages', async () => {
+  const { page } = first;
+  await page.getByRole('tab', { name: 'Threads' }).click();
+  await page.getByText(/^Conversations appear here/).waitFor();
+  const created = await gantry.cli(
+    'orchestration',
+    'threads',
+    '--create',
+    'The release',
+    '--bot',
+    'tester@demo',
+    '--json',
+  );
+  const { id } = JSON.parse(created.out) as { id: string };
+  await gantry.cli('orchestration', 'send', 'tester@demo', 'true # ship it', '--thread', id, '--json');
+  const row = page.getByRole('list', { name: 'Threads' }).getByRole('button', { name: /The release/ });
+  await row.getByText('You → tester@demo: true # ship it').waitFor();
+  await row.getByText('Unanswered').waitFor();
+  await looked(page, 'threads');
+  await row.click();
+  const messages = page.getByRole('region', { name: 'The release' });
+  await messages.getByText('true # ship it').waitFor();
+  await looked(page, 'thread');
+  await page.getByRole('button', { name: 'Back to the threads' }).click();
+  await expect.poll(() => row.evaluate((element) => element === document.activeElement)).toBe(true);
 });

@@ -184,18 +184,22 @@ describe('on Home', () => {
     expect(seen.errors.splice(0)).toEqual([expect.stringContaining('400')]);
   });
 
-  test('images that are pasted go along as files, what is none is named and left out', async () => {
+  test('images that are dropped or pasted go along as files, what is none is named and left out', async () => {
     const { page } = seen;
     await field(page).fill('Paint it as in the picture');
     await field(page).evaluate((element) => {
       const data = new DataTransfer();
       const image = new Uint8Array([137, 80, 78, 71]);
+      const dropped = new DataTransfer();
+      dropped.items.add(new File([image], 'dropped.png', { type: 'image/png' }));
+      element.dispatchEvent(new DragEvent('drop', { dataTransfer: dropped, bubbles: true, cancelable: true }));
       data.items.add(new File([image], 'image.png', { type: 'image/png' }));
       data.items.add(new File([image], 'image.png', { type: 'image/png' }));
       data.items.add(new File(['x'], 'notes.txt', { type: 'text/plain' }));
       element.dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true }));
     });
     const images = form(page).getByRole('list', { name: 'Images' });
+    await images.getByText('dropped.png').waitFor();
     await images.getByText('image-2.png').waitFor();
     await form(page).getByText('notes.txt is not a PNG, JPEG, GIF or WebP image.').waitFor();
     await looked(page, 'home-new-run', { light: true });

@@ -206,6 +206,12 @@ test('what a bot writes to its person is among the notifications, counted until 
   await news.getByRole('button', { name: 'Mark shown as read' }).click();
   await expect.poll(() => news.locator('[data-unread]').count()).toBe(0);
   await page.getByRole('link', { name: 'Notifications', exact: true }).waitFor();
+  // Taken back by key, and marked again.
+  await page.keyboard.press('Control+z');
+  await expect.poll(() => news.locator('[data-unread]').count()).toBe(1);
+  await page.getByRole('link', { name: '1 unread notification' }).first().waitFor();
+  await news.getByRole('button', { name: 'Mark shown as read' }).click();
+  await expect.poll(() => news.locator('[data-unread]').count()).toBe(0);
 });
 
 test('the page of a paired computer shows its own bots and, through its home, those of the other one', async () => {

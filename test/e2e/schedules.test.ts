@@ -225,4 +225,9 @@ test('spending is shown by bot, a limit that is reached says so, and the bot goe
   await bots.getByText('Raise the limit or let it continue once').waitFor({ state: 'detached' });
   await page.getByRole('switch', { name: 'Wait out usage limits' }).click();
   await expect.poll(async () => (await listed<{ waitOut: boolean }>('agents', 'usage')).waitOut).toBe(false);
+  // A removed limit comes back with its amount, from its toast.
+  await limits.getByRole('button', { name: /^Remove/ }).click();
+  await limits.getByText('$2.40 of $2.00 today').waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await limits.getByText('$2.40 of $2.00 today').waitFor();
 });

@@ -1,6 +1,6 @@
 /** Work on the real product: a run from its form, the board and the graph as they move, proofs in place, gate and ledger. */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -53,6 +53,34 @@ test('without a campaign the page says what will be here, and starts a run by a 
   await expect
     .poll(() => dialog.getByRole('combobox', { name: 'Template' }).evaluate((one) => one === document.activeElement))
     .toBe(true);
+});
+
+test('a template of the workspace is deleted once its file was named, and Ctrl Z brings it back byte for byte', async () => {
+  const { page } = first;
+  const path = join(gantry.workspace, '.gantry/templates/ship.json');
+  const before = readFileSync(path);
+  const start = page.getByRole('dialog', { name: 'Start a run' });
+  const templates = start.getByRole('combobox', { name: 'Template' });
+  await templates.selectOption('ship');
+  await start.getByRole('button', { name: 'Delete template' }).click();
+  const dialog = page.getByRole('dialog', { name: /^Delete the template/ });
+  await dialog.getByText('.gantry/templates/ship.json').waitFor();
+  await looked(page, 'template-delete');
+  expect(existsSync(path)).toBe(true);
+  await dialog.getByRole('button', { name: 'Delete template' }).click();
+  // The file goes before its dialog does, and only the form behind it is left.
+  await expect.poll(() => existsSync(path)).toBe(false);
+  await dialog.waitFor({ state: 'detached' });
+  await templates.waitFor();
+  await expect.poll(() => templates.locator('option[value="ship"]').count()).toBe(0);
+  // Those that ship with Gantry cannot be deleted.
+  expect(await start.getByRole('button', { name: 'Delete template' }).count()).toBe(0);
+  await page.keyboard.press('Escape');
+  await start.waitFor({ state: 'detached' });
+  await page.keyboard.press('Control+z');
+  await expect.poll(() => existsSync(path) && readFileSync(path).equals(before)).toBe(true);
+  await page.keyboard.press('s');
+  await templates.selectOption('ship');
 });
 
 test('the form is made from the template, names what is missing, and shows the plan before anything starts', async () => {
@@ -342,6 +370,52 @@ test('a verb of a step shows the server’s plan first; the run ends and the who
   await page.getByText('Wave 1 · proven 2 of 2').waitFor();
 });
 
+test('the report of a run opens beside the page, runs no script, and prints every step', async () => {
+  const { page } = first;
+  await page.keyboard.press('d');
+  const [report] = await Promise.all([
+    page.waitForEvent('popup'),
+    page.getByRole('link', { name: 'Report', exact: true }).click(),
+  ]);
+  await report.getByRole('heading', { level: 1 }).waitFor();
+  expect(new URL(report.url()).pathname).toMatch(/^\/api\/factory\/dags\/dag_[^/]+\/report$/);
+  await report.emulateMedia({ media: 'print' });
+  for (const title of ['Look at the page', 'Publish'])
+    await report.getByText(title).filter({ visible: true }).first().waitFor();
+  expect((await report.pdf()).subarray(0, 5).toString()).toBe('%PDF-');
+  await report.close();
+});
+
+test('how long each step worked and waited is drawn, with a table and a file', async () => {
+  const { page } = first;
+  await page.keyboard.press('t');
+  const chart = page.getByRole('figure', { name: 'Step times' });
+  await chart.locator('canvas').waitFor();
+  await looked(page, 'times');
+  await chart.getByText('Table', { exact: true }).click();
+  const table = chart.getByRole('table', { name: 'Step times' });
+  expect(await table.getByRole('columnheader').allTextContents()).toEqual(stepTimeHeads);
+  expect(await table.getByRole('rowheader').count()).toBe(6);
+  const [file] = await Promise.all([
+    page.waitForEvent('download'),
+    chart.getByRole('button', { name: 'Download CSV' }).click(),
+  ]);
+  const [head, ...rows] = readFileSync(await file.path(), 'utf8')
+    .trim()
+    .split('\r\n');
+  expect(head).toBe('Step,Working (seconds),Checking (seconds),Needs you (seconds),Waiting (seconds)');
+  expect(rows).toHaveLength(6);
+  // On a narrow screen an open step takes the whole page.
+  await page.keyboard.press('Escape');
+  await page.getByRole('region', { name: 'Step', exact: true }).waitFor({ state: 'detached' });
+  await page.setViewportSize(narrow);
+  await chart.locator('canvas').waitFor();
+  await looked(page, 'times');
+  await page.setViewportSize(wide);
+});
+
+const stepTimeHeads = ['Step', 'Working', 'Checking', 'Needs you', 'Waiting'];
+
 test('a board that cannot be read keeps its last state, dimmed, says why, and comes back', async () => {
   const { page, errors } = first;
   await page.keyboard.press('b');
@@ -372,7 +446,8 @@ test('the ledger shows what happened as it happens, by kind, and its verdict nam
   await page.keyboard.type('proof.recorded');
   await page.keyboard.press('Enter');
   // The rows from before stand there until the new ones are asked for.
-  const kinds = async () => [...new Set(await page.locator('[data-ledger] > span:nth-child(2)').allTextContents())];
+  const kinds = () =>
+    page.locator('[data-kind]').evaluateAll((all) => [...new Set(all.map((one) => one.getAttribute('data-kind')))]);
   await expect.poll(kinds).toEqual(['proof.recorded']);
   await expect.poll(() => page.locator('[data-ledger]').count()).toBeGreaterThanOrEqual(7);
   await page.getByRole('searchbox', { name: 'Kind' }).fill('');
@@ -383,6 +458,10 @@ test('the ledger shows what happened as it happens, by kind, and its verdict nam
   const before = await newest();
   await gantry.cli('orchestration', 'send', 'tester@demo', 'true', '--json');
   await expect.poll(newest).toBeGreaterThan(before);
+  await page.getByText(/^You → tester@demo: true · verified by its hook$/).waitFor();
+  expect((await gantry.cli('ledger', 'query', '--type', 'delivery', '--limit', '1')).out).toContain(
+    'You → tester@demo: true · ',
+  );
   await page.keyboard.press('Escape');
   await page.keyboard.press('Enter');
   await page.getByRole('region', { name: 'Body' }).waitFor();

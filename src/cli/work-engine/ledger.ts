@@ -1,5 +1,6 @@
 /** `gantry ledger query|verify|export`. */
 import { exitCode } from '../../contracts/common/errors.ts';
+import { ledgerSentence } from '../../contracts/factory/work-engine/ledger-words.ts';
 import { verb } from '../route-verb.ts';
 import { listed } from '../table.ts';
 import { ago, count, inCell, oneLine } from '../words.ts';
@@ -13,10 +14,10 @@ export const query = verb('queryLedger', {
       {
         id: (row) => row.id,
         when: (row) => ago(row.at, context.now()),
+        by: (row) => row.names?.actor ?? row.actor,
+        what: (row) => (row.body === null ? `DAMAGED: ${row.type}` : oneLine(ledgerSentence(row), 300)),
         type: (row) => row.type,
-        actor: (row) => row.actor,
         subject: (row) => row.subject,
-        body: (row) => (row.body === null ? 'DAMAGED' : oneLine(JSON.stringify(row.body), 300)),
       },
       answer.nextCursor,
     ),

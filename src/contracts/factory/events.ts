@@ -18,10 +18,17 @@ export const factoryEvents = {
   }),
   /** Files that decide what may run wait for their person's yes, or were answered. */
   'trust.changed': z.strictObject({ waits: z.array(z.string()) }),
-  'node.status': z.strictObject({ dagId: z.string(), nodeId: z.string(), cause: NodeCauseName, status: NodeStatus }),
+  'node.status': z.strictObject({
+    dagId: z.string(),
+    nodeId: z.string(),
+    title: z.string().optional().meta({ description: 'Of the step; absent in events of older versions.' }),
+    cause: NodeCauseName,
+    status: NodeStatus,
+  }),
   'proof.recorded': z.strictObject({
     dagId: z.string(),
     nodeId: z.string(),
+    title: z.string().optional().meta({ description: 'Of the step; absent in events of older versions.' }),
     outcome: z.enum(['proven', 'rejected']),
   }),
   /** Only in the cloud API's stream, with separate ids (`approvalEventId`), never replayed. */

@@ -14,6 +14,7 @@ import {
   RunPlan,
   RunRequest,
   RunStarted,
+  RunTimes,
   SaveTemplateAnswer,
   SaveTemplateRequest,
   Template,
@@ -146,6 +147,17 @@ export const getFlow = defineRoute({
   path: `${base}/dags/:dagId`,
   ...dagParam,
   answers: { 200: Flow },
+});
+
+export const getRunTimes = defineRoute({
+  op: 'getRunTimes',
+  area,
+  errors,
+  summary: 'Reads how long each step of a run was worked on, was checked, and waited',
+  ...read,
+  path: `${base}/dags/:dagId/times`,
+  ...dagParam,
+  answers: { 200: RunTimes },
 });
 
 export const getRunReport = defineRoute({
@@ -399,6 +411,7 @@ export const workflowRoutes = [
   restoreTemplate,
   startRun,
   getFlow,
+  getRunTimes,
   getRunReport,
   cancelRun,
   listCampaigns,

@@ -276,6 +276,22 @@ export const Flow = z
   .meta({ id: 'Flow' });
 export type Flow = z.infer<typeof Flow>;
 
+const ms = z.number().int();
+export const StepTimes = z.strictObject({
+  nodeId: z.string(),
+  title: z.string(),
+  workingMs: ms.meta({ description: 'How long it was worked on, in ms; what is still going counts until now.' }),
+  checkingMs: ms.meta({ description: 'How long its result was checked.' }),
+  needsYouMs: ms.meta({ description: 'How long it waited for a person.' }),
+  waitingMs: ms.meta({ description: 'How long it was ready and waited to be taken.' }),
+});
+export type StepTimes = z.infer<typeof StepTimes>;
+
+export const RunTimes = z
+  .strictObject({ dagId: z.string(), title: z.string(), steps: z.array(StepTimes) })
+  .meta({ id: 'RunTimes' });
+export type RunTimes = z.infer<typeof RunTimes>;
+
 export const Project = z
   .strictObject({ id: z.string(), name: z.string(), workerBot: z.string().nullable() })
   .meta({ id: 'Project' });

@@ -16,9 +16,12 @@ const eventOf: Readonly<Record<string, { type: LedgerEventType; data: (body: Led
   'trust.changed': { type: 'trust.changed', data: (body) => body.change },
   'node.status': {
     type: 'node.status',
-    data: ({ dagId, nodeId, cause, status }) => ({ dagId, nodeId, cause, status }),
+    data: ({ dagId, nodeId, title, cause, status }) => ({ dagId, nodeId, title, cause, status }),
   },
-  'proof.recorded': { type: 'proof.recorded', data: ({ dagId, nodeId, outcome }) => ({ dagId, nodeId, outcome }) },
+  'proof.recorded': {
+    type: 'proof.recorded',
+    data: ({ dagId, nodeId, title, outcome }) => ({ dagId, nodeId, title, outcome }),
+  },
 };
 export const eventRowTypes: readonly string[] = Object.keys(eventOf);
 

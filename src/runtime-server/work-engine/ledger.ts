@@ -1,6 +1,6 @@
 /**
  * The ledger for people: query, verify against its chain and the exported heads, export. A bot reads only its own actions. Everything runs in
- * slices: memory stays bounded and the event loop free, however long the history is. Owns no table; must not know what rows mean.
+ * slices: memory stays bounded and the event loop free, however long the history is. Owns no table; what rows mean is in `ledger-names.ts`.
  */
 import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -16,6 +16,7 @@ import { decodeCursor, defaultLimit, encodeCursor, idCursor, page } from '../bas
 import type { EnginePart, EnginePartDeps } from '../parties/part.ts';
 import { type Caller, owner } from '../parties/parties.ts';
 import { addHead, readHeads } from './ledger-heads.ts';
+import { namesOf } from './ledger-names.ts';
 
 const batch = 1000;
 const maxTypes = 20;
@@ -54,7 +55,8 @@ export function createLedgerPart({ ledger, store, clock, workspace, parties }: E
       limit: limit + 1,
     });
     const { shown, nextCursor } = page(rows, limit, (last) => encodeCursor(last.id));
-    return { rows: shown.map(wire), head: await ledger.head(), nextCursor };
+    const wired = await store.read((tx) => shown.map((row) => wire(row, namesOf(tx, row, parties))));
+    return { rows: wired, head: await ledger.head(), nextCursor };
   }
 
   /** A bot gets only its own rows. */
@@ -188,9 +190,9 @@ export function createLedgerPart({ ledger, store, clock, workspace, parties }: E
   };
 }
 
-function wire(row: FoundRow): LedgerRow {
+function wire(row: FoundRow, names: LedgerRow['names']): LedgerRow {
   const { id, at, type, actor, surface, subject, body, hash } = row;
-  return { id, at, type, actor, surface, subject, body, hash };
+  return { id, at, type, actor, surface, subject, body, hash, ...(names === undefined ? {} : { names }) };
 }
 
 function rowCursor(parts: unknown): string | null {

@@ -2,18 +2,20 @@
 import { AppError } from '../../contracts/common/errors.ts';
 import { type Board, maxInSummary } from '../../contracts/factory/board.ts';
 import type { NodeCard, NodePage } from '../../contracts/factory/node.ts';
-import type { Flow } from '../../contracts/factory/workflow.ts';
+import type { Flow, RunTimes } from '../../contracts/factory/workflow.ts';
 import type { WorkflowDeps } from './deps.ts';
 import { proofOf, specOf } from './instruction.ts';
 import { isEnded, nodeOf, proofLines, type Run } from './model.ts';
 import { unknownRun } from './scheduler.ts';
+import { stepTimes } from './step-times.ts';
 import { cardOf, cardsOfRun, readCampaign, runsOf } from './store/campaigns.ts';
-import { readMoves, readProofs, readTexts } from './store/pages.ts';
+import { readMoves, readMovesOfRun, readProofs, readTexts } from './store/pages.ts';
 import { loadRun, outputOf } from './store/runs.ts';
 import type { Reference } from './template/references.ts';
 
 export interface Pages {
   flow(dagId: string): Promise<Flow>;
+  times(dagId: string): Promise<RunTimes>;
   board(campaignId: string): Promise<Board>;
   node(dagId: string, nodeId: string): Promise<NodePage>;
   /** A run with what each of its nodes gave. */
@@ -33,7 +35,7 @@ interface RunResults extends Pick<Flow, 'dagId' | 'title' | 'campaignId' | 'stat
 const maxOutput = 1_000_000;
 
 export function createPages(deps: WorkflowDeps): Pages {
-  const { store, workspace } = deps;
+  const { store, workspace, clock } = deps;
   return {
     flow: (dagId) =>
       store.read((tx) => {
@@ -47,6 +49,20 @@ export function createPages(deps: WorkflowDeps): Pages {
           nodes: cardsOfRun(tx, dagId),
           edges: edgesOf(run),
         };
+      }),
+
+    times: (dagId) =>
+      store.read((tx) => {
+        const run = loadRun(tx, workspace, dagId);
+        if (run === null) throw unknownRun(dagId);
+        const moves = Map.groupBy(readMovesOfRun(tx, dagId), ({ seq }) => seq);
+        const now = clock.now();
+        const steps = [...run.nodes.values()].map(({ nodeId, title, seq }) => ({
+          nodeId,
+          title,
+          ...stepTimes(moves.get(seq) ?? [], now),
+        }));
+        return { dagId, title: run.title, steps };
       }),
 
     board: (campaignId) =>

@@ -106,6 +106,7 @@ function runRoutes(deps: RouteDeps): BoundRoute[] {
   return [
     bind(table.startRun, async ({ body, principal }) => ({ body: await deps.runs.start(body, actorOf(principal)) })),
     bind(table.getFlow, async ({ params }) => ({ body: await deps.pages.flow(params.dagId) })),
+    bind(table.getRunTimes, async ({ params }) => ({ body: await deps.pages.times(params.dagId) })),
     bind(table.getRunReport, async ({ params, response }) => {
       const text = reportPage(await gatherReport(deps, params.dagId));
       response.writeHead(200, {

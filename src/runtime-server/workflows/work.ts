@@ -94,6 +94,7 @@ export function createWork(
       const { id } = append('node.status', `node:${node.nodeId}`, {
         dagId: node.dagId,
         nodeId: node.nodeId,
+        title: node.title,
         cause,
         status: to,
         attempt: node.attempt,
@@ -121,6 +122,7 @@ export function createWork(
       const { id } = append('proof.recorded', `node:${node.nodeId}`, {
         dagId: node.dagId,
         nodeId: node.nodeId,
+        title: node.title,
         outcome,
         line,
         attempt: node.attempt,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Delivery } from '../../../src/contracts/factory/delivery.ts';
+import { type Delivery, isUnanswered, lastWords, type Thread } from '../../../src/contracts/factory/delivery.ts';
 import { type Engine, sharedEngine } from '../engine.ts';
 import { startShells } from '../shells.ts';
 
@@ -43,6 +43,29 @@ test('a message of a thread is recorded, carries the way to answer, and the answ
     status: 404,
   });
   expect(await engine.call('GET', `/threads/${id}/messages`, undefined, { token })).toMatchObject({ status: 200 });
+});
+
+test('a listed thread says who wrote to whom last and how it begins, and whether the bot still owes an answer', async () => {
+  const engine = shared.current;
+  const team = await startShells(engine, 'web');
+  const web = `web@${team}`;
+  const { id } = (await engine.call<{ id: string }>('POST', '/threads', { title: 'Release', bot: web })).body;
+  const listed = async () => {
+    const { threads } = (await engine.call<{ threads: Thread[] }>('GET', '/threads')).body;
+    const thread = threads.find((one) => one.id === id)!;
+    return [thread.last, lastWords(thread), isUnanswered(thread)];
+  };
+  expect(await listed()).toEqual([undefined, null, false]);
+  await send(engine, { to: web, text: 'echo build it\necho and ship it', threadId: id });
+  const asked = { from: 'owner', to: web, firstWords: 'echo build it', direction: 'in' };
+  expect(await listed()).toEqual([asked, `You → ${web}: echo build it`, true]);
+  const token = await engine.botToken(web);
+  await send(engine, { to: `channel:${id}`, text: 'shipped' }, { token });
+  expect(await listed()).toEqual([
+    expect.objectContaining({ from: web, firstWords: 'shipped', direction: 'out' }),
+    expect.stringMatching(new RegExp(`^${web} → .+: shipped$`)),
+    false,
+  ]);
 });
 
 test('a bot sees the threads that concern it alone, and opens threads of its own alone', async () => {

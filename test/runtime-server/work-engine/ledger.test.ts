@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import type { LedgerExport, LedgerRow, LedgerVerdict } from '../../../src/contracts/factory/work-engine/ledger.ts';
+import { ledgerSentence } from '../../../src/contracts/factory/work-engine/ledger-words.ts';
 import { rowHash, type StoredRow } from '../../../src/kit/ledger/chain.ts';
 import { type Engine, ownerToken, startEngine } from '../engine.ts';
 import { startShells } from '../shells.ts';
@@ -67,6 +68,24 @@ test('rows are found by type, subject, actor and range, page by page in both dir
   for (const bad of ['?after=x', '?before=-1', '?limit=0', '?cursor=zz', '?actor=nobody@none', '?x=1']) {
     expect([bad, (await query(engine, bad)).status].join()).toMatch(/,(400|404)$/);
   }
+});
+
+test('rows say what their ids stand for: who wrote to whom, the first words, titles; the ledger itself keeps no text', async () => {
+  const engine = await startEngine();
+  const team = await startShells(engine, 'a');
+  const { id: agentId } = await engine.agent(`a@${team}`);
+  const thread = (await engine.call<{ id: string }>('POST', '/threads', { title: 'The night build' })).body;
+  await engine.call('POST', '/send', { to: `a@${team}`, text: 'true\nand more', threadId: thread.id });
+  const sentences = async (type: string) => (await query(engine, `?type=${type}`)).body.rows.map(ledgerSentence);
+  await expect.poll(() => sentences('delivery')).toContain(`You → a@${team}: true · verified by its hook`);
+  expect(await sentences('delivery.accepted')).toEqual([`You → a@${team}: true · accepted`]);
+  expect(await sentences('message.recorded')).toContain(`You → a@${team}: true · kept in the thread “The night build”`);
+  expect(await sentences('thread.created')).toEqual(['Thread “The night build” was opened']);
+  await engine.call('POST', '/mail', { to: `a@${team}`, subject: 'Hello', text: 'Hi' });
+  const [mail] = (await query(engine, '?type=mail.sent')).body.rows;
+  expect(mail).toMatchObject({ body: { to: agentId }, names: { from: 'owner', to: `a@${team}` } });
+  const exported = (await engine.call<LedgerExport>('POST', '/ledger/export', {})).body;
+  expect(readFileSync(exported.file, 'utf8')).not.toMatch(/The night build|and more|:\s*"true"/);
 });
 
 test('an export holds every row as it is hashed, and later checks compare with its head', async () => {

@@ -18,6 +18,17 @@ export const LedgerRow = z
       .nullable()
       .meta({ description: 'null: the content is unreadable; verify names the row.' }),
     hash: z.string(),
+    names: z
+      .strictObject({
+        actor: z.string().optional().meta({ description: 'Address of the bot that did it.' }),
+        bot: z.string().optional().meta({ description: 'Address of the bot that it is about.' }),
+        title: z.string().optional().meta({ description: 'Title of the step, run, thread or question.' }),
+        from: z.string().optional().meta({ description: 'Who wrote the message: `owner`, or an address.' }),
+        to: z.string().optional().meta({ description: 'Who got the message.' }),
+        firstWords: z.string().optional().meta({ description: 'How the message begins.' }),
+      })
+      .optional()
+      .meta({ description: 'What the ids of the row stand for now. The ledger itself keeps no texts of messages.' }),
   })
   .meta({ id: 'LedgerRow' });
 export type LedgerRow = z.infer<typeof LedgerRow>;

@@ -178,7 +178,7 @@ const EventRow = memo(function EventRow({ event, who, harness, waits, known }: E
   }
   if (event.type === 'node.status') {
     return (
-      <Line who={event.data.nodeId} at={event.at}>
+      <Line who={event.data.title ?? event.data.nodeId} at={event.at}>
         <Status look={nodeStatus[event.data.status]} wire={event.data.status} />
       </Line>
     );
@@ -186,7 +186,7 @@ const EventRow = memo(function EventRow({ event, who, harness, waits, known }: E
   if (event.type === 'proof.recorded') {
     const look = event.data.outcome === 'proven' ? nodeStatus.done : nodeStatus.failed;
     return (
-      <Line who={event.data.nodeId} at={event.at}>
+      <Line who={event.data.title ?? event.data.nodeId} at={event.at}>
         <Status
           look={{ ...look, word: event.data.outcome === 'proven' ? 'Proof' : 'Rejected' }}
           wire={event.data.outcome}

@@ -6,6 +6,7 @@ import { useQueries, useQueryClient } from '@tanstack/react-query';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useMemo, useRef } from 'react';
 import type { LedgerRow } from '../../../contracts/factory/work-engine/ledger.ts';
+import { ledgerSentence } from '../../../contracts/factory/work-engine/ledger-words.ts';
 import type { LedgerFilter } from '../../base/data/keys.ts';
 import { useServices } from '../../base/services.tsx';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
@@ -83,13 +84,18 @@ export function LedgerList({
                   data-ledger={row.id}
                   aria-current={row.id === selected ? 'true' : undefined}
                   onClick={() => onOpen(row)}
-                  className="grid h-full w-full grid-cols-[36px_minmax(0,5fr)_minmax(0,4fr)_64px] items-center gap-2 px-3 text-left hover:bg-raised aria-[current]:bg-selected sm:grid-cols-[56px_180px_minmax(0,1fr)_minmax(0,160px)_84px] sm:gap-3"
+                  className="grid h-full w-full grid-cols-[36px_minmax(0,1fr)_64px] items-center gap-2 px-3 text-left hover:bg-raised aria-[current]:bg-selected sm:grid-cols-[56px_minmax(0,1fr)_minmax(0,160px)_84px] sm:gap-3"
                 >
                   <span className="text-right font-mono text-meta text-faint tabular-nums">{row.id}</span>
-                  <span className={`truncate ${row.body === null ? 'text-fail' : ''}`}>{row.type}</span>
-                  <span className="truncate font-mono text-meta text-muted">{row.subject}</span>
+                  <span
+                    className={`truncate ${row.body === null ? 'text-fail' : ''}`}
+                    title={`${ledgerSentence(row)}\n${row.type} · ${row.subject}`}
+                    data-kind={row.type}
+                  >
+                    {ledgerSentence(row)}
+                  </span>
                   <span className="truncate text-meta text-muted max-sm:hidden" title={row.actor}>
-                    {nameOf(row.actor)}
+                    {nameOf(row)}
                   </span>
                   <span className="truncate text-right text-meta text-faint">
                     <Ago at={row.at} />

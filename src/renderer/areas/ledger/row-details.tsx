@@ -1,6 +1,7 @@
 /** One row of the ledger, in full. */
 import { ArrowLeft, X } from 'lucide-react';
 import type { LedgerRow } from '../../../contracts/factory/work-engine/ledger.ts';
+import { ledgerSentence } from '../../../contracts/factory/work-engine/ledger-words.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { ShortId } from '../../ui/copy.tsx';
 import { Fact } from '../../ui/fact.tsx';
@@ -29,7 +30,7 @@ export function RowDetails({
           </IconButton>
         )}
         <h2 className="min-w-0 flex-1 truncate text-title font-semibold">
-          {row.type} <span className="font-normal text-muted tabular-nums">{row.id}</span>
+          Row <span className="font-normal text-muted tabular-nums">{row.id}</span>
         </h2>
         {!tight && (
           <IconButton label="Close the row" shortcut="Esc" onClick={onClose}>
@@ -38,15 +39,19 @@ export function RowDetails({
         )}
       </header>
       <div className="flex min-h-0 flex-1 flex-col gap-3 overflow-y-auto p-3">
+        <p className="break-words">{ledgerSentence(row)}</p>
         <dl className="flex flex-col gap-1">
           <Fact name="When">
             <Ago at={row.at} /> <span className="text-muted">{row.at}</span>
+          </Fact>
+          <Fact name="Kind">
+            <span className="font-mono text-code">{row.type}</span>
           </Fact>
           <Fact name="Subject">
             <span className="font-mono text-code">{row.subject}</span>
           </Fact>
           <Fact name="Actor">
-            <span title={row.actor}>{nameOf(row.actor)}</span> <span className="text-muted">via {row.surface}</span>
+            <span title={row.actor}>{nameOf(row)}</span> <span className="text-muted">via {row.surface}</span>
           </Fact>
           <Fact name="Hash">
             <ShortId id={row.hash} />

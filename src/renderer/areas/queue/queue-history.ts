@@ -1,7 +1,6 @@
 /** How the queue went, as what its charts draw. Pure. */
 import type { HistoryRange, QueueMoment } from '../../../contracts/work-queue/task.ts';
-import type { ChartData } from '../../ui/chart/chart-data.ts';
-import { formatElapsed } from '../../ui/now.tsx';
+import { type ChartData, formatSeconds, secondSteps } from '../../ui/chart/chart-data.ts';
 
 interface HistoryChart {
   /** The title of its card, and the name of its file. */
@@ -12,14 +11,7 @@ interface HistoryChart {
   readonly steps?: readonly number[];
 }
 
-/** Round times, in seconds, up to a year. */
-const ageSteps = [
-  ...[1, 5, 10, 30, 60, 120, 300, 600, 1800],
-  ...[1, 2, 4, 12, 24, 48, 120, 240, 720, 2400, 8760].map((hours) => hours * 3600),
-];
-
 const count = (value: number) => (Number.isInteger(value) ? value.toLocaleString() : '');
-const age = (seconds: number) => formatElapsed(seconds * 1000);
 
 export function chartsOf(moments: readonly QueueMoment[], range: HistoryRange): HistoryChart[] {
   const labels = moments.map(({ at }) => labelOf(at, range));
@@ -49,8 +41,8 @@ export function chartsOf(moments: readonly QueueMoment[], range: HistoryRange): 
       name: 'Age of the oldest waiting task',
       data: { labels, lines: [{ ...line('Oldest', (moment) => moment.oldest_seconds ?? 0), unit: 'seconds' }] },
       kind: 'lines',
-      format: age,
-      steps: ageSteps,
+      format: formatSeconds,
+      steps: secondSteps,
     },
   ];
 }

@@ -10,13 +10,17 @@ import { Button } from '../../ui/button.tsx';
 import { ProvenBar } from '../../ui/proven-bar.tsx';
 import { runStatus, Status } from '../../ui/status.tsx';
 
-type BoardView = 'board' | 'waves' | 'graph';
+type BoardView = 'board' | 'waves' | 'graph' | 'times';
 
 const views: readonly { view: BoardView; name: string; letter: string }[] = [
   { view: 'board', name: 'Board', letter: 'b' },
   { view: 'waves', name: 'Waves', letter: 'w' },
   { view: 'graph', name: 'Graph', letter: 'd' },
+  { view: 'times', name: 'Times', letter: 't' },
 ];
+
+/** It shows one run, and not the whole campaign. */
+const isOfRun = (view: BoardView): boolean => view === 'graph' || view === 'times';
 
 export function BoardHeader({
   board,
@@ -29,7 +33,7 @@ export function BoardHeader({
   onCancel,
 }: {
   board: Board | undefined;
-  /** The run on screen; only in the graph. */
+  /** The run on screen; only in the graph and its times. */
   flow: Flow | undefined;
   view: BoardView;
   dagId: string | null;
@@ -42,6 +46,7 @@ export function BoardHeader({
   const shownRun = runs.find((run) => run.dagId === dagId) ?? runs.at(-1);
   const working = board?.summary.now.length ?? 0;
   const need = board?.campaign.needsYou ?? 0;
+  const ofRun = isOfRun(view);
   return (
     <div className="flex min-h-10 shrink-0 flex-wrap items-center gap-x-4 gap-y-1 border-b border-line bg-panel px-3 py-1">
       {/* biome-ignore lint/a11y/useSemanticElements: a fieldset would bring its own border and legend */}
@@ -51,9 +56,9 @@ export function BoardHeader({
             key={one.view}
             type="button"
             aria-pressed={view === one.view}
-            disabled={one.view === 'graph' && shownRun === undefined}
+            disabled={isOfRun(one.view) && shownRun === undefined}
             title={`${one.name} (${one.letter})`}
-            onClick={() => onView(one.view, one.view === 'graph' ? shownRun?.dagId : undefined)}
+            onClick={() => onView(one.view, isOfRun(one.view) ? shownRun?.dagId : undefined)}
             className="h-[26px] px-2.5 text-muted first:rounded-l-control last:rounded-r-control hover:text-ink disabled:opacity-50 aria-pressed:bg-selected aria-pressed:text-ink pointer-coarse:h-[38px]"
           >
             {one.name}
@@ -63,7 +68,7 @@ export function BoardHeader({
       {board !== undefined && (
         <p className="flex flex-wrap items-center gap-x-4">
           <ProvenBar proven={board.summary.proven.k} total={board.summary.proven.n} wide />
-          {need > 0 && view !== 'graph' && (
+          {need > 0 && !ofRun && (
             <span className="inline-flex items-center gap-1.5 text-need tabular-nums">
               <Hand className="size-3.5" aria-hidden="true" />
               {need} {need === 1 ? 'needs' : 'need'} you
@@ -73,7 +78,7 @@ export function BoardHeader({
         </p>
       )}
       <span className="ml-auto flex min-w-0 flex-wrap items-center gap-2 max-sm:ml-0 max-sm:w-full">
-        {view === 'graph' && runs.length > 0 && (
+        {ofRun && runs.length > 0 && (
           <>
             {shownRun !== undefined && (
               <Status look={runStatus[flow?.status ?? shownRun.status]} wire={flow?.status ?? shownRun.status} />
@@ -82,7 +87,7 @@ export function BoardHeader({
               <select
                 aria-label="Run"
                 value={shownRun?.dagId ?? ''}
-                onChange={(event) => onView('graph', event.target.value)}
+                onChange={(event) => onView(view, event.target.value)}
                 className="h-7 max-w-52 min-w-0 rounded-control border border-line bg-raised px-1.5 pointer-coarse:h-10"
               >
                 {runs.map((run, index) => (
@@ -100,7 +105,7 @@ export function BoardHeader({
             )}
           </>
         )}
-        {view !== 'graph' && (
+        {!ofRun && (
           <input
             type="search"
             data-filter="true"

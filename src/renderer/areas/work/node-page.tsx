@@ -102,7 +102,7 @@ function Body({ page, full }: { page: Page; full: boolean }) {
       {page.output !== null && page.output !== '' && (
         <Section title="Output for later steps">
           <div className="px-3">
-            <TextView text={page.output} label="Output for later steps" maxLines={full ? 24 : 8} />
+            <TextView text={page.output} label="Output" maxLines={full ? 24 : 8} />
           </div>
         </Section>
       )}

@@ -9,7 +9,7 @@ export const workSearch = z.object({
   dag: searchText,
   node: searchText,
   /** Without one: the board by what matters. */
-  view: z.enum(['waves', 'graph']).optional().catch(undefined),
+  view: z.enum(['waves', 'graph', 'times']).optional().catch(undefined),
   /** `1`: the step takes the whole main part. */
   full: searchText,
   filter: searchText,

@@ -8,11 +8,11 @@ interface WorkActions {
   readonly page: RefObject<HTMLElement | null>;
   readonly campaignId: string | null;
   readonly nodeId: string | null;
-  /** The run whose graph is shown on request; undefined: none. */
+  /** The run whose graph or times are shown on request; undefined: none. */
   readonly graphOf: string | undefined;
   readonly narrow: boolean;
   /** Changes the address. */
-  readonly go: (change: { view?: 'waves' | 'graph'; dag?: string; start?: string }) => void;
+  readonly go: (change: { view?: 'waves' | 'graph' | 'times'; dag?: string; start?: string }) => void;
   readonly closeNode: () => void;
   readonly leaveCampaign: () => void;
 }
@@ -59,6 +59,13 @@ export function useWorkActions(work: WorkActions): void {
         group: 'Work',
         keys: 'd',
         run: () => go({ view: 'graph', dag: graphOf }),
+      });
+      list.push({
+        id: 'times',
+        title: 'Show step times',
+        group: 'Work',
+        keys: 't',
+        run: () => go({ view: 'times', dag: graphOf }),
       });
     }
     return list;

@@ -17,6 +17,7 @@ import { BoardHeader } from './board-header.tsx';
 import { CampaignList } from './campaign-list.tsx';
 import { CancelRunDialog } from './cancel-run-dialog.tsx';
 import { NodePage } from './node-page.tsx';
+import { RunTimes } from './run-times.tsx';
 import type { WorkSearch } from './search.ts';
 import { StartRunDialog } from './start-run-dialog.tsx';
 import { useWorkActions } from './use-work-actions.ts';
@@ -33,8 +34,8 @@ export function WorkPage() {
   const [cancelling, setCancelling] = useState(false);
   const campaigns = useQuery(queries.campaigns);
   const dagId = search.dag ?? null;
-  const graph = search.view === 'graph' && dagId !== null;
-  const flow = useQuery({ ...queries.flow(dagId ?? ''), enabled: graph });
+  const ofRun = (search.view === 'graph' || search.view === 'times') && dagId !== null;
+  const flow = useQuery({ ...queries.flow(dagId ?? ''), enabled: ofRun });
   // A link may name only a run; then the run's campaign is shown. Otherwise the newest campaign is shown, if there is room for it.
   const campaignId =
     search.campaign ?? flow.data?.campaignId ?? (narrow ? null : (campaigns.data?.campaigns[0]?.id ?? null));
@@ -105,7 +106,7 @@ export function WorkPage() {
             {campaignId !== null ? (
               <Campaign
                 board={board}
-                flow={graph ? flow : null}
+                flow={ofRun ? flow : null}
                 selected={nodeId}
                 onOpen={(node) => go({ dag: node.dagId, node: node.nodeId })}
                 onCancel={() => setCancelling(true)}
@@ -203,7 +204,7 @@ function Campaign({
   go,
 }: {
   board: ListSource<BoardData>;
-  /** The run that is shown as a graph; null: the board is shown. */
+  /** The run of which the graph or the times are shown; null: the board is shown. */
   flow: ListSource<Flow> | null;
   /** Id of the step that is open. */
   selected: string | null;
@@ -220,7 +221,7 @@ function Campaign({
       <BoardHeader
         board={board.data}
         flow={flow?.data}
-        view={flow !== null ? 'graph' : view === 'waves' ? 'waves' : 'board'}
+        view={flow === null ? (view === 'waves' ? 'waves' : 'board') : view === 'times' ? 'times' : 'graph'}
         dagId={dag ?? null}
         filter={filter}
         onView={(next, run) => go({ view: next === 'board' ? undefined : next, dag: run ?? dag })}
@@ -235,7 +236,9 @@ function Campaign({
       />
       {/* biome-ignore lint/a11y/noStaticElementInteractions: arrow keys move between the cards inside */}
       <div className="flex min-h-0 min-w-0 flex-1 flex-col" onKeyDown={moveByArrows}>
-        {flow !== null ? (
+        {flow !== null && dag !== undefined && view === 'times' ? (
+          <RunTimes dagId={dag} />
+        ) : flow !== null ? (
           <ListStates
             source={flow}
             skeleton={<SkeletonRows count={5} height={72} />}

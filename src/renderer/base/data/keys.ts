@@ -59,6 +59,8 @@ export function keysOf(computer: string | null) {
     boards: on('board'),
     board: (campaignId: string) => on('board', campaignId),
     flow: (dagId: string) => on('flow', dagId),
+    /** Read again with its run. */
+    runTimes: (dagId: string) => on('flow', dagId, 'times'),
     node: (dagId: string, nodeId: string) => on('node', dagId, nodeId),
     templates: on('templates'),
     template: (id: string) => on('template', id),

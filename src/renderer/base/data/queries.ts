@@ -82,6 +82,11 @@ export function queriesOf(api: Api, keys: Keys) {
         queryKey: keys.flow(dagId),
         queryFn: ({ signal }) => factory.getFlow({ params: { dagId } }, { signal }),
       }),
+    runTimes: (dagId: string) =>
+      queryOptions({
+        queryKey: keys.runTimes(dagId),
+        queryFn: ({ signal }) => factory.getRunTimes({ params: { dagId } }, { signal }),
+      }),
     node: (dagId: string, nodeId: string) =>
       queryOptions({
         queryKey: keys.node(dagId, nodeId),

@@ -1,4 +1,5 @@
 /** What a chart draws: names along its axis, lines with a value for each, and the same as CSV. Pure. */
+import { formatElapsed } from '../now.tsx';
 import { maxLines } from './chart-colours.ts';
 
 interface Line {
@@ -13,6 +14,14 @@ export interface ChartData {
   readonly labels: readonly string[];
   readonly lines: readonly Line[];
 }
+
+/** Round times, in seconds, up to a year: distances of the lines across a chart of times. */
+export const secondSteps: readonly number[] = [
+  ...[1, 5, 10, 30, 60, 120, 300, 600, 1800],
+  ...[1, 2, 4, 12, 24, 48, 120, 240, 720, 2400, 8760].map((hours) => hours * 3600),
+];
+
+export const formatSeconds = (seconds: number): string => formatElapsed(seconds * 1000);
 
 /** Each day from the first to the last, such as 2026-11-24. */
 export function daysBetween(from: string, to: string): string[] {

@@ -19,7 +19,8 @@ export function Chart({
   /** What the labels are: "Day". */
   first: string;
   data: ChartData;
-  kind?: 'lines' | 'bars';
+  /** Stacked: bars whose parts add up to a whole. */
+  kind?: 'lines' | 'bars' | 'stacked';
   scheme: Scheme;
   format: (value: number) => string;
   /** Distances that lines across may have; without it, round decimal numbers. The same array each time. */
@@ -63,7 +64,7 @@ export function Chart({
               aria-hidden="true"
               className="inline-block w-5 shrink-0"
               style={{
-                borderTop: `${kind === 'bars' ? 8 : 2}px ${kind === 'bars' ? 'solid' : dashes[index % dashes.length]} ${chartColours[scheme].lines[index % chartColours[scheme].lines.length]}`,
+                borderTop: `${kind === 'lines' ? 2 : 8}px ${kind === 'lines' ? dashes[index % dashes.length] : 'solid'} ${chartColours[scheme].lines[index % chartColours[scheme].lines.length]}`,
               }}
             />
             <span className="min-w-0 truncate">{line.name}</span>

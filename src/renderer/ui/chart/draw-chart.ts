@@ -9,6 +9,10 @@ const strokes: Readonly<Record<Dash, number[]>> = { solid: [], dashed: [9, 5], d
 /** CSS pixels of the axis of values. */
 const axisWidth = 64;
 const font = '11px "Inter Variable", sans-serif';
+/** CSS pixels between two labels along the axis; those of bars may stand closer, so that each bar has its own. */
+const labelWidth = 90;
+const leastLabelWidth = 48;
+const characterWidth = 6.5;
 
 export interface DrawnChart {
   resize(width: number): void;
@@ -19,7 +23,7 @@ export function drawChart(
   element: HTMLElement,
   { labels, lines }: ChartData,
   how: {
-    readonly kind: 'lines' | 'bars';
+    readonly kind: 'lines' | 'bars' | 'stacked';
     readonly scheme: Scheme;
     readonly format: (value: number) => string;
     readonly steps?: readonly number[] | undefined;
@@ -29,7 +33,8 @@ export function drawChart(
 ): DrawnChart {
   const { text, grid, lines: colours } = chartColours[how.scheme];
   const axis = { stroke: text, font, ticks: { show: false }, grid: { stroke: grid, width: 1 } };
-  const paths = how.kind === 'bars' ? uPlot.paths.bars?.({ size: [0.7, 48] }) : undefined;
+  const paths = how.kind === 'lines' ? undefined : uPlot.paths.bars?.({ size: [0.7, 48] });
+  const drawn = how.kind === 'stacked' ? stacked(lines) : lines.map((line, index) => ({ ...line, index }));
   const plot = new uPlot(
     {
       width: Math.max(200, element.clientWidth),
@@ -45,8 +50,12 @@ export function drawChart(
         {
           ...axis,
           grid: { show: false },
-          values: (_plot, splits) => splits.map((at) => (Number.isInteger(at) ? (labels[at] ?? '') : '')),
-          space: 90,
+          values: (_plot, splits, _axis, space) =>
+            splits.map((at) => (Number.isInteger(at) ? shortened(labels[at] ?? '', space / characterWidth) : '')),
+          space: (_plot, _axis, _min, _max, width) => {
+            const ofBar = width / labels.length;
+            return how.kind !== 'lines' && ofBar >= leastLabelWidth ? Math.min(labelWidth, ofBar) : labelWidth;
+          },
           size: 28,
         },
         {
@@ -58,7 +67,7 @@ export function drawChart(
       ],
       series: [
         {},
-        ...lines.map(({ name }, index) => {
+        ...drawn.map(({ name, index }) => {
           const stroke = colours[index % colours.length] ?? text;
           return {
             label: name,
@@ -72,11 +81,23 @@ export function drawChart(
       ],
       hooks: { setCursor: [(self) => how.onPoint(self.cursor.idx ?? null)] },
     },
-    [labels.map((_, index) => index), ...lines.map(({ values }) => [...values])],
+    [labels.map((_, index) => index), ...drawn.map(({ values }) => [...values])],
     element,
   );
   return {
     resize: (width) => plot.setSize({ width: Math.max(200, width), height }),
     end: () => plot.destroy(),
   };
+}
+
+const shortened = (label: string, most: number): string =>
+  label.length > most ? `${label.slice(0, Math.max(1, Math.floor(most) - 1)).trimEnd()}…` : label;
+
+/** Each line on top of those before it, the highest first: the lower ones are drawn over it. */
+function stacked(lines: ChartData['lines']): { name: string; index: number; values: readonly number[] }[] {
+  const under = (index: number) =>
+    (lines[index]?.values ?? []).map((_, at) =>
+      lines.slice(0, index + 1).reduce((sum, { values }) => sum + (values[at] ?? 0), 0),
+    );
+  return lines.map(({ name }, index) => ({ name, index, values: under(index) })).toReversed();
 }

@@ -72,6 +72,11 @@ export function readMoves(tx: Read, dagId: string, seq: number): NodePage['histo
     .map(({ receipt, at, ...row }) => ({ at: iso(at), ...row, receiptId: String(receipt) }));
 }
 
+/** The moves of all nodes of a run, those of each oldest first. */
+export function readMovesOfRun(tx: Read, dagId: string): { seq: number; at: number; status: NodeStatus }[] {
+  return tx.all('SELECT seq, at, status FROM factory_node_move WHERE dag_id = ? ORDER BY seq, receipt', dagId);
+}
+
 export function readTexts(tx: Read, dagId: string, seq: number): { output: string | null; progress: string } {
   const row = tx.get<{ output: string | null; progress: string }>(
     'SELECT output, progress FROM factory_node_text WHERE dag_id = ? AND seq = ?',

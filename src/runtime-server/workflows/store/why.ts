@@ -14,6 +14,14 @@ export function runOfNode(tx: Read, nodeId: string): NodeAt | null {
   );
 }
 
+export function titleOfNode(tx: Read, nodeId: string): string | undefined {
+  return tx.get<{ title: string }>('SELECT title FROM factory_node WHERE node_id = ?', nodeId)?.title;
+}
+
+export function titleOfRun(tx: Read, dagId: string): string | undefined {
+  return tx.get<{ title: string }>('SELECT title FROM factory_run WHERE dag_id = ?', dagId)?.title;
+}
+
 export function heldNode(tx: Read, address: string): NodeAt | null {
   const sql = 'SELECT dag_id AS dagId, node_id AS nodeId FROM factory_node WHERE holder = ? LIMIT 1';
   return tx.get<NodeAt>(sql, address) ?? null;
