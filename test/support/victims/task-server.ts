@@ -1,5 +1,5 @@
 /**
- * A tool server with tasks until it is killed: `node task-server.ts <folder>`. Its tool `write.line` asks a person and then adds its line to
+ * A tool server with tasks until it is killed: `node task-server.ts <folder> [address of a server to attach as web]`. Its tool `write.line` asks a person and then adds its line to
  * `lines.txt`. Prints `ready <url>`; reads `live`, printed as `live <JSON of the questions>`, and `answer <JSON>` as the cloud's lane would bring it,
  * printed as `said <id> <surface> <applied|gone>`.
  */
@@ -12,7 +12,7 @@ import { systemTimers } from '../../../src/kit/clock/timers.ts';
 import { defineTool } from '../../../src/runtime-server/tool-server/index.ts';
 import { openTaskServer } from '../mcp/task-server.ts';
 
-const [root = '.'] = process.argv.slice(2);
+const [root = '.', url] = process.argv.slice(2);
 const writeLine = defineTool({
   name: 'write.line',
   title: 'Write a line',
@@ -39,6 +39,9 @@ const server = await openTaskServer({
   asksAll: true,
 });
 await server.start();
+if (url !== undefined && server.attached.all().length === 0) {
+  await server.attached.attach({ name: 'web', transport: { type: 'http', url } });
+}
 const say = (line: string) => process.stdout.write(`${line}\n`);
 say(`ready ${server.url}`);
 

@@ -4,6 +4,7 @@
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { iso, systemClock } from '../../../../src/kit/clock/clock.ts';
 import { systemTimers } from '../../../../src/kit/clock/timers.ts';
@@ -13,6 +14,7 @@ import { createProfile } from '../../../support/mcp/profile.ts';
 import { serveMcp } from '../../../support/mcp/serve-profile.ts';
 import { openTaskServer } from '../../../support/mcp/task-server.ts';
 import { scratchFolder } from '../../../support/scratch.ts';
+import { startVictim } from '../../../support/victim.ts';
 import { askAt, declared, opted, type Spoken } from '../task-desk.ts';
 
 interface Shown {
@@ -21,6 +23,7 @@ interface Shown {
   readonly statusMessage?: string;
   readonly [key: string]: unknown;
 }
+const program = fileURLToPath(new URL('../../../support/victims/task-server.ts', import.meta.url));
 const soon = { timeout: 15_000, interval: 20 };
 
 /** A server that does not know 2026-07-28. */
@@ -198,4 +201,56 @@ test('an answer that the server would not take is asked for again, and a no is p
   expect(second.summary).toContain('Your last answer was not taken: ok: "perhaps" is neither yes nor no.');
   await answer(second.id, 'reject');
   expect(JSON.stringify(await ended(taskId))).toContain('decline');
+});
+
+test('kill −9 while a task runs at its server, or while that asks, loses neither the task nor the question', async () => {
+  const profile = await serveMcp(createProfile());
+  onEnd(() => profile.close());
+  const root = scratchFolder();
+  const start = async () => {
+    const victim = startVictim({ command: [process.execPath, program, root, profile.url] });
+    onEnd(async () => void (await victim.kill('SIGKILL')));
+    const [, url = ''] = (await victim.until((line) => line.startsWith('ready '))).split(' ');
+    const listed = async () => JSON.stringify((await askAt(url, 'tools/list', {})).result);
+    await expect.poll(listed, soon).toContain('web.slow_compute');
+    return { ...victim, url };
+  };
+  let server = await start();
+  const get = async (taskId: string) => (await askAt(server.url, 'tasks/get', { taskId }, declared)).result as Shown;
+  const live = async (summary: string) => {
+    server.child.stdin?.write('live\n');
+    const line = await server.until((each) => each.startsWith('live ') && each.includes(summary));
+    return (JSON.parse(line.slice('live '.length)) as { id: string; summary: string }[]).find((each) =>
+      each.summary.includes(summary),
+    )!;
+  };
+  const approve = (id: string, note: string | null = null) => {
+    const resolvedBy = { user: localUserId, surface: 'browser' };
+    const answer = { id, decision: 'approve', note, resolvedBy, at: iso(systemClock.now()) };
+    server.child.stdin?.write(`answer ${JSON.stringify(answer)}\n`);
+  };
+  const make = async (name: string, args: object) => {
+    const params = { name: `web.${name}`, arguments: args };
+    const { taskId } = (await askAt(server.url, 'tools/call', params, declared)).result as Shown;
+    approve((await live(`web.${name}`)).id);
+    return taskId;
+  };
+
+  const runs = await make('slow_compute', { seconds: 3, label: 'meanwhile' });
+  await expect.poll(async () => (await get(runs)).statusMessage, soon).toBe('Running at the attached server.');
+  const asks = await make('confirm_delete', { filename: 'a.txt' });
+  await expect.poll(async () => (await get(asks)).statusMessage, soon).toContain('Delete it?');
+  const { id } = await live('Delete it?');
+  await server.kill('SIGKILL');
+  server = await start();
+  expect((await live('Delete it?')).id).toBe(id);
+  approve(id, 'yes');
+  for (const [taskId, text] of [
+    [runs, 'Computed meanwhile.'],
+    [asks, 'Deleted a.txt.'],
+  ] as const) {
+    const seen = { status: 'completed', result: { isError: false, content: [{ text }] } };
+    await expect.poll(() => get(taskId), soon).toMatchObject(seen);
+  }
+  expect((await askAt(profile.url, 'tasks/list', {}, opted)).result?.tasks).toHaveLength(2);
 });
