@@ -46,4 +46,33 @@ CREATE TABLE model_place (
 ) STRICT, WITHOUT ROWID;
 `,
   },
+  {
+    area: 'models',
+    number: 4,
+    name: 'spend of a day',
+    sql: `
+CREATE TABLE model_spend_day (
+  day INTEGER NOT NULL,
+  agent_id TEXT NOT NULL,
+  model TEXT NOT NULL,
+  requests INTEGER NOT NULL,
+  input INTEGER NOT NULL,
+  output INTEGER NOT NULL,
+  micro_usd INTEGER NOT NULL,
+  unpriced INTEGER NOT NULL,
+  PRIMARY KEY (day, agent_id, model)
+) STRICT, WITHOUT ROWID;
+INSERT INTO model_spend_day
+  SELECT at / 86400000, agent_id, model, COUNT(*), SUM(input + cached_input + cache_write), SUM(output),
+    COALESCE(SUM(micro_usd), 0), SUM(micro_usd IS NULL)
+  FROM model_spend GROUP BY 1, 2, 3;
+CREATE TRIGGER model_spend_counted AFTER INSERT ON model_spend
+  BEGIN INSERT INTO model_spend_day
+    VALUES (NEW.at / 86400000, NEW.agent_id, NEW.model, 1, NEW.input + NEW.cached_input + NEW.cache_write, NEW.output,
+      COALESCE(NEW.micro_usd, 0), NEW.micro_usd IS NULL)
+    ON CONFLICT (day, agent_id, model) DO UPDATE SET requests = requests + 1, input = input + excluded.input,
+      output = output + excluded.output, micro_usd = micro_usd + excluded.micro_usd, unpriced = unpriced + excluded.unpriced;
+  END;
+`,
+  },
 ];

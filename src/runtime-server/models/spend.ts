@@ -19,8 +19,8 @@ export interface Spend {
 /** False where a request of this id is written down already. */
 export function recordSpend(tx: Tx, spend: Spend): boolean {
   const { changes } = tx.run(
-    `INSERT OR IGNORE INTO model_spend (id, at, agent_id, run_id, wire, model, input, cached_input, cache_write, output, micro_usd)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO model_spend (id, at, agent_id, run_id, wire, model, input, cached_input, cache_write, output, micro_usd)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
     spend.id,
     spend.at,
     spend.agentId,
@@ -53,16 +53,16 @@ export function sumSpend(
   since: number,
   runId: string | null = null,
 ): SpendSum {
+  // The index of the run decides, or else that of the bot: a `+` keeps SQLite from another.
+  const [byTime, byAgent] = runId === null ? ['at', 'agent_id'] : ['+at', '+agent_id'];
+  const where = `${byTime} >= ?${agentId === null ? '' : ` AND ${byAgent} = ?`}${runId === null ? '' : ' AND run_id = ?'}`;
   const row = tx.get<{ requests: number; input: number; output: number; micro_usd: number; unpriced: number }>(
     `SELECT COUNT(*) AS requests, COALESCE(SUM(input + cached_input + cache_write), 0) AS input,
        COALESCE(SUM(output), 0) AS output, COALESCE(SUM(micro_usd), 0) AS micro_usd,
        COALESCE(SUM(micro_usd IS NULL), 0) AS unpriced
-     FROM model_spend WHERE at >= ? AND (? IS NULL OR agent_id = ?) AND (? IS NULL OR run_id = ?)`,
+     FROM model_spend WHERE ${where}`,
     since,
-    agentId,
-    agentId,
-    runId,
-    runId,
+    ...[agentId, runId].filter((id) => id !== null),
   );
   const { requests = 0, input = 0, output = 0, micro_usd: microUsd = 0, unpriced = 0 } = row ?? {};
   return { requests, input, output, microUsd, unpriced };
@@ -78,40 +78,39 @@ export function freshTokens(tx: Pick<Tx, 'get'>, agentId: string, since: number)
   return row?.tokens ?? 0;
 }
 
-/** The same, for each bot that spent anything. */
+const dayMs = 86_400_000;
+/** Of days that are counted from 1970 (UTC): sums that a trigger keeps, so that a month costs no more than its days, bots and models. */
+const daySums = `SUM(requests) AS requests, SUM(input) AS input, SUM(output) AS output, SUM(micro_usd) AS microUsd,
+       SUM(unpriced) AS unpriced
+     FROM model_spend_day WHERE day >= ?`;
+const dayFrom = (since: number): number => Math.floor(since / dayMs);
+
+/** The same, for each bot that spent anything. From the day (UTC) on in which `since` lies. */
 export function sumSpendByAgent(tx: Pick<Tx, 'all'>, since: number): Map<string, SpendSum> {
   const rows = tx.all<{ agentId: string } & SpendSum>(
-    `SELECT agent_id AS agentId, COUNT(*) AS requests, SUM(input + cached_input + cache_write) AS input,
-       SUM(output) AS output, COALESCE(SUM(micro_usd), 0) AS microUsd, SUM(micro_usd IS NULL) AS unpriced
-     FROM model_spend WHERE at >= ? GROUP BY agent_id`,
-    since,
+    `SELECT agent_id AS agentId, ${daySums} GROUP BY agent_id`,
+    dayFrom(since),
   );
   return new Map(rows.map(({ agentId, ...sum }) => [agentId, sum]));
 }
 
 const spendColumns = { day: 'NULL', bot: 'agent_id', model: 'model' } as const;
 
-/** The same for each day (UTC), and on it for each bot or model; oldest first. `day` counts from 1970. */
+/** The same for each day, and on it for each bot or model; oldest first. */
 export function sumSpendByDay(
   tx: Pick<Tx, 'all'>,
   since: number,
   by: keyof typeof spendColumns,
 ): (SpendSum & { readonly day: number; readonly key: string | null })[] {
-  return tx.all(
-    `SELECT at / 86400000 AS day, ${spendColumns[by]} AS key, COUNT(*) AS requests,
-       SUM(input + cached_input + cache_write) AS input, SUM(output) AS output,
-       COALESCE(SUM(micro_usd), 0) AS microUsd, SUM(micro_usd IS NULL) AS unpriced
-     FROM model_spend WHERE at >= ? GROUP BY 1, 2 ORDER BY 1, 2`,
-    since,
-  );
+  return tx.all(`SELECT day, ${spendColumns[by]} AS key, ${daySums} GROUP BY 1, 2 ORDER BY 1, 2`, dayFrom(since));
 }
 
-/** Models whose price is not known, of requests from `since` on. */
+/** Models whose price is not known, of requests from that day on. */
 export function unpricedModels(tx: Pick<Tx, 'all'>, since: number): string[] {
   return tx
     .all<{ model: string }>(
-      'SELECT DISTINCT model FROM model_spend WHERE at >= ? AND micro_usd IS NULL ORDER BY model',
-      since,
+      'SELECT DISTINCT model FROM model_spend_day WHERE day >= ? AND unpriced > 0 ORDER BY model',
+      dayFrom(since),
     )
     .map(({ model }) => model);
 }
