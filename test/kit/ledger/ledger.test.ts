@@ -95,6 +95,76 @@ test('a replay returns what follows the cursor, filtered by type, in order', asy
   expect(await ids('0', 100, [])).toEqual([]);
 });
 
+test('a search with several filters answers what each row says, from either end, page by page', async () => {
+  const { store, ledger } = await open();
+  const rows = 12_000;
+  // Two thirds of the rows are of one actor; what the filters have in common is sparse, and beyond the first portion from both ends.
+  const entries = Array.from({ length: rows }, (_, index) => ({
+    ...sample,
+    type: index % 2 === 0 ? 'delivery' : 'message',
+    actor: index % 3 === 0 ? 'user_local' : 'engine',
+    subject: `thread:${index % 1000 === 7 ? 'rare' : index % 4}`,
+  }));
+  await store.write((tx) => {
+    for (const entry of entries) ledger.append(tx, entry);
+  });
+  const all = entries.map((entry, index) => ({ ...entry, id: String(index + 1) }));
+  const searches = [
+    { types: ['message'], actor: 'engine' },
+    { types: ['message', 'delivery'], actor: 'user_local' },
+    { types: ['message'], subject: 'thread:rare' },
+    { types: ['message'], subject: 'thread:rare', actor: 'engine' },
+    { subject: 'thread:0', actor: 'user_local' },
+    { types: ['none', 'message'], subject: 'thread:0' },
+    { types: [], actor: 'engine' },
+  ];
+  for (const { types, subject, actor } of searches) {
+    const wanted = all.filter(
+      (row) =>
+        (types === undefined || types.includes(row.type)) &&
+        (subject === undefined || row.subject === subject) &&
+        (actor === undefined || row.actor === actor),
+    );
+    for (const order of ['ascending', 'descending'] as const) {
+      const ids = (order === 'ascending' ? wanted : wanted.toReversed()).map(({ id }) => id);
+      for (const limit of [3, rows]) {
+        const [, second] = ids;
+        const past = order === 'ascending' ? { after: second } : { before: second };
+        const page = async (bounds: object) =>
+          (await ledger.query({ types, subject, actor, order, limit, ...bounds })).map(({ id }) => id);
+        expect(await page({})).toEqual(ids.slice(0, limit));
+        if (second !== undefined) expect(await page(past)).toEqual(ids.slice(2, 2 + limit));
+      }
+    }
+  }
+});
+
+test('a search that finds nothing among very many rows holds nobody else, and reads none where a filter has none', async () => {
+  const { store, ledger } = await open();
+  await store.write((tx) => {
+    for (let left = 20_000; left > 0; left -= 1) {
+      const isOdd = left % 2 === 1;
+      ledger.append(tx, { ...sample, type: isOdd ? 'message' : 'delivery', actor: isOdd ? 'engine' : 'user_local' });
+    }
+  });
+  /** How often others had a turn meanwhile. */
+  async function turnsOf(filters: { types: string[]; actor: string }): Promise<number> {
+    let turns = 0;
+    let isOver = false;
+    const tick = () => {
+      if (isOver) return;
+      turns += 1;
+      setImmediate(tick);
+    };
+    setImmediate(tick);
+    expect(await ledger.query({ ...filters, order: 'descending', limit: 50 })).toEqual([]);
+    isOver = true;
+    return turns;
+  }
+  expect(await turnsOf({ types: ['delivery'], actor: 'engine' })).toBeGreaterThanOrEqual(2);
+  expect(await turnsOf({ types: ['none'], actor: 'engine' })).toBeLessThan(2);
+});
+
 test('a row comes back as it was appended', async () => {
   const { ledger, add } = await open();
   const body = { v: 1, z: [1, 'ü', null], a: { nested: true }, gone: undefined };
