@@ -4,10 +4,11 @@
  */
 
 import { AppError } from '../../contracts/common/errors.ts';
+import type { PaneInput } from '../../contracts/factory/agent.ts';
 import type { Base } from '../base/base.ts';
 import type { PaneFacts, PaneInfo, PaneOsc } from '../panes/pane-engine.ts';
 import { createActivity } from './activity.ts';
-import { type Adapter, createMutex, type DriverContext, type HarnessPanes } from './adapter.ts';
+import { type Adapter, createMutex, type Driver, type DriverContext, type HarnessPanes } from './adapter.ts';
 import type {
   BotMemory,
   BotSpec,
@@ -18,22 +19,14 @@ import type {
   PermissionPolicy,
 } from './harness.ts';
 import { interruptTurn, isTurn } from './interrupt.ts';
-import type { Claim } from './judge/evidence.ts';
-import { createJudge } from './judge/judge.ts';
+import type { Claim, Evidence } from './judge/evidence.ts';
+import { createJudge, type Judge } from './judge/judge.ts';
 import type { Matcher } from './judge/rules.ts';
 import { keyBytes } from './keys.ts';
 import { transcriptOf } from './prompt-witness.ts';
+import { createReadiness } from './readiness.ts';
 import { resetTime } from './reset-time.ts';
-import { obstacleInWords } from './wording.ts';
-
-/** After a person's key nothing is typed for this long: they are likely to press another. */
-const personGraceMs = 1500;
-/** After a person's Enter, waiting for the screen to follow is enough. */
-const personEnterGraceMs = 300;
-/** A bot that cannot take a message for this long needs a person: such an obstacle does not go away without one. */
-const cannotTakeMs = 60_000;
-/** A person's input is recorded once a burst, or it would push all other evidence out of `explain`. */
-const personBurstMs = 5000;
+import type { UsageLimit } from './usage.ts';
 
 /** A bot, and the side on which the panes' reports come in. */
 export interface LiveBot extends HarnessBot {
@@ -66,20 +59,22 @@ export function createBot(
     ...(remembered.paneId === paneId && isState(remembered.last) && { from: clearAgain(remembered.last) }),
   });
   const activity = createActivity(clock);
-  const stateListeners = new Set<(state: BotState) => void>();
-  const gateListeners = new Set<() => void>();
-  const waiting = new Set<() => void>();
+  const conditions = createConditions(timers);
   const typing = createMutex();
   const delivering = createMutex();
   let closed = false;
   let facts: PaneFacts | null = panes.get(paneId)?.facts ?? null;
-  /** Why a bot outside a turn cannot take a message, and since when. */
-  let shut: { readonly why: string; readonly since: number } | null = null;
   let judgedLast = judge.state();
-  let told = judgedLast;
-  let wasOpen = false;
+  const listeners = createListeners(judgedLast);
   let cancelTimer: (() => void) | null = null;
-  let person = { at: Number.NEGATIVE_INFINITY, until: Number.NEGATIVE_INFINITY };
+  const readiness = createReadiness({
+    clock,
+    judge,
+    unreachable() {
+      if (closed || !live()) return 'no live pane';
+      return panes.engine().running ? null : 'the pane engine cannot be read';
+    },
+  });
 
   function recall(): Readonly<Record<string, unknown>> {
     return memory.recall(bot.agentId) ?? {};
@@ -94,44 +89,11 @@ export function createBot(
   }
 
   function gate(): Gate {
-    const closedBecause = (why: string, setup = false): Gate => ({ open: false, why, setup });
-    if (closed || !live()) return closedBecause('no live pane');
-    if (!panes.engine().running) return closedBecause('the pane engine cannot be read');
-    const { state, reason } = judge.state();
-    if (judge.unclear()) return closedBecause('unclear');
-    if (state !== 'idle' && state !== 'done') {
-      return closedBecause(reason ? `${state}: ${reason}` : state, judge.setup());
-    }
-    if (clock.monotonic() < person.until) return closedBecause('a person is typing');
-    const obstacle = driver.obstacle();
-    return obstacle === null ? { open: true } : closedBecause(obstacle);
+    return readiness.gate(driver);
   }
 
-  /** Why it can take no message although it is in no turn and asks nothing; null: nothing prevents it, or a turn runs. */
-  function hindrance(): string | null {
-    if (closed || !live() || !panes.engine().running) return null;
-    const { state } = judge.state();
-    if (state === 'starting') return 'it has not become ready since its start';
-    if (judge.unclear())
-      return state === 'needs_you' || state === 'blocked' ? null : 'Gantry does not recognize its screen';
-    if (state !== 'idle' && state !== 'done') return null;
-    const obstacle = driver.obstacle();
-    return obstacle === null ? null : obstacleInWords(obstacle);
-  }
-
-  /** The state that people see. */
   function state(): BotState {
-    const judged = judge.state();
-    if (shut === null) return judged;
-    const lasted = Math.round(clock.monotonic() - shut.since);
-    if (lasted >= cannotTakeMs) {
-      const since = clock.now() - lasted + cannotTakeMs;
-      return { state: 'needs_you', reason: `cannot take messages: ${shut.why}`, since };
-    }
-    // An idle bot can take a message; one that cannot be reached is not there yet, or has gone.
-    const away = driver.away?.() ?? null;
-    if (away === null || judged.state === 'starting') return judged;
-    return { state: 'starting', reason: away, since: clock.now() - lasted };
+    return readiness.state(driver);
   }
 
   /** After anything that may have changed: tells listeners, checks waiting conditions, sets the one timer. */
@@ -144,28 +106,16 @@ export function createBot(
       remember({ last: judged });
       driver.onState?.(judged);
     }
-    const why = hindrance();
-    if (why === null) shut = null;
-    else shut = { why, since: shut?.since ?? clock.monotonic() };
-    const now = state();
-    if (now.state !== told.state || now.reason !== told.reason) {
-      told = now;
-      for (const listener of stateListeners) listener(now);
-    }
-    for (const look of waiting) look();
-    const open = gate().open;
-    if (open && !wasOpen) for (const listener of gateListeners) listener();
-    wasOpen = open;
+    readiness.check(driver);
+    listeners.tellState(state());
+    conditions.look();
+    listeners.tellGate(gate().open);
     arm();
   }
 
   function arm(): void {
     cancelTimer?.();
-    const grace = person.until - clock.monotonic();
-    const patience = shut === null ? 0 : shut.since + cannotTakeMs - clock.monotonic();
-    const waits = [judge.next(), grace > 0 ? grace : null, patience > 0 ? patience : null].filter(
-      (wait) => wait !== null,
-    );
+    const waits = [judge.next(), ...readiness.waits()].filter((wait) => wait !== null);
     // One millisecond more than asked: a timer that fires early would only be armed again.
     cancelTimer = waits.length === 0 ? null : timers.after(Math.min(...waits) + 1, poke);
   }
@@ -186,28 +136,10 @@ export function createBot(
     recall,
     remember,
     poke,
-    until(condition, ms) {
-      if (condition()) return Promise.resolve(true);
-      return new Promise((resolve) => {
-        const end = (met: boolean) => {
-          waiting.delete(look);
-          cancel();
-          resolve(met);
-        };
-        const look = () => {
-          if (condition()) end(true);
-        };
-        const cancel = timers.after(ms, () => end(condition()));
-        waiting.add(look);
-      });
-    },
+    until: conditions.until,
   };
   const driver = adapter.drive(context);
-
-  function onState(listener: (state: BotState) => void): () => void {
-    stateListeners.add(listener);
-    return () => stateListeners.delete(listener);
-  }
+  const keyboard = createKeyboard({ panes, paneId, typing, driver, timers, facts: () => facts });
 
   function takeFacts(next: PaneFacts): void {
     facts = next;
@@ -234,38 +166,24 @@ export function createBot(
     state,
     activity,
     transcripts: () => transcriptOf(recall()),
-    onState,
+    onState: listeners.onState,
     gate,
-    onGate(listener) {
-      gateListeners.add(listener);
-      return () => gateListeners.delete(listener);
-    },
+    onGate: listeners.onGate,
     deliver: (message) =>
       delivering.run(async () => {
         const now = gate();
         return now.open ? driver.deliver(message) : { state: 'held', why: now.why };
       }),
     resume: (message) => delivering.run(async () => (await driver.resume?.(message)) ?? null),
-    async input({ text = '', keys = [], paste = false }) {
+    async input(input) {
+      const { text = '', keys = [] } = input;
       if (text === '' && keys.length === 0) {
         throw new AppError('usage', 'Neither text nor keys were given.', 'Give text, keys or both.');
       }
       if (!live())
         throw new AppError('not_found', `${bot.slug}@${bot.team} has no live pane.`, 'Start its team first.');
-      const typed = paste && text !== '' ? pasteBytes(text, facts?.bracketedPaste === true) : text;
-      const bytes = typed + keys.map((key) => keyBytes(key, facts?.applicationCursor)).join('');
-      await typing.run(() => {
-        driver.onInput?.();
-        return panes.write(paneId, bytes);
-      });
-      // A person is typing.
-      shut = null;
+      readiness.typed(await keyboard.type(input));
       activity.note();
-      const now = clock.monotonic();
-      if (now - person.at > personBurstMs) {
-        judge.take({ source: 'person', rule: 'person.input', claim: null, seen: 'a person typed' });
-      }
-      person = { at: now, until: now + (/[\r\n]$/.test(bytes) ? personEnterGraceMs : personGraceMs) };
       poke();
     },
     async hook(event, payload, signal = new AbortController().signal) {
@@ -279,22 +197,11 @@ export function createBot(
     async interrupt() {
       if (!isTurn(judge.state().state)) return { ended: false, keys: [] };
       const abort = driver.abort?.() ?? null;
-      if (abort) {
-        const ended = interruptTurn(onState, state, timers, abort);
-        return { ended: await ended, keys: [] };
-      }
       const { keys, apartMs = 0 } = adapter.ruleset.interrupt;
-      const press = () =>
-        typing.run(async () => {
-          for (const [at, key] of keys.entries()) {
-            if (at > 0) await new Promise<void>((resolve) => timers.after(apartMs, resolve));
-            // The turn may have ended in between: the next key would be one too many.
-            if (!isTurn(judge.state().state)) return;
-            driver.onInput?.();
-            await panes.write(paneId, keyBytes(key, facts?.applicationCursor));
-          }
-        });
-      return { ended: await interruptTurn(onState, state, timers, press), keys };
+      // The turn may end between two keys: the next one would be one too many.
+      const press = () => keyboard.press(keys, apartMs, () => isTurn(judge.state().state));
+      const ended = await interruptTurn(listeners.onState, state, timers, abort ?? press);
+      return { ended, keys: abort === null ? keys : [] };
     },
     explain: () => ({
       harness: adapter.ruleset.harness,
@@ -303,31 +210,16 @@ export function createBot(
       bottom: facts?.bottom ?? [],
       approvals: driver.approvals?.() ?? [],
     }),
-    limit() {
-      const { state, reason, since } = judge.state();
-      // The current screen is unclear, so its words are not those of the limit.
-      if (state !== 'blocked' || judge.unclear()) return null;
-      const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-      return (
-        driver.limit?.() ?? { reason: reason ?? 'it cannot continue', until: resetTime(reason ?? '', since, zone) }
-      );
-    },
+    limit: () => limitOf(judge, driver),
     unblock() {
-      judge.take({
-        source: 'person',
-        rule: 'limit.over',
-        claim: { state: 'idle' },
-        seen: 'it may try',
-        from: ['blocked'],
-      });
+      judge.take(limitOver);
       poke();
     },
     close() {
       closed = true;
       cancelTimer?.();
       driver.close?.();
-      stateListeners.clear();
-      gateListeners.clear();
+      listeners.clear();
       options.onClose();
     },
     takeFacts,
@@ -341,6 +233,117 @@ export function createBot(
       poke();
     },
   };
+}
+
+/** Whoever wants to hear of the state that people see and of the gate that opens. Told again only when it changed. */
+function createListeners(first: BotState) {
+  const ofState = new Set<(state: BotState) => void>();
+  const ofGate = new Set<() => void>();
+  let told = first;
+  let wasOpen = false;
+  return {
+    onState(listener: (state: BotState) => void): () => void {
+      ofState.add(listener);
+      return () => ofState.delete(listener);
+    },
+    onGate(listener: () => void): () => void {
+      ofGate.add(listener);
+      return () => ofGate.delete(listener);
+    },
+    tellState(now: BotState): void {
+      if (now.state === told.state && now.reason === told.reason) return;
+      told = now;
+      for (const listener of ofState) listener(now);
+    },
+    tellGate(open: boolean): void {
+      if (open && !wasOpen) for (const listener of ofGate) listener();
+      wasOpen = open;
+    },
+    clear(): void {
+      ofState.clear();
+      ofGate.clear();
+    },
+  };
+}
+
+/** Whoever waits until something holds, asked again whenever anything may have changed. */
+function createConditions(timers: Base['timers']): Pick<DriverContext, 'until'> & { readonly look: () => void } {
+  const waiting = new Set<() => void>();
+  return {
+    look() {
+      for (const look of waiting) look();
+    },
+    until(condition, ms) {
+      if (condition()) return Promise.resolve(true);
+      return new Promise((resolve) => {
+        const end = (met: boolean) => {
+          waiting.delete(look);
+          cancel();
+          resolve(met);
+        };
+        const look = () => {
+          if (condition()) end(true);
+        };
+        const cancel = timers.after(ms, () => end(condition()));
+        waiting.add(look);
+      });
+    },
+  };
+}
+
+/** Writes into the pane what a person types and the keys that end a turn. The driver hears of each, and nothing else is typed in between. */
+function createKeyboard({
+  panes,
+  paneId,
+  typing,
+  driver,
+  timers,
+  facts,
+}: Pick<DriverContext, 'panes' | 'paneId' | 'typing' | 'timers' | 'facts'> & {
+  readonly driver: Pick<Driver, 'onInput'>;
+}) {
+  const bytesOf = (key: string) => keyBytes(key, facts()?.applicationCursor);
+
+  function write(bytes: string): Promise<void> {
+    driver.onInput?.();
+    return panes.write(paneId, bytes);
+  }
+
+  return {
+    /** Text first, then keys. Returns the bytes. */
+    async type({ text = '', keys = [], paste = false }: PaneInput): Promise<string> {
+      const typed = paste && text !== '' ? pasteBytes(text, facts()?.bracketedPaste === true) : text;
+      const bytes = typed + keys.map(bytesOf).join('');
+      await typing.run(() => write(bytes));
+      return bytes;
+    },
+    /** One key after the other, as long as `still`. */
+    press: (keys: readonly string[], apartMs: number, still: () => boolean): Promise<void> =>
+      typing.run(async () => {
+        for (const [at, key] of keys.entries()) {
+          if (at > 0) await new Promise<void>((resolve) => timers.after(apartMs, resolve));
+          if (!still()) return;
+          await write(bytesOf(key));
+        }
+      }),
+  };
+}
+
+/** The limit has ended, or a person lets the bot try again. */
+const limitOver: Evidence = {
+  source: 'person',
+  rule: 'limit.over',
+  claim: { state: 'idle' },
+  seen: 'it may try',
+  from: ['blocked'],
+};
+
+/** Null: it is stopped by none, or its current screen is unclear, whose words are not those of the limit. */
+function limitOf(judge: Judge, driver: Driver): UsageLimit | null {
+  const { state, reason, since } = judge.state();
+  if (state !== 'blocked' || judge.unclear()) return null;
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  return driver.limit?.() ?? { reason: reason ?? 'it cannot continue', until: resetTime(reason ?? '', since, zone) };
 }
 
 /** Removes escape characters from a paste, also the C1 form with a bracket: they could end the frame and have the rest taken as typed. */
