@@ -4,7 +4,7 @@
  */
 import { AppError } from '../../../contracts/common/errors.ts';
 
-export type FaultKind =
+type FaultKind =
   /** It requires a sign-in. */
   | 'unauthorized'
   /** It does not know our session any more: nothing was done. */
@@ -103,8 +103,27 @@ export function faultOf(error: unknown, { session, listing = false, challenge }:
   return new UpstreamFault('connection', why ?? (ours ? 'The connection broke.' : words), error);
 }
 
+/** A fault of a server for a reader outside, without the server's secrets. */
+export interface Failure {
+  readonly kind: FaultKind;
+  readonly message: string;
+  /** Null: it sent nothing readable. */
+  readonly said: Said | null;
+}
+
+/** Null: the thrown value is no fault of a server. */
+export function failureOf(thrown: unknown, clean: (text: string) => string = (text) => text): Failure | null {
+  if (!(thrown instanceof UpstreamFault)) return null;
+  const said = saidBy(thrown);
+  return {
+    kind: thrown.kind,
+    message: clean(thrown.message),
+    said: said === null ? null : { ...said, message: clean(said.message) },
+  };
+}
+
 /** A server's message in an answer that is a fault. */
-export interface Said {
+interface Said {
   /** Of JSON-RPC; null where there was none. */
   readonly code: number | null;
   /** Of HTTP; null where the answer itself was in order. */

@@ -1,36 +1,22 @@
 /**
- * The attached servers of this computer: each with its row, its last good list and, while it is enabled, its connection. Owns the current list of
- * all tools; must not know HTTP or how a server is reached.
+ * The attached servers of this computer, each an {@link Attached}: attaching, changing and detaching them, one change after the other, and what other
+ * parts hear of it. Must not know HTTP or how a server is reached.
  */
 
 import { AppError } from '../../../contracts/common/errors.ts';
-import type { AttachedServer, AttachServer, ChangeServer, Transport } from '../../../contracts/tool-server/servers.ts';
+import type { AttachedServer, AttachServer, ChangeServer } from '../../../contracts/tool-server/servers.ts';
 import { defaultCallTimeoutMs, placeOf } from '../../../contracts/tool-server/servers.ts';
-import { iso } from '../../../kit/clock/clock.ts';
 import type { Log } from '../../../kit/log/log.ts';
 import type { Base } from '../../base/base.ts';
-import type { ForeignPrompts, ForeignTools } from '../foreign-tools.ts';
-import type { AuthServer, ServerAuth } from './auth.ts';
-import { createCallTool } from './calls.ts';
-import { type Catalogue, createCatalogue, difference, listHash } from './catalogue.ts';
+import type { ForeignTools } from '../foreign-tools.ts';
+import { type Attached, type AttachedDeps, createAttached } from './attached.ts';
+import type { AuthServer } from './auth.ts';
 import { checkTransport } from './check-transport.ts';
-import { type Connection, type ConnectionWaits, createConnection } from './connection.ts';
-import { type FaultKind, type Said, saidBy, UpstreamFault } from './fault.ts';
-import { createFollow, type FollowedServer } from './follow.ts';
+import { type Failure, failureOf } from './fault.ts';
 import { authServerOf } from './http-connection.ts';
-import { readListing, readPrompts } from './listing.ts';
-import { type ServerRecord, type ServerRecords, type StoredList, wholeTransport } from './records.ts';
-import { failure } from './results.ts';
-import { hideSecrets, keepSecrets, restoreSecrets, withoutSecrets } from './secrets.ts';
-import { openUpstream, type Upstream, type UpstreamList } from './upstream.ts';
-import type { UpstreamDeps } from './upstream-deps.ts';
-
-interface Failure {
-  readonly kind: FaultKind;
-  readonly message: string;
-  /** Null: it sent nothing readable. */
-  readonly said: Said | null;
-}
+import { createOffered } from './offered.ts';
+import { type ServerRecord, type ServerRecords, wholeTransport } from './records.ts';
+import { hideSecrets, keepSecrets, restoreSecrets } from './secrets.ts';
 
 /** Attached servers for parts that need more than tools. Throws `not_found` and {@link UpstreamFault}. */
 interface Upstreams {
@@ -70,38 +56,19 @@ export interface Servers {
   close(): Promise<void>;
 }
 
-interface Entry {
-  record: ServerRecord;
-  list: StoredList | null;
-  listHash: string;
-  /** Null while it is disabled or cannot be begun. */
-  connection: Connection | null;
-  /** Why it cannot be begun. */
-  fault: string | null;
-  /** The last state reported; `new` once a person has changed something about it. */
-  credential: 'new' | 'back' | 'lost' | 'taken';
-}
-
 export function createServers(
-  deps: Pick<Base, 'clock' | 'timers' | 'ids'> & {
+  deps: AttachedDeps & {
     readonly records: ServerRecords;
-    readonly auth: ServerAuth | null;
-    readonly upstream: UpstreamDeps;
-    readonly waits: ConnectionWaits;
+    readonly ids: Base['ids'];
     /** Whether an address is Gantry's own tool server, on this computer. */
     readonly isOwn: (url: URL) => boolean;
-    /** 0 ≤ x < 1. */
-    readonly random: () => number;
     readonly log: Pick<Log, 'info' | 'warn' | 'error'>;
   },
 ): Servers {
   const { records, clock, log } = deps;
-  const follow = createFollow({ clock, timers: deps.timers, minPollMs: deps.waits.minPollMs });
-  const call = createCallTool({ clock, follow });
   /** Oldest first. */
-  const entries = new Map<string, Entry>();
-  let catalogue: Catalogue = createCatalogue([]);
-  let revision = 1;
+  const entries = new Map<string, Attached>();
+  const offered = createOffered({ clock, timers: deps.timers, minPollMs: deps.waits.minPollMs, entries, find });
   /** Changes of servers happen one after the other. */
   let turn: Promise<unknown> = Promise.resolve();
   let stopListening = () => {};
@@ -114,91 +81,19 @@ export function createServers(
     return mine;
   }
 
-  function listAnew(): void {
-    const enabled = [...entries.values()].filter(({ record }) => record.enabled);
-    catalogue = createCatalogue(
-      enabled.map(({ record: { id, name }, list }) => ({
-        id,
-        name,
-        tools: list?.tools ?? [],
-        prompts: list?.prompts ?? [],
-      })),
-    );
-    revision += 1;
-  }
-
-  function begin(entry: Entry): void {
-    const { record } = entry;
-    entry.fault = null;
-    if (!record.enabled) return;
-    let transport: Transport;
-    try {
-      transport = wholeTransport(record);
-    } catch (error) {
-      if (!(error instanceof AppError))
-        log.error('An attached server could not be started.', { server: record.name, fault: error });
-      entry.fault =
-        error instanceof AppError
-          ? `${error.fact} ${error.action}`
-          : 'Something went wrong inside Gantry; its log says more.';
-      return;
-    }
-    const server = { id: record.id, name: record.name, transport };
-    entry.connection = createConnection({
-      server,
-      open: (options) => openUpstream(server, deps.upstream, options),
-      auth: deps.auth,
-      onList: (sent) => heard(entry, sent),
-      onStanding: (status) => {
-        if (status === 'needs_reauth') tell(entry, 'lost');
-        else if (entry.credential !== 'taken') tell(entry, 'back');
+  function take(first: Parameters<typeof createAttached>[0]): Attached {
+    const { id } = first.record;
+    const entry = createAttached(first, deps, {
+      list: offered.renew,
+      credential(is) {
+        for (const listener of credentialListeners) listener(id, is);
       },
-      clock,
-      timers: deps.timers,
-      random: deps.random,
-      waits: deps.waits,
     });
-    entry.connection.start();
+    entries.set(id, entry);
+    return entry;
   }
 
-  function tell(entry: Entry, is: 'lost' | 'back'): void {
-    if (entry.credential === is || (is === 'lost' && entry.credential === 'taken')) return;
-    entry.credential = is;
-    for (const listener of credentialListeners) listener(entry.record.id, is);
-  }
-
-  async function end(entry: Entry): Promise<void> {
-    const { connection } = entry;
-    entry.connection = null;
-    await connection?.close();
-  }
-
-  /** An equal list stays byte for byte the same, in whatever order it came. */
-  function heard(entry: Entry, sent: UpstreamList): void {
-    const { id, name } = entry.record;
-    const before = entry.list;
-    const listed = readListing(sent.tools);
-    const { tools } = listed;
-    const asked = sent.prompts === null ? null : readPrompts(sent.prompts);
-    const prompts = asked?.prompts ?? before?.prompts ?? [];
-    const problems = [...listed.problems, ...(asked?.problems ?? ['The server has prompts but did not list them.'])];
-    const hash = listHash(tools, prompts);
-    const listedAt = clock.now();
-    const same = before !== null && hash === entry.listHash;
-    entry.list = { ...(same ? before : { tools, prompts }), problems, listedAt };
-    entry.listHash = hash;
-    if (same && String(before.problems) === String(problems)) return;
-    if (!same) listAnew();
-    if (before !== null && !same) {
-      // Only the model would see a description that changed after the person read it.
-      log.warn('An attached server changed its tools.', { server: name, ...difference(before.tools, tools) });
-    }
-    records
-      .putList(id, entry.list)
-      .catch((fault) => log.error('The list of an attached server could not be saved.', { server: name, fault }));
-  }
-
-  function find(id: string): Entry {
+  function find(id: string): Attached {
     const entry = entries.get(id);
     if (entry !== undefined) return entry;
     const shown = JSON.stringify(id.slice(0, 80));
@@ -207,113 +102,14 @@ export function createServers(
     });
   }
 
-  function show({ record, list, connection, fault }: Entry): AttachedServer {
-    const state = connection?.state();
-    const error = state?.error ?? fault;
-    const collisions = catalogue.problems.get(record.id) ?? [];
-    return {
-      id: record.id,
-      name: record.name,
-      transport: record.hidden,
-      enabled: record.enabled,
-      timeoutMs: record.timeoutMs,
-      status: record.enabled ? (state?.status ?? 'error') : 'disabled',
-      error: error === null ? null : clean(record, error),
-      authorizeUrl: state?.authorizeUrl ?? null,
-      toolCount: (list?.tools.length ?? 0) - collisions.length,
-      problems: [...(list?.problems ?? []), ...collisions],
-      pid: state?.pid ?? null,
-      lastListedAt: list === null ? null : iso(list.listedAt),
-      createdAt: iso(record.createdAt),
-      updatedAt: iso(record.updatedAt),
-    };
-  }
-
-  const prompts: ForeignPrompts = {
-    list: () => catalogue.prompts,
-    async get(name, args, { signal }) {
-      const found = catalogue.findPrompt(name);
-      const entry = found === undefined ? undefined : entries.get(found.serverId);
-      if (found === undefined || entry === undefined) {
-        throw new AppError('not_found', `There is no prompt ${JSON.stringify(name.slice(0, 100))}.`, 'List them.');
-      }
-      const { id, name: server, timeoutMs } = entry.record;
-      const stop = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
-      try {
-        return await use(id, stop, (upstream) => upstream.prompt(found.prompt, args, { signal: stop, timeoutMs }));
-      } catch (error) {
-        const why = upstreams.explain(id, error)?.message ?? `no answer within ${timeoutMs / 1000} s`;
-        const fact = `The attached server "${server}" did not give the prompt: ${why.replace(/(?<![.!?])$/, '.')}`;
-        throw new AppError('transport', fact, 'Try again, or look at the server on the Tools page.', { cause: error });
-      }
-    },
-  };
-
-  const tools: ForeignTools = {
-    list: () => catalogue.tools,
-    prompts,
-    get revision() {
-      return revision;
-    },
-    async call(name, args, options) {
-      const found = catalogue.find(name);
-      const entry = found === undefined ? undefined : entries.get(found.serverId);
-      if (found === undefined || entry === undefined) return failure(`There is no tool "${name.slice(0, 100)}".`);
-      const { record, connection, fault } = entry;
-      if (connection === null)
-        return failure(`The attached server "${record.name}" cannot be reached: ${fault ?? 'it is shutting down'}`);
-      return call(followed(record), found.tool, args, options);
-    },
-    async follow(name, task, options) {
-      const record = entries.get(task.server)?.record;
-      if (record !== undefined) return follow(followed(record), name, task, options);
-      return failure(`The attached server of ${name} was detached while it ran: whether it was done is not known.`);
-    },
-  };
-
-  /** It may be another connection, or none, by the time of a later request. */
-  function followed(record: ServerRecord): FollowedServer {
-    const { id, name, timeoutMs } = record;
-    return {
-      id,
-      name,
-      timeoutMs,
-      connection: { use: (signal, work) => use(id, signal, work) },
-      clean: (text) => clean(record, text),
-    };
-  }
-
-  /** The one connection of a server, for a request of `work`. */
-  async function use<T>(id: string, signal: AbortSignal, work: (upstream: Upstream) => Promise<T>): Promise<T> {
-    const { record, connection, fault } = find(id);
-    if (connection !== null) return connection.use(signal, work);
-    throw new UpstreamFault(
-      'connection',
-      record.enabled ? (fault ?? 'The server is shutting down.') : 'The server is disabled.',
-    );
-  }
+  const show = (entry: Attached): AttachedServer => entry.shown(offered.collisions(entry.record.id));
 
   const upstreams: Upstreams = {
-    ask: (id, method, params, options) => use(id, options.signal, (upstream) => upstream.ask(method, params, options)),
-    capabilities: (id, signal) => use(id, signal, (upstream) => upstream.capabilities(signal)),
-    explain(id, thrown) {
-      const record = entries.get(id)?.record;
-      if (!(thrown instanceof UpstreamFault)) return null;
-      const words = (text: string) => (record === undefined ? text : clean(record, text));
-      const said = saidBy(thrown);
-      return {
-        kind: thrown.kind,
-        message: words(thrown.message),
-        said: said === null ? null : { ...said, message: words(said.message) },
-      };
-    },
-    signedOut: (id) =>
-      inTurn(async () => {
-        const entry = find(id);
-        tell(entry, 'lost');
-        entry.credential = 'taken';
-        await entry.connection?.reconnect();
-      }),
+    ask: async (id, method, params, options) =>
+      find(id).use(options.signal, (upstream) => upstream.ask(method, params, options)),
+    capabilities: async (id, signal) => find(id).use(signal, (upstream) => upstream.capabilities(signal)),
+    explain: (id, thrown) => failureOf(thrown, entries.get(id)?.clean),
+    signedOut: (id) => inTurn(async () => find(id).signedOut()),
     onCredential(listener) {
       credentialListeners.add(listener);
       return () => credentialListeners.delete(listener);
@@ -325,7 +121,7 @@ export function createServers(
   };
 
   return {
-    tools,
+    tools: offered.tools,
     upstreams,
     all: () => [...entries.values()].map(show),
     one: (id) => show(find(id)),
@@ -350,17 +146,9 @@ export function createServers(
         };
         await records.add(record);
         log.info('A tool server was attached.', { server: record.name });
-        const entry: Entry = {
-          record,
-          list: null,
-          listHash: '',
-          connection: null,
-          fault: null,
-          credential: 'new',
-        };
-        entries.set(record.id, entry);
-        listAnew();
-        begin(entry);
+        const entry = take({ record, list: null });
+        offered.renew();
+        entry.begin();
         return show(entry);
       }),
     change: (id, body, how) =>
@@ -381,18 +169,14 @@ export function createServers(
         const other = placeOf(changed.hidden) !== placeOf(record.hidden);
         const was = show(entry);
         const restarts = body.transport !== undefined || changed.enabled !== record.enabled;
-        if (restarts) await end(entry);
-        entry.record = changed;
+        if (restarts) await entry.end();
+        entry.become(changed);
         if (other || how?.signedOut) await deps.auth?.forget(id);
-        if (other) {
-          // Another program: the earlier one's list does not describe it.
-          entry.list = null;
-          await records.dropList(id);
-        }
+        // Another program: the earlier one's list does not describe it.
+        if (other) await entry.dropList();
         if (record.enabled && (other || !changed.enabled)) for (const listener of goneListeners) listener(was);
-        if (restarts) entry.credential = 'new';
-        if (restarts) begin(entry);
-        listAnew();
+        if (restarts) entry.begin();
+        offered.renew();
         return show(entry);
       }),
     detach: (id) =>
@@ -401,44 +185,31 @@ export function createServers(
         const was = show(entry);
         await records.remove(id);
         entries.delete(id);
-        listAnew();
+        offered.renew();
         log.info('A tool server was detached.', { server: entry.record.name });
         for (const listener of goneListeners) listener(was);
-        await Promise.all([end(entry), deps.auth?.forget(id)]);
+        await Promise.all([entry.end(), deps.auth?.forget(id)]);
       }),
     reconnect: (id) =>
       inTurn(async () => {
         const entry = find(id);
-        entry.credential = 'new';
-        if (entry.connection === null) begin(entry);
-        else await entry.connection.reconnect();
+        await entry.reconnect();
         return show(entry);
       }),
     async start() {
-      for (const { record, list } of await records.all()) {
-        const hash = list === null ? '' : listHash(list.tools, list.prompts);
-        entries.set(record.id, { record, list, listHash: hash, connection: null, fault: null, credential: 'new' });
-      }
-      listAnew();
-      for (const entry of entries.values()) begin(entry);
+      for (const stored of await records.all()) take(stored);
+      offered.renew();
+      for (const entry of entries.values()) entry.begin();
       stopListening =
         deps.auth?.onAnswered((id, signedIn) => {
-          void inTurn(async () => {
-            const entry = entries.get(id);
-            if (entry === undefined) return;
-            if (signedIn) entry.credential = 'new';
-            // Without a token it is asked where to sign in now: the former address is used up.
-            if (signedIn || entry.connection?.state().status === 'needs_reauth') await entry.connection?.reconnect();
-          });
+          void inTurn(async () => entries.get(id)?.answered(signedIn));
         }) ?? stopListening;
     },
     async close() {
       stopListening();
       await inTurn(async () => {
-        await Promise.all([...entries.values()].map(end));
+        await Promise.all([...entries.values()].map((entry) => entry.end()));
       });
     },
   };
 }
-
-const clean = ({ secrets }: ServerRecord, text: string) => withoutSecrets(text, secrets ?? {});
