@@ -16,8 +16,7 @@ import { createEgressMeter } from '../kit/egress/egress-metrics.ts';
 import { createBotTokens } from '../kit/http/bot-tokens.ts';
 import type { DispatcherOptions } from '../kit/http/dispatcher.ts';
 import { createHttpMeter } from '../kit/http/http-meter.ts';
-import { createIdempotency } from '../kit/http/idempotency.ts';
-import { createLinkAuthenticator, createOwnerAuthenticator, localUserId, proofOf } from '../kit/http/principals.ts';
+import { createOwnerAuthenticator, localUserId, proofOf } from '../kit/http/principals.ts';
 import type { Ids } from '../kit/ids/ids.ts';
 import { createLanes } from '../kit/lane/create-lanes.ts';
 import { createLaneMetrics } from '../kit/lane/lane-metrics.ts';
@@ -36,22 +35,18 @@ import { createBotMemory } from '../runtime-server/agents/bot-memory.ts';
 import { upIn } from '../runtime-server/agents/store/teams.ts';
 import { writtenFiles } from '../runtime-server/agents/workspace/demo.ts';
 import type { PreparedWorkspace } from '../runtime-server/agents/workspace/prepare-workspace.ts';
-import { createHeldApprovals, liveApprovals } from '../runtime-server/approvals/index.ts';
-import { createOutbox } from '../runtime-server/events/outbox.ts';
 import { createHarnesses } from '../runtime-server/harness/index.ts';
-import { ensureDeviceToken } from '../runtime-server/link/device.ts';
 import type { ComputerUseSettings, ModelSettings } from '../runtime-server/models/index.ts';
 import { createPolicy } from '../runtime-server/policy/index.ts';
 import { createWorkspaceTrust } from '../runtime-server/trust/index.ts';
 import { readSteps } from '../runtime-server/workflows/template/read.ts';
 import { type Closing, createClosing } from './closing.ts';
 import type { DataFolder } from './data-folder.ts';
-import { type EngineServer, openEngineListeners, stopReason } from './engine-server.ts';
+import { openEngineListeners } from './engine-server.ts';
 import { createFactory } from './factory/create-factory.ts';
 import { harnessProcesses } from './harness-processes.ts';
-import { createHomeLink, type HomeLink } from './home-link.ts';
+import type { HomeLink } from './home-link.ts';
 import { createPeerHome } from './peer-home.ts';
-import { createPeerServer, type PeerServer } from './peer-server.ts';
 import {
   computerModelCheck,
   cutShortChecks,
@@ -66,12 +61,14 @@ import {
 } from './runtime-checks.ts';
 import { createRuntimeConnectors } from './runtime-connectors.ts';
 import { createRuntimeHands } from './runtime-hands.ts';
+import { createRuntimeHome } from './runtime-home.ts';
 import { createSpendMetrics, runtimeMetrics } from './runtime-metrics.ts';
 import { runtimeMigrations } from './runtime-migrations.ts';
 import { createRuntimeModels } from './runtime-models.ts';
 import { createRuntimePanes, readable } from './runtime-panes.ts';
 import { createRuntimePhone } from './runtime-phone.ts';
 import { createRuntimeRuns } from './runtime-runs.ts';
+import { createRuntimeServers } from './runtime-servers.ts';
 import { createRuntimeTools } from './runtime-tools.ts';
 import type { Settings } from './settings.ts';
 import { spoolMetrics } from './spool-metrics.ts';
@@ -136,8 +133,6 @@ export interface Runtime {
 /** Within the 5 s of the whole, together with the cloud API. */
 const closeLimitMs = 3_000;
 const programs: ReadonlySet<string> = new Set(agentPrograms);
-/** A person waits for what goes to the cloud; the embedded one is back within a second. */
-const cloudBackoffMs = [500, 1000, 1000, 2000, 5000, 10_000, 30_000, 60_000];
 
 /** Fails with `transport` when the port is taken, and with what the store says of a damaged or foreign database. */
 export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
@@ -176,90 +171,26 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
   const rows = watchRows({ store: shareStore(store), tables: runtimeRows, file: places.runtimeDb, clock, log });
   closing.add('checks of rows', () => rows.close());
   const { ledger, traces } = await traceLedger(await createLedger({ store, clock, ids }), { store, clock, telemetry });
-  const laneFault = (fault: unknown) => log.error('Queued data could not be sent to the cloud.', { fault });
   const botTokens = await createBotTokens({ store, clock, userId: localUserId, random: randomBytes });
 
-  const deviceToken = await ensureDeviceToken({
-    store,
-    sealer: createSealer({ masterKey: folder.masterKey, purpose: 'device' }),
-    clock,
-    computerId: computer.id,
-    log,
-  });
-  const homeLink = createHomeLink({
+  const directory = createBotDirectory();
+  const { homeLink, held, outbox, deviceToken } = await createRuntimeHome({
     folder,
     store,
-    deviceToken,
-    embedded: options.homeCloud,
-    waiting: () => liveApprovals(store, clock),
-    clock,
-    ids,
-    log,
-  });
-  const directory = createBotDirectory();
-  const held = createHeldApprovals({
-    store,
     ledger,
+    embedded: options.homeCloud,
+    botName: directory.nameOf,
+    outboxes,
     clock,
-    timers: systemTimers,
     ids,
     log,
-    ownerId: localUserId,
-    cloudAheadMs: () => homeLink.home.aheadMs() ?? 0,
-    knows: () => homeLink.pairing.knows(),
-    openLanes: (send) =>
-      outboxes.watch(
-        'cloud',
-        createLanes({
-          store,
-          clock,
-          name: 'cloud',
-          send,
-          trace: telemetry,
-          onFault: laneFault,
-          backoffMs: cloudBackoffMs,
-        }),
-      ),
-    call: (request) => homeLink.home.call(request),
-    botName: directory.nameOf,
+    telemetry,
+    closing,
   });
-  closing.add('approvals', () => held.approvals.close());
-  const outbox = createOutbox({
-    clock,
-    log,
-    openLanes: (send) =>
-      outboxes.watch(
-        'events',
-        createLanes({
-          store,
-          clock,
-          name: 'events',
-          send,
-          trace: telemetry,
-          onFault: laneFault,
-          backoffMs: cloudBackoffMs,
-        }),
-      ),
-    call: (request) => homeLink.home.call(request),
-    home: () => homeLink.pairedWith(),
-  });
-  closing.add('events', () => outbox.close());
-  // What is asked now is answered in the home cloud of now; the one before may never be reached again.
-  homeLink.onHome(() => {
-    outbox.wake();
-    held.wake();
-    held.approvals.reportAgain().catch((fault) => log.error('Waiting approvals could not be sent home.', { fault }));
-  });
-  homeLink.onLinked(() => {
-    outbox.wake();
-    held.wake();
-  });
-  closing.add('pairing', () => homeLink.close());
   const phone = createRuntimePhone({ store, clock, log, homeLink, closing, outboxes, telemetry });
 
   const { panes, begun } = createRuntimePanes({ home: places.home, settings: options.panes, log, closing });
 
-  let peers: PeerServer | null = null;
   const cutShort: string[] = [];
   const trust = await createWorkspaceTrust({
     store,
@@ -274,6 +205,24 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
   closing.add('trust', () => trust.close());
   const policy = createPolicy({ workspace: workspace.path, trust, log });
   const webOrigin = () => homeLink.home.current().cloudUrl ?? '';
+  const linkToken = newToken();
+  const servers = createRuntimeServers({
+    listeners,
+    homeLink,
+    authenticators: [createOwnerAuthenticator(ownerToken), botTokens.authenticator, homeLink.device],
+    linkToken,
+    peerPort: options.peerPort,
+    store,
+    clock,
+    ids,
+    log,
+    meter,
+    telemetry,
+    traceOf: traces.ofBot,
+    limits: options.limits,
+    answers: options.answers,
+    closing,
+  });
   const harnesses = createHarnesses({
     panes,
     clock,
@@ -317,7 +266,9 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     home: places.home,
     webOrigin,
     ownPorts: () =>
-      [listeners.port, peers?.port ?? null, options.homeCloud()?.port ?? null].filter((port) => port !== null),
+      [listeners.port, servers.peers()?.port ?? null, options.homeCloud()?.port ?? null].filter(
+        (port) => port !== null,
+      ),
     closing,
   });
   const base = { store, ledger, clock, env, log, masterKey: folder.masterKey };
@@ -397,7 +348,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
       ...handsChecks(env),
       computerModelCheck(models),
       ...homeLink.checks(),
-      ...peerPortCheck(peers),
+      ...peerPortCheck(servers.peers()),
       ...((await options.hostChecks?.()) ?? []),
     ],
   });
@@ -438,8 +389,6 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     ],
   });
   let trustNote: string | null = null;
-  const linkToken = newToken();
-  let serving: EngineServer | null = null;
   return {
     port: listeners.port,
     url: listeners.url,
@@ -481,7 +430,8 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
       await wire.start();
       await connectors.start();
       await phone.start();
-      serving = listeners.serve({
+      rows.start();
+      servers.open({
         routes: [
           ...factory.routes,
           ...held.routes,
@@ -494,40 +444,12 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
           metricsRoute(metrics, log),
         ],
         owners: { ...factory.owners, ...runs.owners },
-        authenticators: [createOwnerAuthenticator(ownerToken), botTokens.authenticator, homeLink.device],
-        linkAuthenticator: createLinkAuthenticator(linkToken),
-        pairedAuthenticators: [homeLink.paired, homeLink.device],
-        ids,
-        log,
-        idempotency: createIdempotency(shareStore(store), clock),
-        meter,
-        telemetry,
-        traceOf: traces.ofBot,
-        limits: options.limits,
-        answers: options.answers,
+        peerRoutes: factory.peerRoutes,
       });
-      const others = createPeerServer({
-        routes: factory.peerRoutes,
-        pairing: homeLink.tickets,
-        port: options.peerPort,
-        clock,
-        timers: systemTimers,
-        ids,
-        log,
-        limits: options.limits,
-        answers: options.answers,
-      });
-      peers = others;
-      closing.add('server for other computers', () => others.close());
-      rows.start();
-      homeLink.dial({ engine: serving.accept, peer: (connection) => others.connection(connection) });
     },
     liveBots: () => factory.liveBots(),
     teamsUp: () => store.read((tx) => upIn(tx, workspace.path)),
-    endStreams() {
-      serving?.endStreams(stopReason);
-      peers?.endStreams(stopReason);
-    },
+    endStreams: () => servers.endStreams(),
     async close({ stopBots = false } = {}) {
       if (stopBots) {
         await factory.stopAll().catch((fault) => log.error('Not every bot could be stopped.', { fault }));
