@@ -100,7 +100,20 @@ test('the pool of hosted computers, and why none is made', async () => {
 
 test('from elsewhere a key with the scope admin does it, over https or on this machine, from a private file', async () => {
   const made = await run({ GANTRY_HOME: people.home }, [
-    ...['admin', 'keys', 'create', '--user', ada.id, '--name', 'ops', '--scope', 'admin', '--json'],
+    ...[
+      'admin',
+      'keys',
+      'create',
+      '--user',
+      ada.id,
+      '--name',
+      'ops',
+      '--scope',
+      'admin',
+      '--tools',
+      'time.*',
+      '--json',
+    ],
   ]);
   const { secret, key } = made.json() as { secret: string; key: { id: string } };
   const { home } = scratchHome();
@@ -117,7 +130,9 @@ test('from elsewhere a key with the scope admin does it, over https or on this m
   chmodSync(file, 0o600);
   expect((await admin(`keys revoke ${key.id}`)).json()).toMatchObject({ id: key.id, revokedAt: expect.any(String) });
   expect((await admin(`users --url ${people.origin}`, env)).code).toBe(1);
-  expect((await admin(`keys --user ${ada.id}`)).json()).toMatchObject({ keys: [{ id: key.id, name: 'ops' }] });
+  expect((await admin(`keys --user ${ada.id}`)).json()).toMatchObject({
+    keys: [{ id: key.id, name: 'ops', tools: { names: ['time.*'] } }],
+  });
 });
 
 test('behind a proxy the command line goes straight to where the cloud listens', async () => {

@@ -163,6 +163,33 @@ test('a key is called as one wants and lives as long; a dry run makes none', asy
   expect([made?.name, made?.expiresAt === null]).toEqual(['my editor', false]);
 });
 
+test('a key may have some tools only, or one that finds them, and then opens nothing but the tool server', async () => {
+  const narrow = ['connect', 'cursor', '--key-name', 'narrow', '--json', '--tools', 'time.*,system.info'];
+  const listedWith = async (...more: string[]) => {
+    const printed = (await gantry(...narrow, ...more)).json() as never as Printed;
+    const { url, headers } = entryOf('cursor', printed) as never as HttpEntry;
+    const client = new Client({ name: 'cursor', version: '1' });
+    await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }));
+    const { tools } = await client.listTools();
+    expect(await client.callTool({ name: 'time_now', arguments: {} })).toMatchObject({ isError: false });
+    await expect(client.callTool({ name: 'file_read', arguments: { path: 'page.html' } })).rejects.toThrow(
+      'Unknown tool',
+    );
+    const found = tools.length === 1 && (await client.callTool({ name: 'tools_search', arguments: { query: 'time' } }));
+    await client.close();
+    const elsewhere = await fetch(`${installation.gantry.origin}/api/v1/tools`, { headers });
+    expect(elsewhere.status).toBe(401);
+    return [tools.map(({ name }) => name), JSON.stringify(found)];
+  };
+  expect(await listedWith()).toEqual([['system_info', 'time_now'], 'false']);
+  expect(await listedWith('--search')).toEqual([['tools_search'], expect.stringContaining('time_now')]);
+  const said = await gantry('connect', 'cursor', '--dry-run', '--tools', 'time.*');
+  expect(said.out).toContain('may call only these tools: time.*.');
+  for (const words of [['--search'], ['--stdio', '--tools', 'time.*'], ['--tools', 'a*b']]) {
+    expect([words, (await gantry('connect', 'cursor', ...words)).code]).toEqual([words, 64]);
+  }
+});
+
 test('a client that nobody knows is said to be so', async () => {
   const ran = await gantry('connect', 'emacs');
   expect([ran.code, ran.err.includes('claude-code')]).toEqual([2, true]);
