@@ -164,6 +164,11 @@ describe('on Home', () => {
     await seen.close();
     await gantry?.remove();
   });
+  /** The branches on which this bot of such a run works or worked, that are still there. */
+  const branchesOf = (start: string, bot: string): string[] =>
+    git(house, 'branch', '--list', '--format=%(refname:short)')
+      .split('\n')
+      .filter((name) => name.startsWith(`gantry/${start}`) && name.includes(`/${bot}`));
   /** The worktree of the one bot of a run whose team begins so. */
   const treeOf = (start: string, bot: string): string => {
     const folder = join(gantry.home, 'worktrees');
@@ -209,6 +214,10 @@ describe('on Home', () => {
     await home(page);
     await row(page, 'Runs under way', 'Paint it as in the picture').getByText('Idle').waitFor();
     await expect.poll(() => images.count()).toBe(0);
+    const folder = join(treeOf('paint', 'claude'), '.gantry', 'images');
+    const names = readdirSync(folder).filter((name) => name.endsWith('.png'));
+    expect(names.toSorted()).toEqual(['1-dropped.png', '2-image.png']);
+    for (const name of names) expect([...readFileSync(join(folder, name))]).toEqual([137, 80, 78, 71]);
   });
 
   test('the size of its diff stands in its row, and its work is merged once the steps were shown', async () => {
@@ -272,13 +281,13 @@ describe('on Home', () => {
     await dialog.getByRole('button', { name: 'Keep and discard' }).click();
     await dialog.waitFor({ state: 'detached' });
     await expect.poll(() => row(page, 'Runs under way', 'Count the bricks').count()).toBe(0);
-    const branches = () => git(house, 'branch', '--list').split('\n').length;
-    const after = branches();
+    expect(branchesOf('count', 'gemini')).toEqual([]);
     await page.getByText(/Discarded the work of Gemini CLI/).waitFor();
     await page.locator('h1').click();
     await page.keyboard.press('Control+z');
-    await expect.poll(branches).toBeGreaterThanOrEqual(after);
     await page.getByText(/^Undone/).waitFor();
+    const [branch = ''] = branchesOf('count', 'gemini');
+    expect(git(house, 'show', `${branch}:bricks.txt`)).toBe('13');
     // Its bot and worktree are gone.
     await readsDiff(page, 'Count the bricks · Gemini CLI', '13');
   });
@@ -324,6 +333,35 @@ describe('on Home', () => {
     await dialog.getByRole('button', { name: 'Save team' }).click();
     await dialog.waitFor({ state: 'detached' });
     await expect.poll(() => existsSync(join(gantry.workspace, '.gantry/teams/floorers/team.yaml'))).toBe(true);
+  });
+
+  test('two runs are discarded together, and the toast brings the branches of both back', async () => {
+    const { page } = seen;
+    const bots = ['claude', 'gemini'] as const;
+    await field(page).fill('Hang a door');
+    await form(page).locator('summary').click();
+    for (const name of ['Claude Code', 'Gemini CLI']) await form(page).getByRole('checkbox', { name }).check();
+    await page.keyboard.press('Escape');
+    await field(page).press('Enter');
+    for (const bot of bots) await page.locator(`[data-bot^="${bot}@hang-a-door"]`).waitFor();
+    await home(page);
+    for (const bot of bots) writeFileSync(join(treeOf('hang', bot), 'door.txt'), `${bot}\n`);
+    const mine = row(page, 'Runs under way', 'Hang a door');
+    await expect.poll(() => mine.filter({ hasText: '+1 −0 in 1 file' }).count()).toBe(2);
+    for (const tick of await mine.getByRole('checkbox').all()) await tick.check();
+    await page
+      .getByRole('toolbar', { name: 'Selected runs under way' })
+      .getByRole('button', { name: 'Discard…' })
+      .click();
+    const dialog = page.getByRole('dialog', { name: 'Discard 2 runs' });
+    await dialog.getByRole('button', { name: 'Discard 2', exact: true }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await expect.poll(() => mine.count()).toBe(0);
+    for (const bot of bots) expect(branchesOf('hang', bot)).toEqual([]);
+    const toast = page.getByRole('listitem').filter({ hasText: 'Discarded the work of 2 runs' });
+    await toast.getByRole('button', { name: 'Undo' }).click();
+    await page.getByText('Undone: discarded the work of 2 runs').waitFor();
+    for (const bot of bots) expect(git(house, 'show', `${branchesOf('hang', bot)[0]}:door.txt`)).toBe(bot);
   });
 
   test('on a phone the same field and rows fit', async () => {

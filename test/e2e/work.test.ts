@@ -519,3 +519,52 @@ test('what a bot changed on its branch is beside its pane, and is merged after i
   // Refused plans before the message was typed are lines of the browser; nothing else may be there.
   expect(errors.filter((text) => !/status of (400|409)/.test(text))).toEqual([]);
 });
+
+test('a step that was proven since the last look at Home is one row: its title, its proofs, its diff, and the way to it', async () => {
+  const { page, errors } = first;
+  errors.length = 0;
+  // Home counts as looked at once it is left.
+  await go(page, '/');
+  await page.getByRole('heading', { name: 'Home', level: 1 }).waitFor();
+  await go(page, '/work');
+  const steps = [{ id: 'mend', title: 'Mend the README', executor: 'bot:coder@code' }];
+  writeFileSync(join(gantry.workspace, '.gantry', 'templates', 'mend.json'), JSON.stringify({ name: 'Mend', steps }));
+  await gantry.agree();
+  const started = await gantry.cli('workflows', 'run', 'mend', '--project', 'mending', '--json');
+  expect([started.code, started.err]).toEqual([0, '']);
+  const { dagId: mending } = JSON.parse(started.out) as { dagId: string };
+  const stepOf = async () => {
+    const { nodes } = JSON.parse((await gantry.cli('workspace', 'nodes', '--all', '--json')).out) as {
+      nodes: { dagId: string; status: string }[];
+    };
+    return nodes.find((one) => one.dagId === mending)?.status;
+  };
+  await expect.poll(stepOf, { timeout: 20_000 }).toBe('working');
+  // What it got is on its screen: what is typed now comes after it.
+  await expect
+    .poll(async () => (await gantry.cli('agents', 'capture', 'coder@code')).out, { timeout: 20_000 })
+    .toContain('workspace done');
+  const line = `echo mended > wordcount/README.md; gantry workspace done ${mending} mend`;
+  await gantry.cli('agents', 'input', 'coder@code', line, '--key', 'Enter');
+  await expect.poll(stepOf, { timeout: 20_000 }).toBe('done');
+  await go(page, '/');
+  const since = page.getByRole('region', { name: 'Since you last looked' });
+  const row = since.getByRole('listitem').filter({ hasText: 'Mend the README' });
+  await row.getByText('The diff of its worktree').waitFor();
+  expect(await row.count()).toBe(1);
+  await looked(page, 'home-since', { light: true });
+  await row.getByRole('button', { name: /^\+1 −1 in 1 file.*changes for Mend the README$/ }).click();
+  const sheet = page.getByRole('dialog', { name: 'Changes: Mend the README' });
+  await sheet.getByText('+mended', { exact: true }).waitFor();
+  await page.keyboard.press('Escape');
+  await sheet.waitFor({ state: 'detached' });
+  await page.setViewportSize(narrow);
+  await looked(page, 'home-since');
+  await page.setViewportSize(wide);
+  await row.getByRole('link').click();
+  await page
+    .getByRole('region', { name: 'Step', exact: true })
+    .getByRole('heading', { name: 'Mend the README' })
+    .waitFor();
+  expect(errors).toEqual([]);
+});

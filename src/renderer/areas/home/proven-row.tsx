@@ -1,4 +1,4 @@
-/** Work of a run that was proven since the person last looked: its step, and what its bot changed for it while that lies in the bot's worktree. */
+/** A step of a run that was proven since the person last looked, and what its bot changed for it while that lies in the bot's worktree. */
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { lazy, Suspense, useState } from 'react';
@@ -13,15 +13,17 @@ import { diffWords, sizeOf } from './quick-rows.ts';
 
 const DiffSheet = lazy(later(() => import('./diff-sheet.tsx').then((module) => ({ default: module.DiffSheet }))));
 
-interface Proven {
-  readonly id: string;
+export interface ProvenStep {
+  /** Of the newest proof. */
   readonly at: string;
   readonly dagId: string;
   readonly nodeId: string;
-  readonly line: string;
+  readonly title: string;
+  /** What was proven, in the order in which it was. */
+  readonly lines: readonly string[];
 }
 
-export function ProvenRow({ proven: { at, dagId, nodeId, line } }: { proven: Proven }) {
+export function ProvenRow({ proven: { at, dagId, nodeId, title, lines } }: { proven: ProvenStep }) {
   const { queries, computer } = useServices();
   const openBot = useOpenBot('home');
   const [open, setOpen] = useState(false);
@@ -45,20 +47,23 @@ export function ProvenRow({ proven: { at, dagId, nodeId, line } }: { proven: Pro
         <span className="text-proven">
           <StatusIcon look={nodeStatus.done} />
         </span>
-        <span className="min-w-0 flex-1 truncate">{line}</span>
+        <span className="min-w-0 flex-1 truncate">
+          {title} <span className="text-muted">· {lines.join(', ')}</span>
+        </span>
         <span className="shrink-0 text-meta text-faint">
           <Ago at={at} />
         </span>
       </Link>
       {shows && diff.data !== undefined && (
-        <Button kind="quiet" aria-label={`Changes: ${line}`} onClick={() => setOpen(true)}>
+        <Button kind="quiet" onClick={() => setOpen(true)}>
           <span className="tabular-nums">{diffWords(sizeOf(diff.data.files))}</span>
+          <span className="sr-only">, changes for {title}</span>
         </Button>
       )}
       <Suspense>
         {open && (
           <DiffSheet
-            title={line}
+            title={title}
             source={diff}
             onPane={bot === undefined ? undefined : () => openBot(bot)}
             onClose={() => setOpen(false)}

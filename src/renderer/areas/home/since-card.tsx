@@ -2,10 +2,11 @@
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { z } from 'zod';
+import type { LedgerRow } from '../../../contracts/factory/work-engine/ledger.ts';
 import { useServices } from '../../base/services.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Ago } from '../../ui/now.tsx';
-import { ProvenRow } from './proven-row.tsx';
+import { ProvenRow, type ProvenStep } from './proven-row.tsx';
 import { endedRows } from './quick-rows.ts';
 import { QuickRunList } from './quick-run-list.tsx';
 import { useQuickRuns } from './quick-runs.ts';
@@ -14,7 +15,20 @@ const lookedKey = 'gantry.home-looked';
 /** Of one look. */
 const max = 8;
 
-const Proven = z.object({ dagId: z.string(), nodeId: z.string(), outcome: z.literal('proven'), line: z.string() });
+const Proof = z.object({ dagId: z.string(), nodeId: z.string(), outcome: z.literal('proven'), line: z.string() });
+
+/** One row a step with all that was proven of it, the newest first. */
+function provenSteps(rows: readonly LedgerRow[], since: string): readonly ProvenStep[] {
+  const steps = new Map<string, ProvenStep>();
+  for (const { at, body, names } of rows) {
+    const proof = Proof.safeParse(body).data;
+    if (proof === undefined || at <= since) continue;
+    const { dagId, nodeId, line } = proof;
+    const newer = steps.get(nodeId) ?? { at, dagId, nodeId, title: names?.title ?? nodeId, lines: [] };
+    steps.set(nodeId, { ...newer, lines: [line, ...newer.lines.filter((one) => one !== line)] });
+  }
+  return [...steps.values()];
+}
 
 /** When Home was looked at before; it counts as looked at once it is left. Null: never. */
 function useLastLook(): string | null {
@@ -41,11 +55,9 @@ export function SinceCard() {
     queryFn: ({ signal }) => api.factory.queryLedger({ query: { type: 'proof.recorded', limit: 30 } }, { signal }),
     enabled: since !== null,
   });
-  const proven = (rows.data?.rows ?? []).flatMap(({ id, at, body }) => {
-    const proof = Proven.safeParse(body).data;
-    if (proof === undefined || since === null || at <= since || runs.some((run) => run.id === proof.dagId)) return [];
-    return [{ id, at, ...proof }];
-  });
+  const proven = (since === null ? [] : provenSteps(rows.data?.rows ?? [], since)).filter(
+    ({ dagId }) => !runs.some((run) => run.id === dagId),
+  );
   if (proven.length === 0 && ended.length === 0) return null;
   return (
     <Card
@@ -65,7 +77,7 @@ export function SinceCard() {
       <QuickRunList rows={ended} ended label="Ended runs" first={max} what="ended runs" />
       <ul>
         {proven.slice(0, max).map((one) => (
-          <ProvenRow key={one.id} proven={one} />
+          <ProvenRow key={one.nodeId} proven={one} />
         ))}
       </ul>
     </Card>
