@@ -10,7 +10,7 @@ import { readSettings } from '../../host/settings.ts';
 import { beginUnwatched } from '../../host/watchdog.ts';
 import { type Action, type Context, flag, optionalText } from '../command.ts';
 import { makeMasterKeyIfAsked } from '../new-master-key.ts';
-import { createEnding, type Reason } from '../start/ending.ts';
+import { catchSignals } from '../start/signals.ts';
 import { waitingLine } from '../start/waiting.ts';
 import { watchServer } from '../start/watched.ts';
 import { inCell } from '../words.ts';
@@ -33,12 +33,7 @@ export const runtime: Action = async (context, input) => {
   });
   const { pairedCloud, startRuntimeAlone } = await import('../../host/runtime-alone.ts');
   checkCloud(settings.home, cloudUrl, pairedCloud(settings.home), context);
-  // A signal that comes while the servers start is kept until they can be ended in order: nothing is left half started.
-  let early: Reason | null = null;
-  let ask = (reason: Reason): void => {
-    early ??= reason;
-  };
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => ask(signal));
+  const signals = catchSignals();
   const servers = await startRuntimeAlone({
     env: context.env,
     settings,
@@ -55,7 +50,7 @@ export const runtime: Action = async (context, input) => {
   }
   const watchdog = watchServer(context.env, settings.home);
   const stopWatching = watch(context, servers, cloudUrl);
-  const ending = createEnding({
+  const ending = signals.endWith(context, {
     interactive: !context.output.json && context.terminal.stdin.isTTY === true,
     stopBots: flag(input, 'stopBots'),
     names: { ...context.names, start: `${context.names.gantry} runtime` },
@@ -65,15 +60,8 @@ export const runtime: Action = async (context, input) => {
       watchdog.end();
       return servers.close({ stopBots });
     },
-    say: (text) => context.output.note(text),
-    now: () => performance.now(),
-    after(ms, task) {
-      const timer = setTimeout(task, ms);
-      return () => clearTimeout(timer);
-    },
   });
-  ask = (reason) => ending.ask(reason);
-  if (early !== null) ending.ask(early);
+  if (signals.early !== null) ending.ask(signals.early);
   const code = await ending.ended;
   // Whatever still waits must not keep a stopped runtime alive.
   setTimeout(() => process.exit(code), 500).unref();

@@ -9,7 +9,7 @@ export const secondChance = 4_300;
 /** npm passes on the Ctrl-C that the terminal has sent to us already: signals closer than this are one, ms. */
 export const echo = 250;
 
-interface EndingDeps {
+export interface EndingDeps {
   /** A person sits at this terminal. */
   readonly interactive: boolean;
   /** `--stop-bots` */

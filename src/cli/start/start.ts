@@ -15,7 +15,8 @@ import { inCell } from '../words.ts';
 import { asService, settleIn } from './as-service.ts';
 import { askWorkspace } from './ask-workspace.ts';
 import { openBrowser } from './browser.ts';
-import { createEnding, type Reason } from './ending.ts';
+import type { Reason } from './ending.ts';
+import { catchSignals } from './signals.ts';
 import { hereAndNow, overSsh, sshLine } from './surroundings.ts';
 import { waitingLine } from './waiting.ts';
 import { watchServer } from './watched.ts';
@@ -40,13 +41,8 @@ export const start: Action = async (given, input) => {
     context.output.note('Nothing was started.');
     return 1;
   }
-  // A signal that comes while the servers start is kept until they can be ended in order: nothing is left half started.
-  let early: Reason | null = null;
-  let ask = (reason: Reason): void => {
-    early ??= reason;
-  };
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => ask(signal));
-  if (context.env.npm_lifecycle_event === 'start') watchParent(() => ask('SIGTERM'));
+  const signals = catchSignals();
+  if (context.env.npm_lifecycle_event === 'start') watchParent(() => signals.ask('SIGTERM'));
   const { startCombined } = await import('../../host/combined.ts');
   const servers = await startCombined({
     env: context.env,
@@ -59,7 +55,7 @@ export const start: Action = async (given, input) => {
   for (const notice of servers.notices) context.output.note(notice);
   const watchdog = watchServer(given.env, settings.home, { service, more: ['--headless'] });
 
-  const ending = createEnding({
+  const ending = signals.endWith(context, {
     interactive,
     stopBots: flag(input, 'stopBots'),
     names: context.names,
@@ -68,16 +64,10 @@ export const start: Action = async (given, input) => {
       watchdog.end();
       return servers.close({ stopBots });
     },
-    say: (text) => context.output.note(text),
-    now: () => performance.now(),
-    after(ms, task) {
-      const timer = setTimeout(task, ms);
-      return () => clearTimeout(timer);
-    },
   });
-  ask = (reason) => ending.ask(reason);
+  const { early } = signals;
   if (early === null && service) await settleIn(context, servers, settings.panes.restartBots !== false);
-  else if (early === null) await announce(context, input, servers, interactive, ask);
+  else if (early === null) await announce(context, input, servers, interactive, ending.ask);
   else ending.ask(early);
   const code = await ending.ended;
   // Whatever still waits (a browser's sockets, a key) must not keep a stopped Gantry alive.
