@@ -117,39 +117,8 @@ export function createPlans(deps: EnginePartDeps & { readonly runner: PlanRunner
       created_at: at,
       updated_at: at,
     };
-    tx.run(
-      `INSERT INTO engine_plan (id, workspace, title, intent, state, revision, author, template, steps, history, dag_id, created_at, updated_at)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      row.id,
-      workspace,
-      row.title,
-      row.intent,
-      row.state,
-      row.revision,
-      row.author,
-      row.template,
-      row.steps,
-      row.history,
-      row.dag_id,
-      row.created_at,
-      row.updated_at,
-    );
+    insertPlan(tx, workspace, row);
     record(tx, 'plan.drafted', row, caller.actor);
-    return row;
-  }
-
-  function save(tx: Tx, row: PlanRow): PlanRow {
-    tx.run(
-      'UPDATE engine_plan SET state = ?, revision = ?, template = ?, steps = ?, history = ?, dag_id = ?, updated_at = ? WHERE id = ?',
-      row.state,
-      row.revision,
-      row.template,
-      row.steps,
-      row.history,
-      row.dag_id,
-      row.updated_at,
-      row.id,
-    );
     return row;
   }
 
@@ -166,7 +135,7 @@ export function createPlans(deps: EnginePartDeps & { readonly runner: PlanRunner
     return runner.start(whole, by, template, (tx, dagId) => {
       const now = draftOf(tx, id, row.revision);
       const updated = { ...now, state: 'started' as const, dag_id: dagId, updated_at: clock.now() };
-      record(tx, 'plan.started', save(tx, updated), by);
+      record(tx, 'plan.started', savePlan(tx, updated), by);
     });
   }
 
@@ -233,7 +202,7 @@ export function createPlans(deps: EnginePartDeps & { readonly runner: PlanRunner
           ];
           const template = canonicalJson(body.template);
           const changed = { revision: next, template, steps, history: JSON.stringify(history), updated_at: at };
-          const saved = save(tx, { ...before, ...changed });
+          const saved = savePlan(tx, { ...before, ...changed });
           record(tx, 'plan.refined', saved, caller.actor);
           return saved;
         });
@@ -250,7 +219,7 @@ export function createPlans(deps: EnginePartDeps & { readonly runner: PlanRunner
         }
         const row = await store.write((tx) => {
           actor.report?.take(tx);
-          const saved = save(tx, { ...draftOf(tx, id), state: 'discarded', updated_at: clock.now() });
+          const saved = savePlan(tx, { ...draftOf(tx, id), state: 'discarded', updated_at: clock.now() });
           record(tx, 'plan.discarded', saved, actor);
           return saved;
         });
@@ -258,4 +227,40 @@ export function createPlans(deps: EnginePartDeps & { readonly runner: PlanRunner
       }),
     ],
   };
+}
+
+function insertPlan(tx: Tx, workspace: string, row: PlanRow): void {
+  tx.run(
+    `INSERT INTO engine_plan (id, workspace, title, intent, state, revision, author, template, steps, history, dag_id, created_at, updated_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    row.id,
+    workspace,
+    row.title,
+    row.intent,
+    row.state,
+    row.revision,
+    row.author,
+    row.template,
+    row.steps,
+    row.history,
+    row.dag_id,
+    row.created_at,
+    row.updated_at,
+  );
+}
+
+/** Its next state or revision; the rest of a plan never changes. */
+function savePlan(tx: Tx, row: PlanRow): PlanRow {
+  tx.run(
+    'UPDATE engine_plan SET state = ?, revision = ?, template = ?, steps = ?, history = ?, dag_id = ?, updated_at = ? WHERE id = ?',
+    row.state,
+    row.revision,
+    row.template,
+    row.steps,
+    row.history,
+    row.dag_id,
+    row.updated_at,
+    row.id,
+  );
+  return row;
 }
