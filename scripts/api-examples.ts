@@ -286,6 +286,7 @@ const given: Readonly<Record<string, Example>> = {
     body: { name: exampleIds.eventName, arguments: { country: 'DE' }, botId: exampleIds.agent },
   },
   sendText: { body: { numberId: exampleIds.phoneNumber, to: handset, text: 'We are open.' } },
+  setWorkBudget: { body: { subject: `run:${exampleIds.run}`, budget: { usd: 5, minutes: 60 }, dryRun: true } },
   setSpendLimit: { body: { subject: exampleIds.team, dailyCents: 500, dryRun: true } },
   textFromDemoHandset: { params: { e164: handset }, body: { to: exampleIds.ownNumber, text: 'Are you open?' } },
   protectedResourceOf: { params: { '*': 'mcp/server' } },

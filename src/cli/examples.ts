@@ -63,6 +63,7 @@ export const examples: Readonly<Record<string, string>> = {
   'workflows schedule': 'gantry workflows schedule nightly-check --cron "0 3 * * *"',
   'workflows schedules': 'gantry workflows schedules',
   'workflows unschedule': 'gantry workflows unschedule schedule_01',
+  'workflows budget': 'gantry workflows budget dag_01 --usd 10',
   'workflows watch': 'gantry workflows watch dag_01',
   'workflows report': 'gantry workflows report dag_01 --out report.html',
   'workflows cancel': 'gantry workflows cancel dag_01',

@@ -7,10 +7,16 @@ import type { FactoryClient } from '../connect.ts';
 import { verb } from '../route-verb.ts';
 import { table } from '../table.ts';
 import { count, spoken } from '../words.ts';
+import { budgetOf } from './budgets.ts';
 import { nodeTable, why } from './show-nodes.ts';
 
 export const run = verb('startRun', {
-  fields: { params: paramsOf, campaignId: 'campaign', projectId: 'project' },
+  fields: {
+    params: paramsOf,
+    campaignId: 'campaign',
+    projectId: 'project',
+    budget: (input) => budgetOf(input, { usd: 'budget', tokens: 'budgetTokens', minutes: 'budgetMinutes' }),
+  },
   words: (answer, { names, output }) => {
     if ('dryRun' in answer) {
       const rows = answer.plan.nodes.map((one) => [one.stepId, one.executor, one.title]);

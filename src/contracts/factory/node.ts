@@ -56,6 +56,7 @@ export const nodeCauses = {
   unconfirmed: 'whether its bot received it is unknown',
   budget: 'its bot has reached its spending limit',
   usage_limit: 'its bot has reached a usage limit',
+  over_budget: 'its budget of money, tokens or time is used up',
   retry: 'will be retried',
   retried: 'retried by a person',
   loop: 'a later step failed: repeats from here',

@@ -16,6 +16,7 @@ import {
   health,
   listAgents,
 } from './agents-routes.ts';
+import { budgetRoutes } from './budget-routes.ts';
 import { fileRoutes } from './file-routes.ts';
 import { listGuests, stopGuests } from './guest-routes.ts';
 import { addAgentImage } from './image-routes.ts';
@@ -47,6 +48,7 @@ import { worktreeRoutes } from './worktree-routes.ts';
 export * from '../approvals/gate.ts';
 export * from './adopt-routes.ts';
 export * from './agents-routes.ts';
+export * from './budget-routes.ts';
 export * from './file-routes.ts';
 export * from './guest-routes.ts';
 export * from './image-routes.ts';
@@ -107,6 +109,7 @@ export const factoryRoutes = [
   ...searchRoutes,
   ...modelRoutes,
   ...spendingRoutes,
+  ...budgetRoutes,
   ...scheduleRoutes,
   checkGate,
   addPolicyRule,

@@ -41,6 +41,16 @@ export const defaultMaxRounds = 3;
 export const largestTemplate = 4 * 1024 * 1024;
 export const maxSteps = 5000;
 
+/** How much a run, a step or a campaign may use in all; what is absent has no limit. */
+export const WorkBudget = z
+  .strictObject({
+    usd: z.number().positive().max(1_000_000).optional().meta({ description: 'Dollars.' }),
+    tokens: z.number().int().positive().max(1_000_000_000_000).optional().meta({ description: 'Of all kinds.' }),
+    minutes: minutes.optional().meta({ description: 'At work, without the time in which a person is waited for.' }),
+  })
+  .meta({ id: 'WorkBudget' });
+export type WorkBudget = z.infer<typeof WorkBudget>;
+
 /** The file format on disk, snake_case. */
 export const TemplateFile = z
   .strictObject({
@@ -95,11 +105,13 @@ export const TemplateFile = z
             .optional(),
           timeout_minutes: minutes.optional(),
           silence: SilenceFile.optional(),
+          budget: WorkBudget.optional(),
         }),
       )
       .min(1)
       .max(maxSteps),
     silence: SilenceFile.optional(),
+    budget: WorkBudget.optional(),
     max_rounds: z.number().int().min(1).max(100).optional(),
     closure: z
       .strictObject({ success: text.optional(), degraded: text.optional(), failed: text.optional() })
@@ -154,6 +166,7 @@ export const TemplateStep = z.strictObject({
       tokens: z.number().int().optional().meta({ description: 'Used without a changed file. 0: any.' }),
     })
     .optional(),
+  budget: WorkBudget.optional(),
 });
 export type TemplateStep = z.infer<typeof TemplateStep>;
 
@@ -172,6 +185,7 @@ export const Template = z
     params: z.array(TemplateParam),
     steps: z.array(TemplateStep),
     maxRounds: z.number().int(),
+    budget: WorkBudget.optional().meta({ description: 'Of each run, unless its start gives another.' }),
     closure: z.strictObject({
       success: z.string().optional(),
       degraded: z.string().optional(),
@@ -231,6 +245,7 @@ export const RunRequest = z.strictObject({
   projectId: ProjectId.optional(),
   team: z.string().min(1).max(64).optional(),
   preset: z.string().min(1).max(64).optional(),
+  budget: WorkBudget.optional(),
   dryRun: z.boolean().optional(),
 });
 export type RunRequest = z.infer<typeof RunRequest>;

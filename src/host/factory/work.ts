@@ -5,6 +5,7 @@ import { createWorktrees } from '../../runtime-server/agents/worktrees/index.ts'
 import { worktreeBot } from '../../runtime-server/agents/worktrees/worktree-bot.ts';
 import { askedOfAgent } from '../../runtime-server/approvals/holds.ts';
 import { titleOf } from '../../runtime-server/events/bot-events.ts';
+import { isTurn } from '../../runtime-server/harness/interrupt.ts';
 import { composeHosted } from '../../runtime-server/hosted-bots/compose.ts';
 import { followTeams } from '../../runtime-server/hosted-bots/placement.ts';
 import { toDelivery } from '../../runtime-server/messaging/model.ts';
@@ -80,6 +81,14 @@ export function createWork(deps: FactoryDeps, bots: Bots, messaging: Messaging) 
       const bot = member === null ? null : registry.bot(member.id);
       return bot === null ? false : bot.cancelWork('The run was cancelled.', node);
     },
+    async endTurn(address, node, why) {
+      const member = registry.find(address);
+      const bot = member === null ? null : registry.bot(member.id);
+      if (bot === null || (await bot.cancelWork(why, node)) || !isTurn(bot.state().state)) return true;
+      // A terminal was interrupted once, and something on its screen may have taken the key.
+      return bot.placement.inTerminal && (await bot.interrupt(why)).ended;
+    },
+    onSpent: models.onSpent,
     deliveriesOf: (nodeId) =>
       deps.store.read((tx) => listDeliveries(tx, { nodeId, limit: deliveriesOfPage }).map(toDelivery)),
     slots: Math.max(4, 2 * availableParallelism()),

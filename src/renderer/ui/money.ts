@@ -16,7 +16,9 @@ export function costOf({ requests, cents, unpriced }: Used): string {
   return unpriced === requests ? 'cost unknown' : money(cents);
 }
 
+export const compactNumber = (n: number): string => compact.format(n);
+
 export function tokensOf({ inputTokens, outputTokens }: Used): string {
   const all = inputTokens + outputTokens;
-  return all === 0 ? '' : `${compact.format(all)} tokens`;
+  return all === 0 ? '' : `${compactNumber(all)} tokens`;
 }

@@ -16,6 +16,8 @@ export interface NodeRef {
 export interface NodeWork {
   /** The bot's duty at the node now; null: none. */
   duty(node: NodeRef, address: string): Promise<'work' | 'review' | null>;
+  /** Whether its budget allows one request more. */
+  mayAsk(node: NodeRef): Promise<boolean>;
   progress(node: NodeRef, address: string, text: string): Promise<void>;
   done(node: NodeRef, address: string, given: { output?: string; note?: string }): Promise<void>;
   fail(node: NodeRef, address: string, reason: string): Promise<void>;

@@ -4,6 +4,7 @@
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { HostedMode } from '../../contracts/factory/team-file.ts';
+import { pause } from '../../kit/clock/timers.ts';
 import type { Tx } from '../../kit/store/store.ts';
 import type { Target } from '../models/endpoints.ts';
 import type { TurnEnd, TurnHooks, TurnLimits, Used } from '../models/loop.ts';
@@ -66,6 +67,8 @@ const waitsFor: readonly FaultKind[] = ['limit', 'overloaded', 'unreachable', 'k
 export const pausesMs = [60_000, 5 * 60_000, 15 * 60_000, 15 * 60_000];
 /** How much of a conversation is read back for the model, lines. */
 const linesRead = 2000;
+/** Between two looks at a budget that is used up. */
+const budgetPauseMs = 1000;
 /** How often a bot is reminded that its step is not done yet. */
 const maxNudges = 2;
 const maxOutputLength = 20_000;
@@ -115,7 +118,17 @@ export function startTurn(deps: HostedDeps, order: TurnOrder, events: TurnEvents
     return result;
   };
 
+  /** A budget that is used up ends the turn in a moment; until then, or until a person gives more, nothing is asked. */
+  const untilItMay = async (ref: NodeRef): Promise<boolean> => {
+    while (!(await deps.nodes.mayAsk(ref))) {
+      if (abort.signal.aborted) return false;
+      await pause(deps.timers, budgetPauseMs, abort.signal);
+    }
+    return true;
+  };
+
   const hooks: TurnHooks = {
+    ...(node !== null && { step: () => untilItMay(node) }),
     started() {
       if (accepted) return;
       accepted = true;

@@ -136,7 +136,9 @@ export async function runTurn(deps: LoopDeps, turn: Turn, hooks: TurnHooks): Pro
       if (turn.signal.aborted) return end('stopped', 'It was stopped.');
       const over = overLimit();
       if (over !== null) return end('limit', `It reached its limit of ${over.words}.`, { limit: over.limit });
-      if (hooks.step !== undefined && !(await hooks.step())) return end('limit', 'No further step is allowed.');
+      if (hooks.step !== undefined && !(await hooks.step())) {
+        return turn.signal.aborted ? end('stopped', 'It was stopped.') : end('limit', 'No further step is allowed.');
+      }
       let answer: Answer;
       try {
         answer = await askPatiently(deps, turn, messages, signal, hooks);

@@ -30,3 +30,23 @@ export function costsOfRun(tx: Pick<Tx, 'all'>, workspace: string, dagId: string
     `${dagId}0`,
   );
 }
+
+/** What all requests for a run (`nodeId` null), or for one of its steps, used. */
+export function spentOn(
+  tx: Pick<Tx, 'get'>,
+  workspace: string,
+  dagId: string,
+  nodeId: string | null,
+): { readonly microUsd: number; readonly tokens: number; readonly unpriced: number } {
+  const row = tx.get<{ microUsd: number; tokens: number; unpriced: number }>(
+    `SELECT COALESCE(SUM(spend.micro_usd), 0) AS microUsd, COALESCE(SUM(spend.micro_usd IS NULL), 0) AS unpriced,
+       COALESCE(SUM(spend.input + spend.cached_input + spend.cache_write + spend.output), 0) AS tokens
+     FROM engine_agent_run AS run JOIN model_spend AS spend ON spend.run_id = run.id
+     WHERE run.workspace = ? AND run.source_kind IN ('workflow', 'work') AND run.source_ref >= ? AND run.source_ref < ?`,
+    workspace,
+    `${dagId}/${nodeId ?? ''}`,
+    // 0 is the character after the slash; ids have no control characters.
+    nodeId === null ? `${dagId}0` : `${dagId}/${nodeId}\u0001`,
+  );
+  return row ?? { microUsd: 0, tokens: 0, unpriced: 0 };
+}

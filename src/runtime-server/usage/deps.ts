@@ -48,6 +48,8 @@ export interface MeteringDeps extends Pick<Base, 'store' | 'ledger' | 'clock' | 
     limited(address: string, why: string, waits: boolean): void;
     /** It may continue. Returns whether it had such a node, which told it. */
     goOn(address: string): Promise<boolean>;
+    /** Whether what it uses now counts for the budget of a node. */
+    isCounted(address: string): boolean;
   };
   /** A message of the engine to a bot; the same key is sent once. */
   tell(address: string, text: string, key: string): Promise<void>;
@@ -57,6 +59,8 @@ export interface MeteringDeps extends Pick<Base, 'store' | 'ledger' | 'clock' | 
 
 /** Everything that waits for a time checks the wall clock this often: a sleeping computer stops every timer. */
 export const lookEveryMs = 30_000;
+/** What a bot with a budget uses is read this often: a budget is overrun by no more than the request that reaches it. */
+export const countEveryMs = 1000;
 
 export const dayMs = 24 * 3_600_000;
 export const startOfDay = (now: number): number => Math.floor(now / dayMs) * dayMs;

@@ -5,7 +5,7 @@
 import { createOwnTimers } from '../../kit/clock/timers.ts';
 import type { Tx } from '../../kit/store/store.ts';
 import type { UsageCursor, UsageLine } from '../harness/usage.ts';
-import { lookEveryMs, type MeteredBot, type MeteringDeps } from './deps.ts';
+import { countEveryMs, lookEveryMs, type MeteredBot, type MeteringDeps } from './deps.ts';
 
 /** Last lines are written a moment after the turn. */
 const onceMoreMs = 3000;
@@ -37,6 +37,7 @@ export function createReading(deps: MeteringDeps): Reading {
   const reads = new Map<string, Promise<void>>();
   const own = createOwnTimers(deps.timers);
   let tick: (() => void) | null = null;
+  let fastTick: (() => void) | null = null;
   let closed = false;
 
   function read(agentId: string): Promise<void> {
@@ -130,6 +131,21 @@ export function createReading(deps: MeteringDeps): Reading {
     });
   }
 
+  const counted = () =>
+    [...working].filter((agentId) => {
+      const bot = bots.find(agentId);
+      return bot !== null && bot.harness !== null && deps.nodes.isCounted(bot.address);
+    });
+
+  function armFastTick(): void {
+    if (fastTick !== null || closed || counted().length === 0) return;
+    fastTick = own.after(countEveryMs, () => {
+      fastTick = null;
+      for (const agentId of counted()) if (!reads.has(agentId)) void read(agentId);
+      armFastTick();
+    });
+  }
+
   return {
     start() {
       for (const bot of bots.all()) {
@@ -137,12 +153,14 @@ export function createReading(deps: MeteringDeps): Reading {
         if (bot.state === 'working') working.add(bot.id);
       }
       armTick();
+      armFastTick();
     },
     look(agentId) {
       const bot = bots.find(agentId);
       if (bot?.state === 'working') {
         working.add(agentId);
         armTick();
+        armFastTick();
         return;
       }
       if (!working.delete(agentId)) return;

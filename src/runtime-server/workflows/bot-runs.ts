@@ -69,6 +69,6 @@ export function createBotRuns({
 /** The end of the work, from the node's new state. */
 function endOfWork({ status, cause }: RunNode): End {
   if (status === 'done' || status === 'checking' || cause === 'proof_to_accept') return 'completed';
-  if (cause === 'interrupted' || cause === 'usage_limit') return 'interrupted';
+  if (cause === 'interrupted' || cause === 'usage_limit' || cause === 'over_budget') return 'interrupted';
   return status === 'cancelled' || cause === 'cancel_deadline' ? 'cancelled' : 'failed';
 }

@@ -48,6 +48,8 @@ export function createBotTurns(
     readonly stopBot?: StopBot | undefined;
     readonly overBudget?: OverBudget | undefined;
     readonly places: WorkPlaces;
+    /** A budget is used up: then it is held, and does not begin. */
+    holdBack(work: Work, node: RunNode): boolean;
     persist(dagId: string, change: (work: Work) => void): void;
   },
 ): BotTurns {
@@ -90,6 +92,7 @@ export function createBotTurns(
   function handWork(work: Work, node: RunNode, address: string): boolean {
     if (node.status !== 'ready' || node.handed !== 'no' || node.wakeAt !== null || node.assignee !== address)
       return false;
+    if (deps.holdBack(work, node)) return false;
     node.attempt += 1;
     node.tries += 1;
     node.proven = new Set();
@@ -304,7 +307,7 @@ export function createBotTurns(
       work.move(node, 'working', 'resumed');
       const { dagId, nodeId, attempt } = node;
       const key = `${dagId}:${nodeId}:${attempt}:limit:${work.now}`;
-      const text = goOnFor(work.run, node);
+      const text = goOnFor(work.run, node, 'The usage limit that stopped you is over.');
       work.after(() => {
         deps.dispatch(node.assignee, text, { dagId, nodeId, idempotencyKey: key }).catch((error: unknown) => {
           deps.log.warn(`${node.assignee} did not get the message to continue ${nodeId}.`, { error: String(error) });

@@ -46,6 +46,8 @@ export function createCommandTurns(deps: {
   readonly timers: Timers;
   readonly slots: number;
   readonly place?: PlaceCommand | undefined;
+  /** A budget is used up: then it is held, and does not begin. */
+  holdBack(work: Work, node: RunNode): boolean;
   persist(dagId: string, change: (work: Work) => void): void;
 }): CommandTurns {
   const { queues, shell } = deps;
@@ -71,6 +73,7 @@ export function createCommandTurns(deps: {
     if (node.status !== 'ready' || node.wakeAt !== null || node.assignee !== 'shell') return;
     const { command, timeoutMinutes } = node.step;
     if (command === undefined) throw new Error(`Step ${node.stepId} has no command.`);
+    if (deps.holdBack(work, node)) return;
     node.attempt += 1;
     node.tries += 1;
     node.proven = new Set();

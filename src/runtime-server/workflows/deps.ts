@@ -107,8 +107,9 @@ export interface GateAsk {
   readonly summary: string;
   readonly risk: 'low';
   readonly agentId: null;
-  readonly dagId: string;
-  readonly nodeId: string;
+  /** Absent: of a campaign, or of a whole run. */
+  readonly dagId?: string;
+  readonly nodeId?: string;
   readonly actionHash: string;
   readonly expiresInMs: number;
   readonly dedupeKey: string;
@@ -171,12 +172,22 @@ export interface WorkEvents {
 /** Stops a bot's work on a node at once where possible. False: a message must tell it. */
 export type StopBot = (address: string, node: { readonly dagId: string; readonly nodeId: string }) => Promise<boolean>;
 
+/** Ends the turn of a bot on a step. Whether it was seen to end. */
+export type EndTurn = (
+  address: string,
+  node: { readonly dagId: string; readonly nodeId: string },
+  why: string,
+) => Promise<boolean>;
+
 /** Why a bot over its budget takes no more work, as a question to a person; null: it does. */
 export type OverBudget = (address: string) => string | null;
 
 export interface WorkflowDeps extends Base {
   readonly overBudget?: OverBudget | undefined;
   readonly stopBot?: StopBot | undefined;
+  readonly endTurn?: EndTurn | undefined;
+  /** Told of each request of a bot, by its id, once it is durable; absent: none is counted. */
+  readonly onSpent?: ((listener: (agentId: string) => void) => () => void) | undefined;
   readonly trust: Pick<Trust, 'judge' | 'sayYes'>;
   /** Absolute path of the one workspace. */
   readonly workspace: string;

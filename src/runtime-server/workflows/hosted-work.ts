@@ -7,7 +7,7 @@ async function* oneChunk(text: string): AsyncGenerator<Uint8Array> {
 }
 
 export function hostedWork(
-  workflows: Pick<Workflows, 'pages' | 'verbs' | 'proofs'>,
+  workflows: Pick<Workflows, 'pages' | 'verbs' | 'proofs' | 'budgets'>,
   idOf: (address: string) => string,
 ): NodeWork {
   const by = (address: string) => ({ actor: idOf(address), surface: 'hosted', address });
@@ -17,6 +17,7 @@ export function hostedWork(
       if (card.status === 'checking' && card.cause === 'reviewing') return card.assignee === address ? null : 'review';
       return card.assignee === address ? 'work' : null;
     },
+    mayAsk: (node) => workflows.budgets.mayAsk(node),
     async progress(node, address, text) {
       await workflows.verbs.progress(node, by(address), text);
     },

@@ -35,7 +35,9 @@ export interface Workflows {
   /** Takes up what an earlier run of this program left; until then nothing begins. */
   start(): Promise<void>;
   /** A usage limit cut the bot of a node off; it may continue. */
-  readonly limits: Pick<Scheduler, 'limited' | 'goOn'>;
+  readonly limits: Pick<Scheduler, 'limited' | 'goOn' | 'isCounted'>;
+  /** How much runs, steps and campaigns may use in all. */
+  readonly budgets: Scheduler['budgets'];
   /** The result of a send that hands a node over. */
   delivered(delivery: Delivery): void;
   /** Ends the commands that run, within `graceMs`; they are shown as interrupted at the next start. */
@@ -85,6 +87,7 @@ export function createWorkflows(deps: WorkflowDeps): Workflows {
     owners: workflowOwners(parts),
     start: scheduler.start,
     limits: scheduler,
+    budgets: scheduler.budgets,
     onMoved: scheduler.onMoved,
     delivered: scheduler.delivered,
     async close(graceMs = 2000) {

@@ -41,10 +41,10 @@ export function reviewFor(run: Run, node: RunNode, valueFor: ValueFor, folder: s
   return parts.filter((part) => part.trim() !== '').join('\n\n');
 }
 
-/** After a usage limit has cut its bot off. */
-export function goOnFor(run: Run, node: RunNode): string {
+/** After something has cut its bot off; `over` says in a sentence that it is over. */
+export function goOnFor(run: Run, node: RunNode, over: string): string {
   const where = `${node.dagId} ${node.nodeId}`;
-  return `The usage limit that stopped you is over. Continue the step "${node.title}" of the run "${run.title}" where you left off.\n\nWhen it is done: gantry workspace done ${where} --output "<result>"\nIf you cannot do it: gantry workspace fail ${where} "<reason>"`;
+  return `${over} Continue the step "${node.title}" of the run "${run.title}" where you left off.\n\nWhen it is done: gantry workspace done ${where} --output "<result>"\nIf you cannot do it: gantry workspace fail ${where} "<reason>"`;
 }
 
 /** To a bot that has a step and stays silent. */

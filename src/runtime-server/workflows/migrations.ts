@@ -147,4 +147,20 @@ CREATE TABLE removed_template (
 ) STRICT, WITHOUT ROWID;
 `,
   },
+  {
+    area: 'workflows',
+    number: 5,
+    name: 'budgets of runs, steps and campaigns',
+    sql: `
+CREATE TABLE factory_budget (
+  workspace TEXT NOT NULL,
+  subject TEXT NOT NULL,
+  budget TEXT NOT NULL,
+  portions INTEGER NOT NULL,
+  used_ms INTEGER NOT NULL,
+  rejected INTEGER NOT NULL CHECK (rejected IN (0, 1)),
+  PRIMARY KEY (workspace, subject)
+) STRICT, WITHOUT ROWID;
+`,
+  },
 ];

@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { AppError } from '../../contracts/common/errors.ts';
+import { listWorkBudgets, setWorkBudget } from '../../contracts/factory/budget-routes.ts';
 import * as table from '../../contracts/factory/workflow-routes.ts';
 import { openWithin } from '../../kit/files/within.ts';
 import { boundaryOf, readParts } from '../../kit/http/multipart.ts';
@@ -47,6 +48,7 @@ export function bindWorkflowRoutes(deps: RouteDeps): BoundRoute[] {
     ...templateRoutes(deps),
     ...runRoutes(deps),
     ...campaignRoutes(deps),
+    ...budgetRoutes(deps),
     ...nodeRoutes(deps),
     ...verbRoutes(deps),
   ];
@@ -149,6 +151,19 @@ function campaignRoutes(deps: RouteDeps): BoundRoute[] {
       return answer.dryRun
         ? { status: 200 as const, body: { ...answer } }
         : { status: 201 as const, body: answer.project };
+    }),
+  ];
+}
+
+function budgetRoutes({ scheduler: { budgets } }: RouteDeps): BoundRoute[] {
+  return [
+    bind(listWorkBudgets, async ({ query }) => ({ body: { budgets: await budgets.list(query) } })),
+    bind(setWorkBudget, async ({ body: { subject, budget, dryRun }, principal }) => {
+      const from = await budgets.set(subject, budget, actorOf(principal), dryRun === true);
+      if (dryRun === true) return { body: { dryRun: true as const, plan: { subject, from, to: budget } } };
+      const [kind, id = ''] = subject.split(/:(.*)/s);
+      const of = kind === 'campaign' ? { campaign: id } : { run: id.split('/')[0] ?? '' };
+      return { body: { budgets: await budgets.list(of) } };
     }),
   ];
 }

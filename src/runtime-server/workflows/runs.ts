@@ -122,6 +122,7 @@ export function createRuns(deps: Deps): Runs {
           nodes: assignments(run, executors, load),
         },
       });
+      scheduler.budgets.begin(tx, run, request.budget);
       scheduler.begin(tx, run, by, (work) => begin(work));
       return { dagId: run.dagId, campaignId: run.campaignId, nodes: cardsOfRun(tx, run.dagId) };
     });

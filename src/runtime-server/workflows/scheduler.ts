@@ -10,6 +10,7 @@ import type { Tx } from '../../kit/store/store.ts';
 import { type Actor, engineActor } from '../base/actor.ts';
 import { createBotRuns } from './bot-runs.ts';
 import { createBotTurns } from './bot-turns.ts';
+import { type Budgets, createBudgets } from './budgets.ts';
 import { type CommandTurns, createCommandTurns } from './command-turns.ts';
 import type { WorkflowDeps } from './deps.ts';
 import { createGates } from './gates.ts';
@@ -43,6 +44,9 @@ export interface Scheduler {
   /** Asks what executes a node to end: its processes, or its bot by a message. */
   end(work: Work, node: RunNode, reason: 'cancelled' | 'timed_out'): void;
   leftovers: CommandTurns['leftovers'];
+  readonly budgets: Pick<Budgets, 'begin' | 'list' | 'set' | 'mayAsk'>;
+  /** Whether what a bot uses now counts for a budget. */
+  isCounted(address: string): boolean;
   /** Called with the id of each run and node that has moved, after the commit. Returns a function that unsubscribes. */
   onMoved(listener: (id: string) => void): () => void;
   close(): void;
@@ -68,8 +72,10 @@ export function createScheduler(
   const moved = new Set<(id: string) => void>();
   let closed = false;
 
-  const commands = createCommandTurns({ ...deps, queues, persist });
-  const bots = createBotTurns({ ...deps, queues, persist });
+  const budgets = createBudgets({ ...deps, persist, inside });
+  const { holdBack } = budgets;
+  const commands = createCommandTurns({ ...deps, queues, holdBack, persist });
+  const bots = createBotTurns({ ...deps, queues, holdBack, persist });
   const silence =
     deps.watch === undefined ? null : createSilence({ ...deps, watch: deps.watch, printed: commands.printed, persist });
 
@@ -148,7 +154,7 @@ export function createScheduler(
     const { run } = work;
     for (const node of work.touched) {
       gates?.through(node.nodeId, work.by.surface);
-      settleNode(node, run.title);
+      settleNode(node, run);
     }
     // Only while something works: a deadline that has passed must not come again.
     const ends = isEnded(run.status) || run.cancelAt === null || !worksNow(run) ? null : run.cancelAt;
@@ -162,9 +168,10 @@ export function createScheduler(
     bots.pump();
   }
 
-  function settleNode(node: RunNode, runTitle: string): void {
-    gates?.sync(node, runTitle);
+  function settleNode(node: RunNode, run: Run): void {
+    gates?.sync(node, run.title);
     silence?.follow(node);
+    budgets.follow(node, run);
     arm(`${node.dagId} ${node.nodeId}`, node.wakeAt, () => wakeNode(node.dagId, node.nodeId));
     const before = holders.get(node.nodeId);
     if (before !== undefined && held.get(before)?.currentNode?.nodeId === node.nodeId) held.delete(before);
@@ -267,6 +274,8 @@ export function createScheduler(
       });
     },
     leftovers: commands.leftovers,
+    budgets,
+    isCounted: budgets.isCounted,
     onMoved(listener) {
       moved.add(listener);
       return () => moved.delete(listener);
@@ -289,14 +298,16 @@ export function createScheduler(
           mutate(dagId, engineActor, (work) => {
             recover(work, { again: bots.again, requeue });
             work.after(() => {
-              for (const node of work.run.nodes.values()) settleNode(node, work.run.title);
+              for (const node of work.run.nodes.values()) settleNode(node, work.run);
             });
           }),
         ),
       );
+      await budgets.start(open);
     },
     close() {
       closed = true;
+      budgets.close();
       gates?.close();
       silence?.close();
       for (const armed of timers.values()) armed.cancel();

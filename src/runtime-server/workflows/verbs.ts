@@ -303,6 +303,9 @@ function done(
     return;
   }
   if (by.address !== null) requireExecutor(node, by.address);
+  // What is finished costs nothing more.
+  if (node.cause === 'over_budget' && node.holder === by.address && node.holder !== null)
+    work.move(node, 'working', 'resumed');
   takeUp(work, node);
   if (node.status !== 'working') throw conflict(node, 'done', 'It is not being worked on.');
   if (given.output !== undefined) work.output(node, given.output);

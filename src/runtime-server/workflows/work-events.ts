@@ -3,6 +3,9 @@ import { runWords } from '../../contracts/events/run-words.ts';
 import { type BotEvents, titleOf } from '../events/bot-events.ts';
 import type { WorkEvents } from './deps.ts';
 
+/** Asked as an approval, or told where the limit is reached. */
+const toldElsewhere: readonly string[] = ['gate', 'over_budget', 'budget', 'usage_limit'];
+
 /** The step, and its result. */
 const why = ({ title, cause, detail }: { title: string; cause: string; detail: string | null }): string =>
   titleOf(`${title}: ${titleOf(detail ?? '') || cause.replaceAll('_', ' ')}`);
@@ -10,7 +13,7 @@ const why = ({ title, cause, detail }: { title: string; cause: string; detail: s
 export function workEvents(events: BotEvents): WorkEvents {
   return {
     needsUser(tx, run, { dagId, nodeId, assignee, ...node }, id) {
-      if (node.cause === 'gate' || node.cause === 'budget' || node.cause === 'usage_limit') return;
+      if (toldElsewhere.includes(node.cause)) return;
       const reason = runWords(run.title, why(node));
       events.emit(tx, assignee, { type: 'thread.needs_user', id, data: { reason, dagId, nodeId } });
     },

@@ -99,6 +99,21 @@ test('what a turn uses is seen while it works, and what was used while Gantry wa
   await expect.poll(async () => (await spending(world)).today.cents).toBe(3);
 });
 
+test('what a bot uses that has a budget is seen within a second', async () => {
+  const { world, start } = await openWorld();
+  world.bot('coder');
+  world.budgeted.add('coder@red');
+  await start();
+  world.state('coder', 'working');
+  world.said('coder', { id: 'early', cents: 1 });
+  await world.clock.advance(1100);
+  await expect.poll(async () => (await spending(world)).today.cents).toBe(1);
+  world.budgeted.clear();
+  world.said('coder', { id: 'later', cents: 1 });
+  await world.clock.advance(5000);
+  expect((await spending(world)).today.cents).toBe(1);
+});
+
 test('a bot that reached its limit takes nothing more until the limit is raised; it is told once', async () => {
   const { world, start } = await openWorld();
   world.bot('coder');

@@ -33,6 +33,8 @@ export async function openWorld() {
   const unblocked: string[] = [];
   /** Bots whose node was cut off. */
   const cut = new Map<string, boolean>();
+  /** Addresses of bots whose node has a budget. */
+  const budgeted = new Set<string>();
   const keys = new Set<string>();
   /** Bots that were held at the last restart before anything began. */
   const heldAtLoad: string[] = [];
@@ -84,6 +86,7 @@ export async function openWorld() {
       nodes: {
         limited: (address, _why, waits) => void cut.set(address, waits),
         goOn: async (address) => cut.delete(address),
+        isCounted: (address) => budgeted.has(address),
       },
       async tell(address, text, key) {
         if (keys.has(key)) return;
@@ -111,6 +114,7 @@ export async function openWorld() {
     reported,
     unblocked,
     cut,
+    budgeted,
     heldAtLoad,
     transcripts,
     get metering() {

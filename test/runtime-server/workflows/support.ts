@@ -7,6 +7,7 @@ import { AppError } from '../../../src/contracts/common/errors.ts';
 import type { Delivery } from '../../../src/contracts/factory/delivery.ts';
 import type { NodeCard, NodeStatus } from '../../../src/contracts/factory/node.ts';
 import type { Flow, RunStarted } from '../../../src/contracts/factory/workflow.ts';
+import { runtimeMigrations } from '../../../src/host/runtime-migrations.ts';
 import { systemClock } from '../../../src/kit/clock/clock.ts';
 import { systemTimers } from '../../../src/kit/clock/timers.ts';
 import { createIds } from '../../../src/kit/ids/ids.ts';
@@ -18,6 +19,7 @@ import type {
   BotWatch,
   Dispatch,
   DispatchTo,
+  EndTurn,
   GateApprovals,
   StopBot,
   WorkerBot,
@@ -82,6 +84,9 @@ export interface WorldOptions {
   readonly approvals?: GateApprovals;
   readonly watch?: BotWatch;
   readonly stopBot?: StopBot;
+  readonly endTurn?: EndTurn;
+  /** Its store has all tables of a runtime, and `spend` writes what bots use. */
+  readonly counts?: boolean;
 }
 
 export interface World extends Workflows {
@@ -97,6 +102,12 @@ export interface World extends Workflows {
   settled(dagId: string): Promise<Flow>;
   until(dagId: string, holds: (flow: Flow) => boolean): Promise<Flow>;
   node(dagId: string, step: string): Promise<NodeCard>;
+  /** The bot made a request for the step. */
+  spend(
+    step: { dagId: string; nodeId: string },
+    agentId: string,
+    used: { usd?: number; tokens?: number },
+  ): Promise<void>;
   stop(): Promise<void>;
   /** Nothing more is written from one moment to the next, as by kill −9. */
   crash(how?: { leaveProcesses: boolean }): Promise<void>;
@@ -135,7 +146,9 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
   const timers = options.clock ?? systemTimers;
   const store = await openStore({
     file: join(folder, 'runtime.db'),
-    migrations: [...ledgerMigrations, ...factoryMigrations, ...workflowMigrations, ...scheduleMigrations],
+    migrations: options.counts
+      ? runtimeMigrations
+      : [...ledgerMigrations, ...factoryMigrations, ...workflowMigrations, ...scheduleMigrations],
     clock,
   });
   const ids = createIds(clock);
@@ -144,6 +157,7 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
   const byKey = new Map<string, Promise<Delivery>>();
   const warnings: string[] = [];
   const told: string[] = [];
+  const spenders = new Set<(agentId: string) => void>();
   const workflows = createWorkflows({
     trust: everythingAgreed,
     store,
@@ -177,6 +191,11 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
     approvals: options.approvals ?? null,
     watch: options.watch,
     stopBot: options.stopBot,
+    endTurn: options.endTurn,
+    onSpent(listener) {
+      spenders.add(listener);
+      return () => spenders.delete(listener);
+    },
     agentRuns: { begin() {}, end() {} },
     events: {
       needsUser: (_tx, _run, { title, cause, detail }) => void told.push(`${title} needs a person: ${detail ?? cause}`),
@@ -236,6 +255,31 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
     until,
     settled: (dagId) =>
       until(dagId, (flow) => flow.nodes.every((node) => resting.includes(node.status)) && flow.status !== 'running'),
+    async spend({ dagId, nodeId }, agentId, { usd, tokens = 0 }) {
+      const id = ids.next('spend');
+      await store.write((tx) => {
+        tx.run(
+          `INSERT INTO engine_agent_run (id, workspace, bot_id, source_kind, source_ref, status, started_at)
+           VALUES (?, ?, ?, 'workflow', ?, 'running', ?)`,
+          id,
+          workspace,
+          agentId,
+          `${dagId}/${nodeId}`,
+          clock.now(),
+        );
+        tx.run(
+          `INSERT INTO model_spend (id, at, agent_id, run_id, wire, model, input, cached_input, cache_write, output, micro_usd)
+           VALUES (?, ?, ?, ?, 'anthropic', 'm', ?, 0, 0, 0, ?)`,
+          id,
+          clock.now(),
+          agentId,
+          id,
+          tokens,
+          usd === undefined ? null : Math.round(usd * 1e6),
+        );
+      });
+      for (const listener of spenders) listener(agentId);
+    },
     node: async (dagId, step) => (await workflows.pages.node(dagId, step)).card,
     stop,
     crash,

@@ -45,6 +45,8 @@ export function verbsFor(card: NodeCard): readonly Verb[] {
   switch (card.status) {
     case 'needs_you':
       if (atGate) return ['gate', 'skip'];
+      // Tried again, it would only wait for its budget again.
+      if (card.cause === 'over_budget') return ['skip', 'done', 'claim', 'fail'];
       return card.cause === 'proof_to_accept'
         ? ['done', 'retry', 'skip', 'fail']
         : ['retry', 'done', 'claim', 'skip', 'fail'];

@@ -17,6 +17,7 @@ import { BoardHeader } from './board-header.tsx';
 import { CampaignList } from './campaign-list.tsx';
 import { CancelRunDialog } from './cancel-run-dialog.tsx';
 import { NodePage } from './node-page.tsx';
+import { RunBudgets } from './run-budgets.tsx';
 import { RunTimes } from './run-times.tsx';
 import type { WorkSearch } from './search.ts';
 import { StartRunDialog } from './start-run-dialog.tsx';
@@ -234,6 +235,12 @@ function Campaign({
         }
         onCancel={onCancel}
       />
+      {board.data !== undefined && (
+        <RunBudgets
+          of={flow?.data === undefined ? { campaign: board.data.campaign.id } : { run: flow.data.dagId }}
+          live={board.data.campaign.status === 'active'}
+        />
+      )}
       {/* biome-ignore lint/a11y/noStaticElementInteractions: arrow keys move between the cards inside */}
       <div className="flex min-h-0 min-w-0 flex-1 flex-col" onKeyDown={moveByArrows}>
         {flow !== null && dag !== undefined && view === 'times' ? (

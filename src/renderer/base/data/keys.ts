@@ -9,6 +9,11 @@ export interface LedgerFilter {
   readonly actor?: string;
 }
 
+/** Budgets of a run with its steps and campaign, or of a campaign. */
+export type BudgetsOf =
+  | { readonly run: string; readonly campaign?: never }
+  | { readonly campaign: string; readonly run?: never };
+
 /** Of the person, at their home cloud: the same whichever computer is looked at. */
 export const personKeys = {
   session: ['session'],
@@ -61,6 +66,9 @@ export function keysOf(computer: string | null) {
     flow: (dagId: string) => on('flow', dagId),
     /** Read again with its run. */
     runTimes: (dagId: string) => on('flow', dagId, 'times'),
+    /** Below the run or the board: what changes these changes them. */
+    budgets: ({ run, campaign }: BudgetsOf) =>
+      run === undefined ? on('board', campaign, 'budgets') : on('flow', run, 'budgets'),
     node: (dagId: string, nodeId: string) => on('node', dagId, nodeId),
     templates: on('templates'),
     template: (id: string) => on('template', id),

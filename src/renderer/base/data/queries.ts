@@ -5,7 +5,7 @@
 import { queryOptions } from '@tanstack/react-query';
 import { byOwnClock } from '../../../contracts/approvals/approval.ts';
 import type { Api } from './api.ts';
-import type { Keys } from './keys.ts';
+import type { BudgetsOf, Keys } from './keys.ts';
 import { personQueriesOf } from './person-queries.ts';
 
 /** Approvals kept: all that wait, and what was answered last. */
@@ -86,6 +86,11 @@ export function queriesOf(api: Api, keys: Keys) {
       queryOptions({
         queryKey: keys.runTimes(dagId),
         queryFn: ({ signal }) => factory.getRunTimes({ params: { dagId } }, { signal }),
+      }),
+    budgets: (of: BudgetsOf) =>
+      queryOptions({
+        queryKey: keys.budgets(of),
+        queryFn: ({ signal }) => factory.listWorkBudgets({ query: of }, { signal }),
       }),
     node: (dagId: string, nodeId: string) =>
       queryOptions({

@@ -173,8 +173,10 @@ function toTemplate(file: TemplateFile, id: string, description: string): Templa
       proof: (step.proof ?? []).map((proof) => ({ line: proof.line, required: proof.required ?? true })),
       ...(step.timeout_minutes === undefined ? {} : { timeoutMinutes: step.timeout_minutes }),
       ...toSilence(file.silence, step),
+      ...(step.budget === undefined ? {} : { budget: step.budget }),
     })),
     maxRounds: file.max_rounds ?? defaultMaxRounds,
+    ...(file.budget === undefined ? {} : { budget: file.budget }),
     closure: file.closure ?? {},
   };
 }
@@ -206,6 +208,7 @@ export function toFile(template: Template): TemplateFile {
     ...(template.params.length === 0 ? {} : { params: template.params.map(toFileParam) }),
     steps: template.steps.map(toFileStep),
     ...(template.maxRounds === defaultMaxRounds ? {} : { max_rounds: template.maxRounds }),
+    ...(template.budget === undefined ? {} : { budget: template.budget }),
     ...closure,
   };
 }
@@ -233,6 +236,7 @@ function toFileStep(step: Template['steps'][number]): TemplateFile['steps'][numb
     ...(step.proof.length === 0 ? {} : { proof: step.proof }),
     ...(step.timeoutMinutes === undefined ? {} : { timeout_minutes: step.timeoutMinutes }),
     ...(step.silence === undefined ? {} : { silence: toFileSilence(step.silence) }),
+    ...(step.budget === undefined ? {} : { budget: step.budget }),
   };
 }
 

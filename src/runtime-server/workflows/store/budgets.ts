@@ -1,0 +1,95 @@
+/** SQL of budgets: one row for each run, step or campaign that has one. What was spent is summed from the requests themselves. */
+import type { WorkBudget } from '../../../contracts/factory/workflow.ts';
+import type { Tx } from '../../../kit/store/store.ts';
+import { spentOn } from '../../usage/costs.ts';
+import { runsOf } from './campaigns.ts';
+
+type Read = Pick<Tx, 'get' | 'all'>;
+
+export interface BudgetRow {
+  readonly subject: string;
+  readonly budget: WorkBudget;
+  readonly portions: number;
+  readonly usedMs: number;
+  /** A person wanted no more. */
+  readonly rejected: boolean;
+}
+
+interface Row {
+  subject: string;
+  budget: string;
+  portions: number;
+  used_ms: number;
+  rejected: number;
+}
+
+export interface Spent {
+  readonly microUsd: number;
+  readonly tokens: number;
+  readonly unpriced: number;
+}
+
+const toBudget = (row: Row): BudgetRow => ({
+  subject: row.subject,
+  budget: JSON.parse(row.budget) as WorkBudget,
+  portions: row.portions,
+  usedMs: row.used_ms,
+  rejected: row.rejected === 1,
+});
+
+export function readBudgets(tx: Read, workspace: string): BudgetRow[] {
+  return tx
+    .all<Row>('SELECT subject, budget, portions, used_ms, rejected FROM factory_budget WHERE workspace = ?', workspace)
+    .map(toBudget);
+}
+
+/** What was used stays; what was granted and rejected before does not count any more. */
+export function putBudget(tx: Tx, workspace: string, subject: string, budget: WorkBudget | null): void {
+  if (budget === null) {
+    tx.run('DELETE FROM factory_budget WHERE workspace = ? AND subject = ?', workspace, subject);
+    return;
+  }
+  tx.run(
+    `INSERT INTO factory_budget (workspace, subject, budget, portions, used_ms, rejected) VALUES (?, ?, ?, 1, 0, 0)
+     ON CONFLICT (workspace, subject) DO UPDATE SET budget = excluded.budget, portions = 1, rejected = 0`,
+    workspace,
+    subject,
+    JSON.stringify(budget),
+  );
+}
+
+export function grantBudget(tx: Tx, workspace: string, subject: string): void {
+  tx.run('UPDATE factory_budget SET portions = portions + 1 WHERE workspace = ? AND subject = ?', workspace, subject);
+}
+
+export function rejectBudget(tx: Tx, workspace: string, subject: string): void {
+  tx.run('UPDATE factory_budget SET rejected = 1 WHERE workspace = ? AND subject = ?', workspace, subject);
+}
+
+export function saveUsedMs(tx: Tx, workspace: string, subject: string, ms: number): void {
+  tx.run('UPDATE factory_budget SET used_ms = ? WHERE workspace = ? AND subject = ?', ms, workspace, subject);
+}
+
+/** Of all attempts and checks. */
+export function spentBy(tx: Read, workspace: string, subject: string): Spent {
+  const [kind, id] = partsOf(subject);
+  if (kind === 'step') {
+    const [dagId = '', nodeId = ''] = id.split('/');
+    return spentOn(tx, workspace, dagId, nodeId);
+  }
+  const runs = kind === 'run' ? [id] : runsOf(tx, workspace, id).map(({ dagId }) => dagId);
+  const sum = { microUsd: 0, tokens: 0, unpriced: 0 };
+  for (const dagId of runs) {
+    const one = spentOn(tx, workspace, dagId, null);
+    sum.microUsd += one.microUsd;
+    sum.tokens += one.tokens;
+    sum.unpriced += one.unpriced;
+  }
+  return sum;
+}
+
+/** `run:dag_1` → its kind and the rest. */
+export function partsOf(subject: string): ['run' | 'step' | 'campaign', string] {
+  const at = subject.indexOf(':');
+  return [subject.slice(0, at) as 'run' | 'step' | 'campaign', subject.slice(at + 1)];
+}
