@@ -92,7 +92,11 @@ export function Palette({ open, onOpenChange }: { open: boolean; onOpenChange: (
               placeholder="Find bots, runs, messages and commands"
               className="h-11 w-full border-b border-line bg-transparent px-4 text-title outline-none"
             />
-            <Command.List className="max-h-[56vh] overflow-y-auto p-1" label="Commands and results" onScroll={onScroll}>
+            <Command.List
+              className="max-h-[calc(var(--seen)*0.56)] overflow-y-auto p-1"
+              label="Commands and results"
+              onScroll={onScroll}
+            >
               {!found.looking && <Command.Empty className="p-3 text-muted">No matches.</Command.Empty>}
               {!isNamed && (
                 // The list always chooses its first row: this one does nothing.
@@ -146,7 +150,7 @@ function withButtons(all: readonly Action[], buttons: ReturnType<typeof buttonsO
   ];
 }
 
-/** Of the height of the window that the list may take, and the lowest row: what `max-h-[56vh]` and `min-h-8` say. */
+/** Of the height of the window that the list may take, and the lowest row: what its `max-h` and `min-h-8` say. */
 const listHeight = 0.56;
 const rowHeight = 32;
 

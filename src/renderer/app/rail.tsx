@@ -50,7 +50,10 @@ export const Rail = memo(function Rail({ needs, news, narrow, words, onWords, on
   const showsNews = (place: Place): boolean => place.path === '/inbox' && news > 0 && !needs['/inbox'];
   if (narrow) {
     return (
-      <nav aria-label="Places" className="flex h-14 border-t border-line bg-panel pb-[env(safe-area-inset-bottom)]">
+      <nav
+        aria-label="Places"
+        className="box-content flex h-14 border-t border-line bg-panel pb-[env(safe-area-inset-bottom)]"
+      >
         {places
           .filter((place) => place.wideOnly !== true)
           .map((place) => (

@@ -141,7 +141,7 @@ function Frame() {
     />
   );
   return (
-    <div className="flex h-dvh flex-col bg-window text-ui">
+    <div className="flex h-(--seen) flex-col bg-window text-ui">
       <ObeyWindowEvents />
       <ObeyWorker />
       <ObeyDesktop />

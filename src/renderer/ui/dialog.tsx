@@ -36,7 +36,7 @@ export function Dialog({
               onPrimary();
             }
           }}
-          className="appear fixed inset-x-0 bottom-0 z-50 flex max-h-[85dvh] flex-col rounded-t-panel border border-line bg-panel shadow-float outline-none sm:inset-x-auto sm:top-[12vh] sm:bottom-auto sm:left-1/2 sm:max-h-[76vh] sm:w-[560px] sm:-translate-x-1/2 sm:rounded-panel"
+          className="appear fixed inset-x-0 bottom-(--keyboard) z-50 flex max-h-[calc(var(--seen)*0.85)] flex-col pb-[env(safe-area-inset-bottom)] rounded-t-panel border border-line bg-panel shadow-float outline-none sm:inset-x-auto sm:top-[12vh] sm:bottom-auto sm:left-1/2 sm:max-h-[calc(var(--seen)*0.76)] sm:w-[560px] sm:pb-0 sm:-translate-x-1/2 sm:rounded-panel"
         >
           <header className="flex items-start gap-2 border-b border-line px-4 py-3">
             <div className="min-w-0 flex-1">

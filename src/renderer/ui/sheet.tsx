@@ -25,7 +25,7 @@ export function Sheet({
         <Radix.Content
           {...focus}
           aria-describedby={undefined}
-          className={`appear fixed inset-x-0 bottom-0 z-50 flex flex-col overflow-hidden rounded-t-panel border border-line bg-panel shadow-float outline-none sm:inset-y-0 sm:right-0 sm:left-auto sm:h-auto sm:rounded-none ${wide ? 'h-[92dvh] sm:w-[min(44rem,90vw)]' : 'h-[70dvh] sm:w-80'}`}
+          className={`appear fixed inset-x-0 bottom-(--keyboard) z-50 flex flex-col overflow-hidden pb-[env(safe-area-inset-bottom)] sm:pb-0 rounded-t-panel border border-line bg-panel shadow-float outline-none sm:inset-y-0 sm:right-0 sm:left-auto sm:h-auto sm:rounded-none ${wide ? 'h-[calc(var(--seen)*0.92)] sm:w-[min(44rem,90vw)]' : 'h-[calc(var(--seen)*0.7)] sm:w-80'}`}
         >
           <Radix.Title className="sr-only">{title}</Radix.Title>
           {children}

@@ -98,7 +98,7 @@ function Form({ choices, ask, onDemo }: { choices: QuickChoices | undefined; ask
   return (
     <form
       aria-label="New run"
-      className="flex flex-col gap-2 rounded-panel border border-line-strong bg-panel p-3 focus-within:border-accent"
+      className="relative flex flex-col gap-2 rounded-panel border border-line-strong bg-panel p-3 focus-within:border-accent"
       onSubmit={(event) => {
         event.preventDefault();
         start();

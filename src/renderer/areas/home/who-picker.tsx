@@ -46,7 +46,7 @@ export function WhoPicker({
         setOpen(false);
         details.current?.querySelector('summary')?.focus();
       }}
-      className="relative min-w-0 max-lg:flex-1 lg:w-48"
+      className="min-w-0 max-lg:flex-1 sm:relative lg:w-48"
     >
       <summary
         aria-label={`Who: ${says}`}
@@ -56,7 +56,7 @@ export function WhoPicker({
         <span className="min-w-0 flex-1 truncate">{says}</span>
         <ChevronDown className="size-3.5 shrink-0 text-muted" aria-hidden="true" />
       </summary>
-      <fieldset className="absolute z-20 mt-1 flex max-h-80 w-72 max-w-[80vw] flex-col overflow-y-auto rounded-panel border border-line bg-raised p-2 shadow-float">
+      <fieldset className="absolute z-20 mt-1 flex max-h-80 w-72 flex-col overflow-y-auto max-sm:inset-x-3 max-sm:w-auto rounded-panel border border-line bg-raised p-2 shadow-float">
         <legend className="sr-only">Who works on it</legend>
         {rows.map(({ key, name, not }) => (
           <label
