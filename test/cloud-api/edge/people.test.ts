@@ -84,13 +84,22 @@ test('both servers say the events extension under both names, in both eras, and 
     [agents]: {
       token: reader,
       tools: 'get_agent get_board get_run get_run_result list_agents list_campaigns list_runs read_transcript',
+      tasks: {},
     },
-    [bot]: { token: actor, tools: 'get_replies get_run get_run_result list_runs send_message' },
+    [bot]: {
+      token: actor,
+      tools: 'get_replies get_run get_run_result list_runs request_approval send_message',
+      tasks: { 'io.modelcontextprotocol/tasks': {} },
+    },
   };
-  for (const [path, { token, tools: names }] of Object.entries(wanted)) {
+  for (const [path, { token, tools: names, tasks }] of Object.entries(wanted)) {
     const discovered = resultOf<About>(await ask(path, token, 'server/discover'));
     expect(discovered.supportedVersions).toEqual(mcpVersions);
-    expect(discovered.capabilities).toEqual({ tools: {}, prompts: {}, resources: {}, ...eventsCapability });
+    const { extensions } = eventsCapability;
+    expect(discovered.capabilities).toEqual({
+      ...{ tools: {}, prompts: {}, resources: {}, events: {} },
+      extensions: { ...extensions, ...tasks },
+    });
     for (const protocolVersion of legacyVersions) {
       const body = { jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion } };
       const begun = await people.call('POST', path, { token, body });
