@@ -31,8 +31,9 @@ export function statusLines(pairing: LocalPairing, names: { readonly gantry: str
   }
   const { cloudUrl, user, computerId, link } = pairing;
   const state = link === undefined ? [] : [`  Link      ${link.linked ? 'up' : 'down'} since ${clockTime(link.since)}`];
+  const isRefused = link?.linked === false && problem.length > 0;
   return [
-    'This computer is paired.',
+    isRefused ? 'This computer is paired, but its link is down.' : 'This computer is paired.',
     '',
     `  Cloud     ${cloudUrl}`,
     `  Person    ${inCell(user?.name ?? '')} (${inCell(user?.id ?? '')})`,

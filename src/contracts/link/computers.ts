@@ -16,7 +16,11 @@ export const ComputerName = z
   .trim()
   .min(1)
   .max(120)
-  .regex(/^[^\p{Cc}\u202a-\u202e\u2066-\u2069]*$/u, 'a name without control characters');
+  // Joiners stay: emoji and some scripts are written with them.
+  .regex(
+    /^[^\p{Cc}\p{Cs}\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]*$/u,
+    'a name without control characters or invisible ones',
+  );
 export const Version = z.string().min(1).max(60);
 
 export const Computer = z
