@@ -334,7 +334,12 @@ describe('clients that nobody here wrote', () => {
       const client = new Client2(info, { versionNegotiation: { mode } });
       await client.connect(new Transport2(new URL(url), { requestInit: requestInit() }));
       expect(client.getNegotiatedProtocolVersion()).toBe(version);
-      expect(client.getServerCapabilities()?.extensions).toEqual({ 'io.modelcontextprotocol/events': {} });
+      // Before 2026-07-28 tasks are a capability of their own.
+      const asExtension = url !== agentsUrl() && version === '2026-07-28';
+      expect(client.getServerCapabilities()?.extensions).toEqual({
+        'io.modelcontextprotocol/events': {},
+        ...(asExtension ? { 'io.modelcontextprotocol/tasks': {} } : {}),
+      });
       expect((await client.listTools()).tools.map(({ name }) => name)).toContain('get_run');
       expect(await client.callTool(list)).toMatchObject({ isError: false, structuredContent: { nextCursor: null } });
       await client.close();
