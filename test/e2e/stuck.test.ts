@@ -76,7 +76,7 @@ test('a step whose bot is silent needs its person, on the board, on its page, on
   await bothWindows(`/work?dag=${dagId}&node=fix&view=graph`, 'stalled-step', (page) =>
     page.getByRole('button', { name: 'Retry' }).waitFor(),
   );
-  await bothWindows('/', 'stalled-home', (page) => page.getByText('Mend the search field').first().waitFor());
+  await bothWindows('/', 'stalled-home', (page) => page.getByText('1 step waits for you').first().waitFor());
   const agents = await gantry.cli('agents', 'ls');
   expect(agents.out).toMatch(/Nothing for/);
 });
