@@ -127,46 +127,6 @@ export async function createSessions(deps: {
     deps.onEnded(row.id, replacedBy);
   }
 
-  function admitCookie(request: IncomingMessage, secret: string, found: Live | null): Principal {
-    const session = use(found);
-    if (session === null || session.row.kind !== 'browser') {
-      throw new AppError('refused', 'This browser is no longer signed in.', deps.signInAgain, {
-        status: 401,
-        wireCode: 'unauthorized',
-      });
-    }
-    // A page of another port shares the cookie but cannot read it, so it cannot know this header's value.
-    if (request.method !== 'GET' && request.headers['x-platform-csrf'] !== pageTokenOf(session, secret)) {
-      throw new AppError('refused', 'The header x-platform-csrf is missing or wrong.', 'Reload the page.', {
-        wireCode: 'csrf',
-      });
-    }
-    return session.principal;
-  }
-
-  function admitHome(request: IncomingMessage, found: Live | null): Principal {
-    const session = use(found);
-    const surface = request.headers[linkHeaders.surface];
-    if (session === null || session.row.kind !== 'home') {
-      throw new AppError('refused', 'This computer is no longer signed in here.', 'Pair it again.', {
-        status: 401,
-        wireCode: 'unauthorized',
-      });
-    }
-    if (typeof surface !== 'string' || !surfaceName.test(surface)) {
-      throw new AppError(
-        'refused',
-        `The header ${linkHeaders.surface} is missing.`,
-        'Name the surface: cli, browser.',
-        {
-          status: 401,
-          wireCode: 'unauthorized',
-        },
-      );
-    }
-    return { ...session.principal, via: `home:${surface}` };
-  }
-
   return {
     async begin(userId, request) {
       const before = await cookieOf(request);
@@ -218,34 +178,91 @@ export async function createSessions(deps: {
       live.forget(digest);
       deps.onEnded(id, replacedBy);
     },
-    authenticators: [
-      {
-        name: 'cookie',
-        authenticate(request) {
-          const admit = (secret: string | null): Principal | null | Promise<Principal> => {
-            if (secret === null) return null;
-            const digest = digestOf(secret);
-            const known = live.peek(digest);
-            if (known !== undefined) return admitCookie(request, secret, known);
-            return live.load(digest).then((found) => admitCookie(request, secret, found));
-          };
-          const secret = cookieOf(request);
-          return secret instanceof Promise ? secret.then(admit) : admit(secret);
-        },
-      },
-      {
-        name: 'home',
-        authenticate(request) {
-          const bearer = bearerOf(request);
-          if (bearer === null || !bearer.startsWith(homePrefix)) return null;
-          const digest = digestOf(bearer);
-          const known = live.peek(digest);
-          if (known !== undefined) return admitHome(request, known);
-          return live.load(digest).then((found) => admitHome(request, found));
-        },
-      },
-    ],
+    authenticators: sessionAuthenticators({ live, use, cookieOf, signInAgain: deps.signInAgain }),
   };
+}
+
+/** Lets a browser in by its cookie and a paired computer by its bearer, with what each has to send besides. */
+function sessionAuthenticators({
+  live,
+  use,
+  cookieOf,
+  signInAgain,
+}: {
+  readonly live: Pick<ReturnType<typeof createRowCache<Live>>, 'peek' | 'load'>;
+  /** Null when it is over. */
+  readonly use: (session: Live | null) => Live | null;
+  readonly cookieOf: (request: IncomingMessage) => string | null | Promise<string | null>;
+  readonly signInAgain: string;
+}): Sessions['authenticators'] {
+  function admitCookie(request: IncomingMessage, secret: string, found: Live | null): Principal {
+    const session = use(found);
+    if (session === null || session.row.kind !== 'browser') {
+      throw new AppError('refused', 'This browser is no longer signed in.', signInAgain, {
+        status: 401,
+        wireCode: 'unauthorized',
+      });
+    }
+    // A page of another port shares the cookie but cannot read it, so it cannot know this header's value.
+    if (request.method !== 'GET' && request.headers['x-platform-csrf'] !== pageTokenOf(session, secret)) {
+      throw new AppError('refused', 'The header x-platform-csrf is missing or wrong.', 'Reload the page.', {
+        wireCode: 'csrf',
+      });
+    }
+    return session.principal;
+  }
+
+  function admitHome(request: IncomingMessage, found: Live | null): Principal {
+    const session = use(found);
+    const surface = request.headers[linkHeaders.surface];
+    if (session === null || session.row.kind !== 'home') {
+      throw new AppError('refused', 'This computer is no longer signed in here.', 'Pair it again.', {
+        status: 401,
+        wireCode: 'unauthorized',
+      });
+    }
+    if (typeof surface !== 'string' || !surfaceName.test(surface)) {
+      throw new AppError(
+        'refused',
+        `The header ${linkHeaders.surface} is missing.`,
+        'Name the surface: cli, browser.',
+        {
+          status: 401,
+          wireCode: 'unauthorized',
+        },
+      );
+    }
+    return { ...session.principal, via: `home:${surface}` };
+  }
+
+  /** At once where the session is known. */
+  function admit(secret: string, judge: (found: Live | null) => Principal): Principal | Promise<Principal> {
+    const digest = digestOf(secret);
+    const known = live.peek(digest);
+    return known === undefined ? live.load(digest).then(judge) : judge(known);
+  }
+
+  return [
+    {
+      name: 'cookie',
+      authenticate(request) {
+        const admitted = (secret: string | null): Principal | null | Promise<Principal> => {
+          if (secret === null) return null;
+          return admit(secret, (found) => admitCookie(request, secret, found));
+        };
+        const secret = cookieOf(request);
+        return secret instanceof Promise ? secret.then(admitted) : admitted(secret);
+      },
+    },
+    {
+      name: 'home',
+      authenticate(request) {
+        const bearer = bearerOf(request);
+        if (bearer === null || !bearer.startsWith(homePrefix)) return null;
+        return admit(bearer, (found) => admitHome(request, found));
+      },
+    },
+  ];
 }
 
 function pageTokenOf(session: Live, secret: string): string {
