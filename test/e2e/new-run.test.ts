@@ -364,6 +364,34 @@ describe('on Home', () => {
     for (const bot of bots) expect(git(house, 'show', `${branchesOf('hang', bot)[0]}:door.txt`)).toBe(bot);
   });
 
+  test('while a worktree is set up, its row says which part is under way, how many are done and how many are left', async () => {
+    const { page } = seen;
+    const shed = repository('shed');
+    const setup = '{ copy: [cache], command: "until [ -e go ]; do sleep 0.1; done; rm go" }';
+    const team = join(gantry.workspace, '.gantry', 'teams', 'sheds');
+    mkdirSync(team, { recursive: true });
+    writeFileSync(
+      join(team, 'team.yaml'),
+      `bots:\n  - { bot: web, harness: shell, cwd: ${shed}, worktree: true, setup: ${setup} }\n`,
+    );
+    await gantry.agree();
+    await form(page).getByRole('combobox', { name: 'Repository' }).selectOption({ label: 'Another folder' });
+    await form(page).getByRole('textbox', { name: 'Folder' }).fill(shed);
+    await field(page).fill('Oil the hinges');
+    await field(page).press('Enter');
+    await page.locator('[data-bot*="@oil-the-hinges"]').first().waitFor();
+    await home(page);
+    const mine = row(page, 'Runs under way', 'Oil the hinges').first();
+    await mine.getByText('Setting up its worktree: until').waitFor();
+    await mine.getByText('1 of 2 done').waitFor();
+    const bar = mine.getByRole('progressbar', { name: 'Set-up of its worktree' });
+    expect(await bar.evaluate((one: HTMLProgressElement) => one.position)).toBe(0.5);
+    await looked(page, 'home-set-up', { light: true });
+    for (const bot of readdirSync(join(treeOf('oil', '.'))).filter((name) => !name.includes('.')))
+      writeFileSync(join(treeOf('oil', bot), 'go'), '');
+    await mine.getByText('Setting up its worktree').waitFor({ state: 'detached', timeout: 30_000 });
+  });
+
   test('on a phone the same field and rows fit', async () => {
     const { page } = seen;
     await page.setViewportSize(narrow);

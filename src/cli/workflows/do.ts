@@ -85,15 +85,14 @@ function started({ names }: Context, run: QuickRun): string {
 const botTable = (context: Context, bots: readonly QuickBot[]) =>
   table(
     ['bot', 'status', 'changes', 'outcome', 'last line'],
-    bots.map((bot) => [
-      bot.name,
-      spoken(bot.status),
-      changes(bot),
-      bot.outcome ?? '-',
-      oneLine(bot.lastLine ?? '', 120),
-    ]),
+    bots.map((bot) => [bot.name, spoken(bot.status), changes(bot), bot.outcome ?? '-', oneLine(lastOf(bot), 120)]),
     context.output.width,
   );
+
+const lastOf = ({ lastLine, setUp }: QuickBot): string =>
+  setUp === undefined
+    ? (lastLine ?? '')
+    : `setting up its worktree, ${setUp.done} of ${setUp.total} done: ${setUp.what}`;
 
 function changes({ diff }: QuickBot): string {
   return diff === null ? '-' : `${count(diff.files, 'file')} +${diff.added} -${diff.removed}`;

@@ -97,6 +97,14 @@ export const QuickBot = z
     state: AgentState,
     stateReason: z.string().nullable(),
     lastLine: z.string().nullable().meta({ description: 'What it reported last.' }),
+    setUp: z
+      .strictObject({
+        done: z.number().int(),
+        total: z.number().int(),
+        what: z.string().meta({ description: 'The part under way: a copy, or the command.' }),
+      })
+      .optional()
+      .meta({ description: 'How far the set-up of its worktree is; absent while none is under way.' }),
     branch: z.string().nullable().meta({ description: 'Its branch; after an end, where its work is.' }),
     diff: QuickDiff.nullable().meta({ description: 'Null: it has no worktree yet, or git cannot read it.' }),
     outcome: QuickOutcome.nullable(),

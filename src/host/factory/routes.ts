@@ -87,7 +87,7 @@ export function openRoutes(
   const { store, ledger, clock, timers } = deps;
   const { registry } = all.bots;
   const { sends, threads, lanes, deliverer } = all.messaging;
-  const { folder, worktrees, hosted, metering, quickTeams, workflows } = all.work;
+  const { folder, worktrees, setup, hosted, metering, quickTeams, workflows } = all.work;
   const { views, remote, sizes, teams, peers } = all.teams;
   const parts = partsWithRoutes(deps, all);
 
@@ -100,6 +100,7 @@ export function openRoutes(
     registry,
     tokens: deps.botTokens,
     worktrees,
+    setup,
     workflows,
     models: deps.hosted.models,
   });

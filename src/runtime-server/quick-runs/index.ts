@@ -11,6 +11,7 @@ import { writeWithin } from '../../kit/files/within.ts';
 import type { BotTokens } from '../agents/bot-homes.ts';
 import type { Registry } from '../agents/registry.ts';
 import type { WorktreeService, Worktrees } from '../agents/worktrees/index.ts';
+import type { WorktreeSetup } from '../agents/worktrees/setup.ts';
 import type { Actor } from '../base/actor.ts';
 import type { Base } from '../base/base.ts';
 import { decodeCursor, defaultLimit, encodeCursor, idCursor, page } from '../base/paging.ts';
@@ -55,6 +56,7 @@ interface QuickRunsDeps extends Omit<StartDeps, 'runs' | 'worktrees' | 'models' 
   readonly tokens: Pick<BotTokens, 'revoke'>;
   readonly worktrees: Pick<Worktrees, 'create'> &
     Pick<WorktreeService, 'diff' | 'end' | 'sizeOf' | 'remove' | 'placeOf'>;
+  readonly setup: Pick<WorktreeSetup, 'progress'>;
   readonly workflows: Pick<Workflows, 'runs' | 'pages' | 'verbs'>;
   readonly models: Pick<Models, 'find' | 'endpoints'>;
   readonly trust: Pick<WorkspaceTrusts, 'demandSettings' | 'sayYes'>;

@@ -4,6 +4,7 @@ import type { QuickBot, QuickRun } from '../../contracts/factory/quick-run-route
 import { iso } from '../../kit/clock/clock.ts';
 import type { Registry } from '../agents/registry.ts';
 import type { WorktreeService } from '../agents/worktrees/index.ts';
+import type { WorktreeSetup } from '../agents/worktrees/setup.ts';
 import type { Base } from '../base/base.ts';
 import type { Workflows } from '../workflows/index.ts';
 import { readTexts } from '../workflows/store/pages.ts';
@@ -17,16 +18,19 @@ export function createShownRuns({
   store,
   registry,
   worktrees,
+  setup,
   pages,
 }: Pick<Base, 'store'> & {
   readonly registry: Pick<Registry, 'find'>;
   readonly worktrees: Pick<WorktreeService, 'sizeOf'>;
+  readonly setup: Pick<WorktreeSetup, 'progress'>;
   readonly pages: Pick<Workflows['pages'], 'flow'>;
 }): { show(run: StartedRun): Promise<QuickRun> } {
   async function botOf(run: StartedRun, bot: QuickBotRecord, card: NodeCard, said: string | null) {
     const address = addressIn(run, bot);
     const member = registry.find(address);
     const size = bot.outcome === null ? await readableSize(worktrees, address) : null;
+    const setUp = setup.progress(address);
     const shown: QuickBot = {
       agentId: member?.id ?? null,
       address,
@@ -40,6 +44,7 @@ export function createShownRuns({
       state: member?.shown.state ?? 'offline',
       stateReason: member?.shown.reason ?? null,
       lastLine: said,
+      ...(setUp === null ? {} : { setUp }),
       branch: bot.branch ?? size?.branch ?? null,
       diff: bot.diff ?? (size === null ? null : { files: size.files, added: size.added, removed: size.removed }),
       outcome: bot.outcome,

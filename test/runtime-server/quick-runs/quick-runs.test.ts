@@ -284,20 +284,26 @@ test('a program that is not signed in comes after one that is, and is refused wi
   expect(JSON.stringify(refused.body)).toContain('claude is not signed in');
 });
 
-test('a hosted model works in a worktree of its own, and a set-up that a team has for the repository is used', async () => {
+test('a hosted model works in a worktree of its own, and a set-up that a team has for the repository is used and shows how far it is', async () => {
   const endpoints = { local: { wire: 'openai', baseUrl: 'http://127.0.0.1:9/v1' } } as const;
   const repo = repository();
   const engine = await startEngine({ models: { endpoints } });
   engine.team(
     'web',
-    `bots:\n  - { bot: web, harness: shell, cwd: ${repo}, worktree: true, setup: { command: touch ready } }\n`,
+    `bots:\n  - { bot: web, harness: shell, cwd: ${repo}, worktree: true, setup: { copy: [cache], command: "until [ -e go ]; do sleep 0.05; done; touch ready" } }\n`,
   );
   const { status, body: run } = await start(engine, repo, { who: [{ model: 'local/Tiny.1' }] });
   expect({ status, run }).toMatchObject({
     status: 201,
     run: { bots: [{ name: 'tiny-1', harness: null, model: 'local/Tiny.1', outcome: null }] },
   });
+  const setUpOf = async () => (await get(engine, run.id)).bots[0]?.setUp;
+  await expect
+    .poll(setUpOf, { timeout: 20_000 })
+    .toMatchObject({ done: 1, total: 2, what: expect.stringMatching(/^until/) });
+  writeFileSync(join(treeOf(engine, run, 'tiny-1'), 'go'), '');
   await expect.poll(() => existsSync(join(treeOf(engine, run, 'tiny-1'), 'ready')), { timeout: 20_000 }).toBe(true);
+  await expect.poll(setUpOf).toBeUndefined();
   const { models } = (await engine.call<QuickChoices>('GET', '/quick-runs/choices')).body;
   expect(models).toEqual(['local/Tiny.1']);
 });

@@ -1,12 +1,13 @@
 /** One bot of a run that was started from a prompt: what it is on, how much it changed, and what becomes of it. */
 import { lazy, Suspense, useState } from 'react';
-import type { QuickOutcome } from '../../../contracts/factory/quick-run-routes.ts';
+import type { QuickBot, QuickOutcome } from '../../../contracts/factory/quick-run-routes.ts';
 import { useBots } from '../../base/floors.tsx';
 import { type Selection, Tick } from '../../base/selection.tsx';
 import { useServices } from '../../base/services.tsx';
 import { Button } from '../../ui/button.tsx';
 import { later } from '../../ui/later.ts';
 import { Ago, Elapsed } from '../../ui/now.tsx';
+import { ProgressBar } from '../../ui/progress-bar.tsx';
 import { agentStatus, nodeStatus, Status } from '../../ui/status.tsx';
 import { useOpenBot } from '../floor/use-open-bot.ts';
 import { diffWords, type QuickRow, siblingsOf, titleOf } from './quick-rows.ts';
@@ -70,7 +71,11 @@ export function QuickRunRow({ row, ended, selection }: { row: QuickRow; ended: b
             {ended ? <Ago at={bot.outcomeAt ?? run.startedAt} /> : <Elapsed since={run.startedAt} />}
           </span>
         </span>
-        {about !== '' && <span className="col-span-2 col-start-2 truncate text-muted">{about}</span>}
+        {bot.setUp !== undefined ? (
+          <SetUp {...bot.setUp} />
+        ) : (
+          about !== '' && <span className="col-span-2 col-start-2 truncate text-muted">{about}</span>
+        )}
       </button>
       <span className="flex flex-wrap items-center gap-1">
         {!open && bot.outcome !== null && <span className="text-meta text-muted">{outcomeWords[bot.outcome]}</span>}
@@ -113,5 +118,19 @@ export function QuickRunRow({ row, ended, selection }: { row: QuickRow; ended: b
         )}
       </Suspense>
     </li>
+  );
+}
+
+function SetUp({ done, total, what }: NonNullable<QuickBot['setUp']>) {
+  return (
+    <span className="col-span-2 col-start-2 flex min-w-0 items-center gap-2 text-muted">
+      <span className="min-w-0 truncate" title={what}>
+        Setting up its worktree: {what}
+      </span>
+      <ProgressBar done={done} total={total} label="Set-up of its worktree" />
+      <span className="shrink-0 tabular-nums">
+        {done} of {total} done
+      </span>
+    </span>
   );
 }

@@ -13,6 +13,7 @@ import { Card } from '../../ui/card.tsx';
 import { Empty, SkeletonRows } from '../../ui/list-states.tsx';
 import { Ago } from '../../ui/now.tsx';
 import { Problem } from '../../ui/problem.tsx';
+import { ProgressBar } from '../../ui/progress-bar.tsx';
 import { Switch } from '../../ui/switch.tsx';
 import { useAct } from '../../ui/use-act.ts';
 import { control, Setting } from './parts.tsx';
@@ -201,7 +202,12 @@ function UpdateEffect({ update }: { update: DesktopState['update'] }) {
     case 'checking':
       return 'Asking the update feed for a new version.';
     case 'downloading':
-      return `${update.percent} % downloaded. Nothing changes until you install it.`;
+      return (
+        <span className="flex flex-wrap items-center gap-2">
+          <ProgressBar done={update.percent} total={100} label="Download" />
+          {update.percent} % downloaded. Nothing changes until you install it.
+        </span>
+      );
     case 'ready':
       return update.waits === null
         ? 'Gantry installs it when you say so, and only while nothing runs.'

@@ -35,6 +35,14 @@ interface SetupBot {
   readonly env: Readonly<Record<string, string>>;
 }
 
+/** Each copy is a part, and so is the command. */
+interface SetupProgress {
+  readonly done: number;
+  readonly total: number;
+  /** The part under way. */
+  readonly what: string;
+}
+
 /** How a command of a run is started where it is not started as the person. */
 interface CommandPlacement extends Pick<Placed, 'command' | 'cwd' | 'env' | 'aside'> {
   /** Printed above its output. */
@@ -46,6 +54,8 @@ interface CommandPlacement extends Pick<Placed, 'command' | 'cwd' | 'env' | 'asi
 export interface WorktreeSetup {
   /** Resolves when the worktree is ready; at once where there is nothing to do. `refused` with the end of the output when it is not. */
   ensure(address: string): Promise<'ready' | 'made'>;
+  /** How far the set-up under way is; null when none is. */
+  progress(address: string): SetupProgress | null;
   /** How the command of a run of `ensure` is started; null for any other run. */
   place(run: SetupRun): ((signal: AbortSignal) => Promise<CommandPlacement>) | null;
   /** From now on a set-up is shown as a run; one that is wanted before waits for this. */
@@ -94,14 +104,33 @@ export function createWorktreeSetup(deps: SetupDeps): WorktreeSetup {
   const git = createGit();
   const underWay = new Map<string, Promise<'ready' | 'made'>>();
   const waiting = new Map<string, () => void>();
+  /** By address. */
+  const progress = new Map<string, SetupProgress>();
   /** Runs that ended while one of these is being started: its end may come before its id is known here. */
   const endedEarly = new Set<string>();
   let starting = 0;
   /** A step of a run waits for its set-up, and the set-up is a run: runs come last. */
   const begun = Promise.withResolvers<SetupRuns>();
 
+  /** From now on the part with this number is under way. */
+  function begins(bot: SetupBot, done: number): void {
+    const { copy, command } = bot.setup;
+    const parts = [...copy.map((path) => `copy ${path}`), ...(command === null ? [] : [command])];
+    const what = parts[done];
+    if (what !== undefined) progress.set(bot.address, { done, total: parts.length, what });
+  }
+
   async function run(bot: SetupBot): Promise<'ready' | 'made'> {
     if (await isReady(bot)) return 'ready';
+    begins(bot, 0);
+    try {
+      return await runAll(bot);
+    } finally {
+      progress.delete(bot.address);
+    }
+  }
+
+  async function runAll(bot: SetupBot): Promise<'made'> {
     const runs = await begun.promise;
     let dagId: string;
     let over: Promise<void> | null;
@@ -170,6 +199,8 @@ export function createWorktreeSetup(deps: SetupDeps): WorktreeSetup {
       }
     },
 
+    progress: (address) => progress.get(address) ?? null,
+
     place({ dagId, template, params }) {
       if (template.id !== setupTemplate) return null;
       return async (signal) => {
@@ -178,11 +209,13 @@ export function createWorktreeSetup(deps: SetupDeps): WorktreeSetup {
           throw new AppError('refused', `${params.bot} has no worktree to set up.`, 'Check its team file.');
         }
         const lines: string[] = [];
-        for (const path of bot.setup.copy) {
+        for (const [done, path] of bot.setup.copy.entries()) {
+          begins(bot, done);
           const may = (one: string) => mayCopy(bot, dagId, one, signal);
           const freshName = deps.ids.next('tmp');
           lines.push(await copyIgnored(git, { from: bot.cwd, to: bot.folder, path, freshName, mayCopy: may }));
         }
+        begins(bot, bot.setup.copy.length);
         // Hooks of git are no command's to install.
         const env = { HUSKY: '0', ...bot.env };
         const placed = await deps.sandbox.place({
