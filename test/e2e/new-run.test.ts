@@ -364,32 +364,29 @@ describe('on Home', () => {
     for (const bot of bots) expect(git(house, 'show', `${branchesOf('hang', bot)[0]}:door.txt`)).toBe(bot);
   });
 
-  test('while a worktree is set up, its row says which part is under way, how many are done and how many are left', async () => {
+  test('many runs are searched in their words, and grouped by repository, program or state', async () => {
     const { page } = seen;
-    const shed = repository('shed');
-    const setup = '{ copy: [cache], command: "until [ -e go ]; do sleep 0.1; done; rm go" }';
-    const team = join(gantry.workspace, '.gantry', 'teams', 'sheds');
-    mkdirSync(team, { recursive: true });
-    writeFileSync(
-      join(team, 'team.yaml'),
-      `bots:\n  - { bot: web, harness: shell, cwd: ${shed}, worktree: true, setup: ${setup} }\n`,
-    );
-    await gantry.agree();
-    await form(page).getByRole('combobox', { name: 'Repository' }).selectOption({ label: 'Another folder' });
-    await form(page).getByRole('textbox', { name: 'Folder' }).fill(shed);
-    await field(page).fill('Oil the hinges');
+    await form(page).getByRole('combobox', { name: 'Repository' }).selectOption(house);
+    await field(page).fill('Sweep the yard');
     await field(page).press('Enter');
-    await page.locator('[data-bot*="@oil-the-hinges"]').first().waitFor();
+    await page.locator('[data-bot*="@sweep-the-yard"]').first().waitFor({ timeout: 90_000 });
     await home(page);
-    const mine = row(page, 'Runs under way', 'Oil the hinges').first();
-    await mine.getByText('Setting up its worktree: until').waitFor();
-    await mine.getByText('1 of 2 done').waitFor();
-    const bar = mine.getByRole('progressbar', { name: 'Set-up of its worktree' });
-    expect(await bar.evaluate((one: HTMLProgressElement) => one.position)).toBe(0.5);
-    await looked(page, 'home-set-up', { light: true });
-    for (const bot of readdirSync(join(treeOf('oil', '.'))).filter((name) => !name.includes('.')))
-      writeFileSync(join(treeOf('oil', bot), 'go'), '');
-    await mine.getByText('Setting up its worktree').waitFor({ state: 'detached', timeout: 30_000 });
+    const card = page.getByRole('region', { name: 'Under way' });
+    const rows = card.locator('[data-quick-run]');
+    const search = card.getByRole('searchbox', { name: 'Search runs under way' });
+    await search.waitFor();
+    await expect.poll(() => rows.filter({ hasText: 'Sweep the yard' }).count()).toBe(2);
+    await search.fill('YARD gemini');
+    await expect.poll(() => rows.count()).toBe(1);
+    await search.fill('no run says this');
+    await card.getByText('No run matches.').waitFor();
+    await search.fill('');
+    await expect.poll(() => rows.count()).toBeGreaterThan(3);
+    await card.getByRole('combobox', { name: 'Group runs under way' }).selectOption('repository');
+    const ofHouse = card.getByRole('region', { name: 'house', exact: true });
+    await ofHouse.getByText('Lay a floor').first().waitFor();
+    await ofHouse.getByText('Sweep the yard').first().waitFor();
+    await looked(page, 'home-groups', { light: true });
   });
 
   test('on a phone the same field and rows fit', async () => {

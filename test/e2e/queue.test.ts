@@ -305,9 +305,7 @@ describe('with a thousand tasks', () => {
     await page.getByRole('button', { name: 'Succeeded' }).click();
     await expect.poll(statuses).toEqual(['succeeded']);
     await expect.poll(() => new URL(page.url()).searchParams.get('status')).toBe('succeeded');
-    await page.keyboard.press('/');
-    await expect.poll(() => focusedName(page)).toBe('Filter by worker');
-    await page.keyboard.type('laptop');
+    await page.getByLabel('Filter by worker').fill('laptop');
     await page.keyboard.press('Enter');
     await expect.poll(() => page.locator('tr [data-task]').count()).toBe(1);
     await page.getByLabel('Filter by session').fill(session);
@@ -321,6 +319,41 @@ describe('with a thousand tasks', () => {
     await worker.fill('');
     await expect.poll(() => new URL(page.url()).searchParams.get('worker_id')).toBeNull();
     await expect.poll(() => page.locator('tr [data-task]').count()).toBe(50);
+  });
+
+  test('the words of a page are searched and its tasks grouped, both in the address; a group is ticked at once', async () => {
+    const { page } = first;
+    await page.goto(`${gantry.origin}/queue`);
+    const shown = page.locator('tr [data-task]');
+    await expect.poll(() => shown.count()).toBe(50);
+    await page.keyboard.press('/');
+    await expect.poll(() => focusedName(page)).toBe('Search this page of tasks');
+    await page.keyboard.type('REINDEX 12');
+    await expect.poll(async () => [...new Set(await shown.allTextContents())]).toEqual(['./reindex.sh --shard 12']);
+    await page.keyboard.press('Control+A');
+    await page.keyboard.type('nothing says this');
+    await page.getByText('No task on this page matches.').waitFor();
+    await page.getByRole('button', { name: 'Older' }).waitFor();
+    await page.keyboard.press('Control+A');
+    await page.keyboard.press('Delete');
+    await page.getByRole('combobox', { name: 'Group tasks' }).selectOption('session');
+    const group = (name: string) => page.locator('tbody', { has: page.locator('th', { hasText: name }) });
+    const ofSession = group('Nightly build').locator('[data-task]');
+    await expect.poll(() => ofSession.count()).toBeGreaterThan(10);
+    expect((await ofSession.count()) + (await group('No session').locator('[data-task]').count())).toBe(50);
+    await page.getByRole('checkbox', { name: 'Select all of Nightly build' }).check();
+    await page
+      .getByRole('toolbar', { name: 'Selected tasks' })
+      .getByText(`${await ofSession.count()} selected`)
+      .waitFor();
+    await looked(page, 'queue-groups');
+    await page.reload();
+    await group('Nightly build').waitFor();
+    await page.setViewportSize(narrow);
+    await looked(page, 'queue-groups');
+    await page.setViewportSize(wide);
+    await page.getByRole('combobox', { name: 'Group tasks' }).selectOption('none');
+    await expect.poll(() => new URL(page.url()).searchParams.get('group')).toBeNull();
   });
 
   test('arrows move between rows, Enter opens, Escape gives the row back', async () => {

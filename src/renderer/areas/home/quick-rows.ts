@@ -2,6 +2,7 @@
 import { closedNodeStatuses } from '../../../contracts/factory/node.ts';
 import type { QuickBot, QuickDiff, QuickRun } from '../../../contracts/factory/quick-run-routes.ts';
 import type { WorktreeDiff } from '../../../contracts/factory/worktree-routes.ts';
+import { saysAll } from '../../base/found-rows.ts';
 import { nameOfWho } from './new-run.ts';
 
 export interface QuickRow {
@@ -11,6 +12,8 @@ export interface QuickRow {
   /** The program or model. */
   readonly who: string;
 }
+
+export const outcomeWords = { merged: 'Merged', kept: 'Kept', discarded: 'Discarded' } as const;
 
 const isClosed = ({ status, outcome }: QuickBot): boolean =>
   outcome !== null || closedNodeStatuses.some((one) => one === status);
@@ -33,6 +36,13 @@ export const endedRows = (runs: readonly QuickRun[], since: string | null): read
 
 /** Where several work on one prompt, with who it is. */
 export const titleOf = ({ run, who }: QuickRow): string => (run.bots.length > 1 ? `${run.title} · ${who}` : run.title);
+
+/** Its title and prompt, who works on it and where, and what it said last. */
+export const quickRowSays = ({ run, bot, who }: QuickRow, text: string): boolean =>
+  saysAll([run.title, run.prompt, run.repository, who, bot.address, bot.lastLine], text);
+
+export const folderOf = ({ run }: QuickRow): string =>
+  run.repository.split(/[\\/]/).findLast(Boolean) ?? run.repository;
 
 /** Those beside it that have no outcome yet. */
 export const siblingsOf = ({ run, bot }: Pick<QuickRow, 'run' | 'bot'>): readonly QuickBot[] =>

@@ -10,7 +10,7 @@ import { Ago, Elapsed } from '../../ui/now.tsx';
 import { ProgressBar } from '../../ui/progress-bar.tsx';
 import { agentStatus, nodeStatus, Status } from '../../ui/status.tsx';
 import { useOpenBot } from '../floor/use-open-bot.ts';
-import { diffWords, type QuickRow, siblingsOf, titleOf } from './quick-rows.ts';
+import { diffWords, outcomeWords, type QuickRow, siblingsOf, titleOf } from './quick-rows.ts';
 
 const EndRunDialog = lazy(
   later(() => import('./end-run-dialog.tsx').then((module) => ({ default: module.EndRunDialog }))),
@@ -23,7 +23,6 @@ const SaveTeamDialog = lazy(
 );
 
 const resting: ReadonlySet<string> = new Set(['idle', 'done', 'failed', 'blocked', 'offline']);
-const outcomeWords = { merged: 'Merged', kept: 'Kept', discarded: 'Discarded' } as const;
 
 /** `ended`: it waits for its outcome, or has one. `selection`: null where no other can be ended with it. */
 export function QuickRunRow({ row, ended, selection }: { row: QuickRow; ended: boolean; selection: Selection | null }) {

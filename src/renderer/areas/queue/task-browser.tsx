@@ -17,6 +17,7 @@ import type { LinkKind, TaskFilter } from './queries.ts';
 import type { TasksSearch } from './search.ts';
 import { TaskDetails } from './task-details.tsx';
 import { TaskFilters } from './task-filters.tsx';
+import { tasksSaying } from './task-groups.ts';
 import { TaskTable } from './task-table.tsx';
 import { useQueueServices } from './use-queue-services.ts';
 
@@ -67,7 +68,7 @@ export function TaskBrowser({ of, header, empty, onBack }: TaskBrowserProps) {
 
   useTaskActions({ page, open, close, handIn, onBack });
 
-  const tasks = rows.data?.tasks ?? [];
+  const tasks = tasksSaying(rows.data?.tasks ?? [], search.q ?? '');
   const selection = useSelection(tasks.map(({ id }) => id));
   useTickKey('Work', 'Select or deselect the task');
 
@@ -77,7 +78,7 @@ export function TaskBrowser({ of, header, empty, onBack }: TaskBrowserProps) {
     <div ref={page} className="flex min-w-0 flex-1">
       <main className="flex min-h-0 min-w-0 flex-1 flex-col overflow-y-auto">
         {header(handIn)}
-        <TaskFilters of={of?.kind ?? null} search={search} onChange={narrowTo} />
+        <TaskFilters of={of?.kind ?? null} search={search} onChange={narrowTo} onLook={(change) => go(change, true)} />
         <ListStates
           source={rows}
           skeleton={<SkeletonRows count={12} />}
@@ -95,16 +96,21 @@ export function TaskBrowser({ of, header, empty, onBack }: TaskBrowserProps) {
         >
           {(data) => (
             <div className={rows.isPlaceholderData ? 'opacity-60' : ''}>
-              <TaskTable
-                // Another page or filter is another list: its rows hold no places of this one's.
-                key={JSON.stringify([filter, search.cursor])}
-                tasks={data.tasks}
-                passing={rows.isPlaceholderData}
-                selected={open}
-                of={of?.kind ?? null}
-                selection={selection}
-                onOpen={(task: Task) => go({ task: task.id }, open !== null)}
-              />
+              {tasks.length === 0 ? (
+                <p className="p-3 text-muted">No task on this page matches.</p>
+              ) : (
+                <TaskTable
+                  // Another page or filter is another list: its rows hold no places of this one's.
+                  key={JSON.stringify([filter, search.cursor, search.q])}
+                  tasks={tasks}
+                  passing={rows.isPlaceholderData}
+                  selected={open}
+                  of={of?.kind ?? null}
+                  grouping={search.group ?? 'none'}
+                  selection={selection}
+                  onOpen={(task: Task) => go({ task: task.id }, open !== null)}
+                />
+              )}
               <Pages
                 count={data.tasks.length}
                 cursor={search.cursor}
@@ -171,7 +177,7 @@ function useTaskActions({
     };
     return [
       { id: 'hand-in', title: 'Add task', group: 'Work', keys: 'n', run: handIn },
-      filterAction(page, 'Filter tasks'),
+      filterAction(page, 'Search this page of tasks'),
       backAction(page, back, 'Close the task, or back to the rows'),
       ...(open === null
         ? []

@@ -1,20 +1,16 @@
-/** Filters for tasks: by status, with counts, and by session, deployment and worker. All of them are in the address. */
+/**
+ * Filters for tasks: by status, with counts, and by session, deployment and worker; words that are searched for on the page, and its groups. All of
+ * them are in the address.
+ */
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { type TaskStatus, taskStatuses } from '../../../contracts/work-queue/task.ts';
+import { FindAndGroup } from '../../base/selection.tsx';
 import type { LinkKind } from './queries.ts';
 import type { TasksSearch } from './search.ts';
-import { shortCount } from './task-words.ts';
+import { taskGroupings } from './task-groups.ts';
+import { shortCount, statusWords } from './task-words.ts';
 import { useQueueServices } from './use-queue-services.ts';
-
-const words: Readonly<Record<TaskStatus, string>> = {
-  queued: 'Queued',
-  leased: 'Leased',
-  running: 'Running',
-  succeeded: 'Succeeded',
-  failed: 'Failed',
-  cancelled: 'Cancelled',
-};
 
 type Change = (change: Partial<TasksSearch>) => void;
 
@@ -22,11 +18,15 @@ export function TaskFilters({
   of,
   search,
   onChange,
+  onLook,
 }: {
   /** What all of them belong to; null: they are of the whole queue. */
   of: LinkKind | null;
   search: TasksSearch;
+  /** Other tasks are read. */
   onChange: Change;
+  /** The tasks that were read are shown in another way. */
+  onLook: Change;
 }) {
   const { queries } = useQueueServices();
   const sessions = useQuery({ ...queries.workLinkNames('sessions'), enabled: of !== 'sessions' });
@@ -35,7 +35,17 @@ export function TaskFilters({
     <div className="sticky top-0 z-30 flex shrink-0 flex-wrap items-center gap-2 border-y border-line bg-panel px-2 py-1 max-sm:static">
       <StatusFilter status={search.status} counted={of === null} onChange={(status) => onChange({ status })} />
       <div className="flex min-w-0 flex-wrap gap-2 max-sm:w-full lg:ml-auto">
-        <TextFilter name="worker" first value={search.worker_id} onChange={(worker_id) => onChange({ worker_id })} />
+        <FindAndGroup
+          label="Search this page of tasks"
+          hint="Search page ( / )"
+          text={search.q ?? ''}
+          onText={(q) => onLook({ q: q === '' ? undefined : q })}
+          groupLabel="Group tasks"
+          grouping={search.group ?? 'none'}
+          groupings={taskGroupings}
+          onGrouping={(group) => onLook({ group: group === 'none' ? undefined : group })}
+        />
+        <TextFilter name="worker" value={search.worker_id} onChange={(worker_id) => onChange({ worker_id })} />
         {of !== 'sessions' && (
           <TextFilter
             name="session"
@@ -98,7 +108,7 @@ function StatusFilter({
   return (
     <fieldset aria-label="Status" className="flex min-w-0 flex-wrap gap-0.5">
       {option(undefined, 'All')}
-      {taskStatuses.map((one) => option(one, words[one], counts[one]))}
+      {taskStatuses.map((one) => option(one, statusWords[one], counts[one]))}
     </fieldset>
   );
 }
@@ -107,14 +117,11 @@ function StatusFilter({
 function TextFilter({
   name,
   value,
-  first = false,
   options = {},
   onChange,
 }: {
   name: string;
   value: string | undefined;
-  /** `/` goes here. */
-  first?: boolean;
   /** Ids and their names, offered while typing. */
   options?: Readonly<Record<string, string>>;
   onChange: (value: string | undefined) => void;
@@ -131,11 +138,10 @@ function TextFilter({
       <input
         key={value ?? ''}
         type="search"
-        data-filter={first ? 'true' : undefined}
         data-set={value === undefined ? undefined : 'true'}
         defaultValue={value ?? ''}
         aria-label={`Filter by ${name}`}
-        placeholder={first ? `${name} ( / )` : name}
+        placeholder={name}
         spellCheck={false}
         autoComplete="off"
         list={Object.keys(options).length === 0 ? undefined : list}

@@ -1,6 +1,6 @@
 /**
- * One page of tasks as rows of one height. While the pointer is over them the rows keep their places: what is new waits behind a
- * button, so that nothing moves away under a click. A row with the focus keeps it wherever it moves.
+ * One page of tasks as rows of one height. While the pointer is over them the rows keep their places, in groups those within
+ * their group: what is new waits behind a button, so that nothing moves away under a click. A row with the focus keeps it wherever it moves.
  */
 import { useQueries, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -9,6 +9,7 @@ import { type Selection, Tick, TickAll } from '../../base/selection.tsx';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button } from '../../ui/button.tsx';
 import type { LinkKind } from './queries.ts';
+import { groupTasks, type TaskGrouping } from './task-groups.ts';
 import { LeaseLeft, LinkTo, TaskAge, TaskStatus } from './task-parts.tsx';
 import { attemptWords, isHeld, taskName } from './task-words.ts';
 import { useHeldRows } from './use-held-rows.ts';
@@ -26,15 +27,18 @@ interface TaskTableProps {
   readonly selected: string | null;
   /** The owner of all rows: a column would repeat the same value. */
   readonly of: LinkKind | null;
+  readonly grouping: TaskGrouping;
   readonly onOpen: (task: Task) => void;
   readonly selection: Selection;
 }
 
-export function TaskTable({ tasks, passing, selected, of, onOpen, selection }: TaskTableProps) {
+export function TaskTable({ tasks, passing, selected, of, grouping, onOpen, selection }: TaskTableProps) {
   const [holding, setHolding] = useState(false);
   const { rows, gone, fresh, release } = useHeldRows(tasks, holding && !passing, selected);
-  const sessions = useNames('sessions', of === 'sessions' ? [] : rows.map((task) => task.session_id));
-  const deployments = useNames('deployments', of === 'deployments' ? [] : rows.map((task) => task.deployment_id));
+  const names = {
+    sessions: useNames('sessions', of === 'sessions' ? [] : rows.map((task) => task.session_id)),
+    deployments: useNames('deployments', of === 'deployments' ? [] : rows.map((task) => task.deployment_id)),
+  };
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: arrow keys move between the rows inside
     <div
@@ -84,95 +88,130 @@ export function TaskTable({ tasks, passing, selected, of, onOpen, selection }: T
             )}
           </tr>
         </thead>
-        <tbody>
-          {rows.map((task) => (
-            <tr
-              key={task.id}
-              data-status={task.status}
-              data-ticks={task.id}
-              className={`relative hover:bg-raised ${task.id === selected ? 'bg-selected hover:bg-selected' : ''} ${gone.has(task.id) ? 'opacity-60' : ''}`}
-            >
-              <td className={cell}>
-                <Tick
-                  selection={selection}
-                  id={task.id}
-                  label={taskName(task)}
-                  className="relative z-10 align-middle"
-                />
-              </td>
-              <td className={`${cell} ${wideOnly}`}>
-                <TaskStatus task={task} />
-              </td>
-              <td className={`${cell} @max-[719px]:py-1.5`}>
-                <div className="flex min-w-0 items-baseline gap-3">
-                  <button
-                    type="button"
-                    data-row="true"
-                    data-task={task.id}
-                    aria-current={task.id === selected ? 'true' : undefined}
-                    onClick={() => onOpen(task)}
-                    title={taskName(task)}
-                    className="min-w-0 flex-1 truncate text-left font-mono text-code after:absolute after:inset-0 after:rounded-control focus-visible:outline-none focus-visible:after:outline-2 focus-visible:after:-outline-offset-2 focus-visible:after:outline-accent"
-                  >
-                    {taskName(task)}
-                  </button>
-                  {task.error !== null && (
-                    <span
-                      className="max-w-[45%] min-w-0 shrink-0 truncate text-meta text-fail @max-[719px]:hidden"
-                      title={task.error.message}
-                    >
-                      {task.error.code}: {task.error.message}
-                    </span>
-                  )}
-                </div>
-                <div className="flex min-w-0 flex-wrap items-center gap-x-2 text-meta text-muted @min-[720px]:hidden">
-                  <TaskStatus task={task} />
-                  <TaskAge task={task} />
-                  <span className="tabular-nums">attempt {attemptWords(task)}</span>
-                  {task.last_worker_id !== null && <span className="min-w-0 truncate">{task.last_worker_id}</span>}
-                  <LeaseLeft task={task} />
-                  {task.error !== null && <span className="w-full truncate text-fail">{task.error.message}</span>}
-                </div>
-              </td>
-              <td className={`${cell} truncate text-muted ${wideOnly}`}>
-                <TaskAge task={task} />
-              </td>
-              <td className={`${cell} text-muted tabular-nums ${wideOnly}`}>{attemptWords(task)}</td>
-              <td className={`${cell} ${wideOnly}`}>
-                {task.last_worker_id !== null && (
-                  <span className={`flex min-w-0 items-baseline gap-2 ${isHeld(task) ? '' : 'text-muted'}`}>
-                    <span className="min-w-0 flex-1 truncate" title={task.last_worker_id}>
-                      {task.last_worker_id}
-                    </span>
-                    <span className="shrink-0 text-meta">
-                      <LeaseLeft task={task} />
-                    </span>
+        {groupTasks(rows, grouping, names).map((group) => (
+          <tbody key={group.name}>
+            {group.name !== '' && (
+              <tr>
+                <th scope="rowgroup" className="relative h-9 pb-1 pl-3 text-left align-bottom text-meta text-muted">
+                  <TickAll selection={selection} ids={group.rows.map(({ id }) => id)} label={group.name} />
+                  <span className="absolute bottom-1 left-9 w-max max-w-80 truncate pl-2 font-semibold">
+                    {group.name} <span className="font-normal tabular-nums">{group.rows.length}</span>
                   </span>
-                )}
-              </td>
-              {of !== 'sessions' && (
-                <td className={`${cell} truncate @max-[1019px]:hidden`}>
-                  {task.session_id !== null && (
-                    <span className="relative z-10">
-                      <LinkTo kind="sessions" id={task.session_id} name={sessions[task.session_id]} />
-                    </span>
-                  )}
-                </td>
-              )}
-              {of !== 'deployments' && (
-                <td className={`${cell} truncate @max-[1019px]:hidden`}>
-                  {task.deployment_id !== null && (
-                    <span className="relative z-10">
-                      <LinkTo kind="deployments" id={task.deployment_id} name={deployments[task.deployment_id]} />
-                    </span>
-                  )}
-                </td>
-              )}
-            </tr>
-          ))}
-        </tbody>
+                </th>
+              </tr>
+            )}
+            {group.rows.map((task) => (
+              <TaskRow
+                key={task.id}
+                task={task}
+                selected={task.id === selected}
+                gone={gone.has(task.id)}
+                of={of}
+                names={names}
+                selection={selection}
+                onOpen={onOpen}
+              />
+            ))}
+          </tbody>
+        ))}
       </table>
     </div>
+  );
+}
+
+/** `gone`: it is held in its place though it is no longer of this page. */
+function TaskRow({
+  task,
+  selected,
+  gone,
+  of,
+  names,
+  selection,
+  onOpen,
+}: Pick<TaskTableProps, 'of' | 'selection' | 'onOpen'> & {
+  task: Task;
+  selected: boolean;
+  gone: boolean;
+  names: Readonly<Record<LinkKind, Readonly<Record<string, string>>>>;
+}) {
+  return (
+    <tr
+      data-status={task.status}
+      data-ticks={task.id}
+      className={`relative hover:bg-raised ${selected ? 'bg-selected hover:bg-selected' : ''} ${gone ? 'opacity-60' : ''}`}
+    >
+      <td className={cell}>
+        <Tick selection={selection} id={task.id} label={taskName(task)} className="relative z-10 align-middle" />
+      </td>
+      <td className={`${cell} ${wideOnly}`}>
+        <TaskStatus task={task} />
+      </td>
+      <td className={`${cell} @max-[719px]:py-1.5`}>
+        <div className="flex min-w-0 items-baseline gap-3">
+          <button
+            type="button"
+            data-row="true"
+            data-task={task.id}
+            aria-current={selected ? 'true' : undefined}
+            onClick={() => onOpen(task)}
+            title={taskName(task)}
+            className="min-w-0 flex-1 truncate text-left font-mono text-code after:absolute after:inset-0 after:rounded-control focus-visible:outline-none focus-visible:after:outline-2 focus-visible:after:-outline-offset-2 focus-visible:after:outline-accent"
+          >
+            {taskName(task)}
+          </button>
+          {task.error !== null && (
+            <span
+              className="max-w-[45%] min-w-0 shrink-0 truncate text-meta text-fail @max-[719px]:hidden"
+              title={task.error.message}
+            >
+              {task.error.code}: {task.error.message}
+            </span>
+          )}
+        </div>
+        <div className="flex min-w-0 flex-wrap items-center gap-x-2 text-meta text-muted @min-[720px]:hidden">
+          <TaskStatus task={task} />
+          <TaskAge task={task} />
+          <span className="tabular-nums">attempt {attemptWords(task)}</span>
+          {task.last_worker_id !== null && <span className="min-w-0 truncate">{task.last_worker_id}</span>}
+          <LeaseLeft task={task} />
+          {task.error !== null && <span className="w-full truncate text-fail">{task.error.message}</span>}
+        </div>
+      </td>
+      <td className={`${cell} truncate text-muted ${wideOnly}`}>
+        <TaskAge task={task} />
+      </td>
+      <td className={`${cell} text-muted tabular-nums ${wideOnly}`}>{attemptWords(task)}</td>
+      <td className={`${cell} ${wideOnly}`}>
+        {task.last_worker_id !== null && (
+          <span className={`flex min-w-0 items-baseline gap-2 ${isHeld(task) ? '' : 'text-muted'}`}>
+            <span className="min-w-0 flex-1 truncate" title={task.last_worker_id}>
+              {task.last_worker_id}
+            </span>
+            <span className="shrink-0 text-meta">
+              <LeaseLeft task={task} />
+            </span>
+          </span>
+        )}
+      </td>
+      {of !== 'sessions' && (
+        <td className={`${cell} truncate @max-[1019px]:hidden`}>
+          {task.session_id !== null && (
+            <span className="relative z-10">
+              <LinkTo kind="sessions" id={task.session_id} name={names.sessions[task.session_id]} />
+            </span>
+          )}
+        </td>
+      )}
+      {of !== 'deployments' && (
+        <td className={`${cell} truncate @max-[1019px]:hidden`}>
+          {task.deployment_id !== null && (
+            <span className="relative z-10">
+              <LinkTo kind="deployments" id={task.deployment_id} name={names.deployments[task.deployment_id]} />
+            </span>
+          )}
+        </td>
+      )}
+    </tr>
   );
 }
 

@@ -1,6 +1,15 @@
 /** Tasks and figures in a person's words. Pure. */
-import type { QueueAge, Task } from '../../../contracts/work-queue/task.ts';
+import type { QueueAge, Task, TaskStatus } from '../../../contracts/work-queue/task.ts';
 import { formatElapsed } from '../../ui/now.tsx';
+
+export const statusWords: Readonly<Record<TaskStatus, string>> = {
+  queued: 'Queued',
+  leased: 'Leased',
+  running: 'Running',
+  succeeded: 'Succeeded',
+  failed: 'Failed',
+  cancelled: 'Cancelled',
+};
 
 /** What a task is called: its command as it would be typed, else what it carries. Never empty. */
 export function taskName({ payload }: Pick<Task, 'payload'>): string {

@@ -8,7 +8,14 @@ import {
 } from '../../../../src/contracts/factory/quick-run-routes.ts';
 import { withImages } from '../../../../src/renderer/areas/home/images.ts';
 import { firstWho, prefillOf, readWho, whoChoices } from '../../../../src/renderer/areas/home/new-run.ts';
-import { diffWords, endedRows, siblingsOf, underWayRows } from '../../../../src/renderer/areas/home/quick-rows.ts';
+import {
+  diffWords,
+  endedRows,
+  folderOf,
+  quickRowSays,
+  siblingsOf,
+  underWayRows,
+} from '../../../../src/renderer/areas/home/quick-rows.ts';
 
 const choices: QuickChoices = {
   repositories: [{ path: '/code/house', name: 'house', branch: 'main', lastUsed: null }],
@@ -108,6 +115,14 @@ test('a bot is under way until its step is closed, stays until it has an outcome
   expect(names(endedRows(runs, '2026-03-04T11:00:00.000Z'))).toEqual(['two', 'three']);
   expect(names(endedRows(runs, null))).toEqual(['two']);
   expect(siblingsOf({ run: runs[0]!, bot: runs[0]!.bots[1]! }).map(({ name }) => name)).toEqual(['one']);
+});
+
+test('a run is found by its prompt, who works on it, where, and what was said last; its group is the folder of its repository', () => {
+  const [row] = underWayRows([run(bot({ lastLine: 'counting bricks' }))]);
+  for (const text of ['FIX', 'claude house', 'bricks']) expect([text, quickRowSays(row!, text)]).toEqual([text, true]);
+  expect(quickRowSays(row!, 'fix gemini')).toBe(false);
+  expect(folderOf(row!)).toBe('house');
+  expect(folderOf({ ...row!, run: { ...row!.run, repository: 'C:\\code\\shop\\' } })).toBe('shop');
 });
 
 test('a diff says its size in words', () => {
