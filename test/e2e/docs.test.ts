@@ -1,7 +1,8 @@
 /** The docs in the app: F1 opens the page that belongs to what is on screen, links and search stay in the app, and nobody else is asked. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Browser, openBrowser, type Visit, visit } from './support/browser.ts';
+import { type Browser, go, openBrowser, type Visit, visit } from './support/browser.ts';
 import { type Gantry, startGantry } from './support/gantry.ts';
+import { looked, narrow, wide } from './support/looks.ts';
 
 let gantry: Gantry;
 let browser: Browser;
@@ -41,5 +42,30 @@ test('F1 leads to the docs of the page, a link to the next one, and a search to 
   expect(page.url()).toContain('at=what-a-delivery-means');
   await page.locator('article a[href*="doc=security"]').first().click();
   await page.getByRole('heading', { name: 'Security model', level: 1 }).waitFor();
+  expect(elsewhere).toEqual([]);
+});
+
+test('a page shows its pictures, which this server has, and each has its place before it is there', async () => {
+  const { page } = first;
+  const elsewhere: string[] = [];
+  page.on('request', (request) => {
+    if (new URL(request.url()).origin !== new URL(gantry.url).origin) elsewhere.push(request.url());
+  });
+  await page.setViewportSize(wide);
+  await go(page, '/docs?doc=concepts');
+  await page.getByRole('heading', { name: 'Concepts', level: 1 }).waitFor();
+  const picture = page.locator('article img').first();
+  await picture.scrollIntoViewIfNeeded();
+  await expect.poll(() => picture.evaluate((image: HTMLImageElement) => image.naturalWidth)).toBe(1440);
+  await looked(page, 'docs');
+  await page.setViewportSize(narrow);
+  await picture.waitFor();
+  await looked(page, 'docs', { light: false });
+  await page.setViewportSize(wide);
+  await go(page, '/docs?doc=approvals');
+  await page.getByRole('heading', { name: 'Approvals and the policy', level: 1 }).waitFor();
+  const phone = page.locator('article img').first();
+  await phone.waitFor();
+  expect((await phone.boundingBox())?.height).toBeGreaterThan(800);
   expect(elsewhere).toEqual([]);
 });

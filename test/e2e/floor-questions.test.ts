@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Browser, go, openBrowser, openPane, type Page, type Visit, visit } from './support/browser.ts';
 import { type Gantry, startGantry } from './support/gantry.ts';
-import { looked, narrow } from './support/looks.ts';
+import { looked, narrow, numbered } from './support/looks.ts';
 
 let gantry: Gantry;
 let browser: Browser;
@@ -50,6 +50,28 @@ test('a bot that begins to need its person opens its pane, with the exact questi
     'Pane of builder',
   );
   await looked(page, 'floor-question');
+});
+
+test('what the picture of the concepts points at is on the floor, and its page has a line for each number', async () => {
+  const { page } = first;
+  await gantry.cli('orchestration', 'send', 'builder@demo', 'npm test', '--json');
+  await expect.poll(() => screen('builder')).toContain('duration_ms');
+  await page.getByLabel('Last deliveries').getByText('Verified').first().waitFor();
+  const places = [
+    page.getByRole('heading', { name: 'demo', exact: true }),
+    page.locator('[data-bot="builder@demo"]'),
+    pane(page, 'builder').locator('.xterm-screen'),
+    page.getByRole('form', { name: 'Message to a bot' }),
+    page.getByLabel('Last deliveries'),
+    question(page, 'scribe'),
+    page.getByRole('link', { name: 'Work', exact: true }),
+    page.getByRole('link', { name: 'Ledger', exact: true }),
+  ];
+  await numbered(page, 'concepts-dark', places);
+  const text = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'concepts.md'), 'utf8');
+  expect([...text.matchAll(/\((\d)\)/g)].map(([, number]) => Number(number)).toSorted()).toEqual(
+    places.map((_, index) => index + 1),
+  );
 });
 
 test('a letter typed into a terminal answers nothing; on the pane of the question it does, and the edge is quiet again', async () => {

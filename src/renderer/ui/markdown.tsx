@@ -1,5 +1,5 @@
 /**
- * Markdown of templates and bots, as elements. Raw HTML in it stays text, pictures are not fetched from anywhere, and links open outside: its author
+ * Markdown of templates and bots, as elements. Raw HTML in it stays text, pictures are left out, and links open outside: its author
  * may not be trustworthy. Loaded with the first text that needs it.
  */
 import { lazy, Suspense, useMemo } from 'react';
@@ -15,8 +15,8 @@ const WithTables = lazy(
     ]);
     const plugins = [gfm];
     return {
-      default: ({ children, own }: { children: string; own: Components }) => (
-        <ReactMarkdown components={own} disallowedElements={disallowed} remarkPlugins={plugins}>
+      default: ({ children, own, not }: { children: string; own: Components; not: string[] }) => (
+        <ReactMarkdown components={own} disallowedElements={not} remarkPlugins={plugins}>
           {children}
         </ReactMarkdown>
       ),
@@ -60,12 +60,15 @@ const components: Components = {
 };
 const disallowed = ['img', 'hr'];
 
-/** `own`: elements that are drawn in another way than those of a text whose author nobody knows. */
+/** `own`: elements that are drawn in another way than those of a text whose author nobody knows, pictures among them. */
 export function Markdown({ text, own }: { text: string; own?: Components }) {
   const all = useMemo(() => (own === undefined ? components : { ...components, ...own }), [own]);
+  const not = useMemo(() => disallowed.filter((name) => own === undefined || !(name in own)), [own]);
   return (
     <Suspense fallback={<p className="break-words whitespace-pre-wrap">{text}</p>}>
-      <WithTables own={all}>{text}</WithTables>
+      <WithTables own={all} not={not}>
+        {text}
+      </WithTables>
     </Suspense>
   );
 }

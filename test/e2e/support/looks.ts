@@ -2,7 +2,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { axe, type Page, themeOf } from './browser.ts';
+import { axe, type Locator, type Page, themeOf } from './browser.ts';
 import { root } from './renderer.ts';
 
 /** Those that the documentation shows; the others are for looking at. */
@@ -15,6 +15,7 @@ const shown = new Set([
   'computers-light',
   'computers-live-dark',
   'computers-replay-light',
+  'concepts-dark',
   'connectors-390',
   'connectors-app-dark',
   'connectors-rule-dark',
@@ -83,6 +84,38 @@ export async function picture(page: Page, name: string): Promise<void> {
   const folder = shown.has(name) ? join(root, 'docs', 'images') : join(root, 'test-output');
   mkdirSync(folder, { recursive: true });
   await page.screenshot({ path: join(folder, `${name}.png`), animations: 'disabled' });
+}
+
+/** A picture with a number at each of these places, for a page of the docs that explains them. */
+export async function numbered(page: Page, name: string, places: readonly Locator[]): Promise<void> {
+  const boxes = await Promise.all(places.map((place) => place.boundingBox()));
+  expect(boxes.flatMap((box, index) => (box === null ? [index + 1] : []))).toEqual([]);
+  await page.evaluate((corners) => {
+    for (const [index, corner] of corners.entries()) {
+      const mark = document.createElement('b');
+      mark.textContent = String(index + 1);
+      mark.dataset.number = '';
+      const size = 22;
+      Object.assign(mark.style, {
+        position: 'fixed',
+        zIndex: '1000',
+        left: `${Math.max(2, (corner?.x ?? 0) - size / 2)}px`,
+        top: `${Math.max(2, (corner?.y ?? 0) - size / 2)}px`,
+        width: `${size}px`,
+        font: `600 13px/${size}px "Inter Variable", sans-serif`,
+        textAlign: 'center',
+        color: '#101215',
+        background: '#ffffff',
+        borderRadius: '50%',
+        boxShadow: '0 0 0 3px #101215',
+      });
+      document.body.append(mark);
+    }
+  }, boxes);
+  await picture(page, name);
+  await page.evaluate(() => {
+    for (const mark of document.querySelectorAll('[data-number]')) mark.remove();
+  });
 }
 
 /**

@@ -10,8 +10,8 @@ import { filterAction } from '../../base/way-back.ts';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Markdown } from '../../ui/markdown.tsx';
 import { contents, firstPage, titleOf } from './contents.ts';
-import { anchorOf, docLink, findIn, type Hit, shownText } from './markdown-parts.ts';
-import { isPage, readAll, readPage } from './read-docs.ts';
+import { anchorOf, docLink, docPicture, findIn, type Hit, shownText } from './markdown-parts.ts';
+import { addressOfPicture, isPage, readAll, readPage } from './read-docs.ts';
 
 export function DocsPage() {
   const search = useSearch({ from: '/docs' });
@@ -185,7 +185,14 @@ function Result({ hit }: { hit: Hit }) {
   );
 }
 
-/** Links between pages stay in the app, headings can be linked to, and what leads to files of the repository is only named. */
+/** CSS pixels of the pictures: each is of a window, wide or as narrow as a phone's. */
+const wide = { width: 1440, height: 900 };
+const narrow = { width: 390, height: 844 };
+
+/**
+ * Links between pages stay in the app, headings can be linked to, what leads to files of the repository is only named, and pictures are those that the
+ * docs ship.
+ */
 function partsOf(page: string): Components {
   const heading = (Tag: 'h2' | 'h3' | 'h4', look: string) =>
     function Heading({ children }: { children?: ReactNode }) {
@@ -199,6 +206,24 @@ function partsOf(page: string): Components {
     h2: heading('h2', 'mt-6 mb-1 text-title font-semibold first:mt-0'),
     h3: heading('h3', 'mt-4 mb-1 font-semibold first:mt-0'),
     h4: heading('h4', 'mt-3 mb-1 font-medium first:mt-0'),
+    img: ({ src, alt = '' }) => {
+      const path = typeof src === 'string' ? docPicture(src, page) : null;
+      const address = path === null ? null : addressOfPicture(path);
+      if (path === null || address === null) return <span className="text-muted">{alt}</span>;
+      // Its size is known before it is there, so that nothing below it moves.
+      const size = path.endsWith('-390.png') ? narrow : wide;
+      return (
+        <a href={address} target="_blank" rel="noreferrer noopener" title="Open at full size" className="my-2 block">
+          <img
+            src={address}
+            alt={alt}
+            {...size}
+            loading="lazy"
+            className="h-auto max-w-full rounded-control border border-line"
+          />
+        </a>
+      );
+    },
     a: ({ href = '', children }) => {
       const link = docLink(href, page, isPage);
       if (link !== null) {

@@ -2,10 +2,7 @@
 
 /** Notes for programs, which a reader does not see, and the title, which the page shows itself. */
 export function shownText(markdown: string): string {
-  return markdown
-    .replace(/<!--[\s\S]*?-->\n?/g, '')
-    .replace(/^\s*# .*\n/, '')
-    .replace(/^!\[.*\]\(.*\)\n/gm, '');
+  return markdown.replace(/<!--[\s\S]*?-->\n?/g, '').replace(/^\s*# .*\n/, '');
 }
 
 /** As GitHub makes it from a heading. */
@@ -24,16 +21,26 @@ interface DocLink {
 
 /** Where a link of `page` leads within the docs; null: it leads elsewhere. */
 export function docLink(href: string, page: string, known: (page: string) => boolean): DocLink | null {
-  if (/^[a-z][a-z0-9+.-]*:/i.test(href) || href.startsWith('//')) return null;
+  if (isElsewhere(href)) return null;
   const [file = '', at] = href.split('#');
   if (file === '') return { page, at };
+  const name = pathFrom(page, file).replace(/\.md$/, '');
+  return file.endsWith('.md') && !file.startsWith('../..') && known(name) ? { page: name, at } : null;
+}
+
+/** Which file below `docs/` a picture of `page` is; null: it would come from elsewhere. */
+export const docPicture = (src: string, page: string): string | null => (isElsewhere(src) ? null : pathFrom(page, src));
+
+const isElsewhere = (address: string): boolean => /^[a-z][a-z0-9+.-]*:/i.test(address) || address.startsWith('//');
+
+/** The path below `docs/` that `page` calls `file`. */
+function pathFrom(page: string, file: string): string {
   const parts = page.split('/').slice(0, -1);
   for (const part of file.split('/')) {
     if (part === '..') parts.pop();
     else if (part !== '.') parts.push(part);
   }
-  const name = parts.join('/').replace(/\.md$/, '');
-  return file.endsWith('.md') && !file.startsWith('../..') && known(name) ? { page: name, at } : null;
+  return parts.join('/');
 }
 
 export interface Hit extends DocLink {
@@ -83,7 +90,7 @@ function excerptOf(text: string, lower: string, words: readonly string[]): strin
   const from = at === 0 ? 0 : text.indexOf(' ', at) + 1;
   const flat = text
     .slice(from, from + 260)
-    .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')
     .replace(/[`*|#>]+/g, ' ')
     .replace(/\s+/g, ' ')
     .trim();

@@ -1,7 +1,14 @@
 /** The docs in the app: every page is listed, every page of the app has its help, links stay inside, and a search finds sections. */
 import { expect, test } from 'vitest';
 import { contents, helpFor } from '../../../../src/renderer/areas/docs/contents.ts';
-import { anchorOf, docLink, findIn, shownText } from '../../../../src/renderer/areas/docs/markdown-parts.ts';
+import {
+  anchorOf,
+  docLink,
+  docPicture,
+  findIn,
+  shownText,
+} from '../../../../src/renderer/areas/docs/markdown-parts.ts';
+import { addressOfPicture } from '../../../../src/renderer/areas/docs/read-docs.ts';
 import { sectionsIn } from '../../../../src/renderer/areas/settings/sections.ts';
 import { places } from '../../../../src/renderer/base/rail-places.ts';
 
@@ -57,9 +64,21 @@ test('links between pages stay in the app, with their anchor; others lead nowher
 });
 
 test('what only programs read is not shown', () => {
-  const shown = shownText('# Title\n\n<!-- not run: why -->\n```\nls\n```\n![A picture](images/x.png)\nText\n');
-  expect(shown).not.toMatch(/Title|not run|picture/);
+  const shown = shownText('# Title\n\n<!-- not run: why -->\n```\nls\n```\nText\n');
+  expect(shown).not.toMatch(/Title|not run/);
   expect(shown).toContain('ls');
+});
+
+test('every picture of a page is one that the docs ship; none comes from elsewhere', () => {
+  const shown = Object.entries(texts).flatMap(([file, text]) =>
+    [...text.matchAll(/^!\[[^\]]*\]\((\S+)\)$/gm)].map(([, src = '']) => docPicture(src, pageOf(file))),
+  );
+  expect(shown.length).toBeGreaterThan(30);
+  expect(shown.filter((path) => path === null || addressOfPicture(path) === null)).toEqual([]);
+  expect(docPicture('../images/a.png', 'how-to/local-model')).toBe('images/a.png');
+  for (const src of ['https://example.com/a.png', '//x.example/a.png', 'data:image/png;base64,AA'])
+    expect(docPicture(src, 'factory'), src).toBeNull();
+  expect(addressOfPicture('../README.md')).toBeNull();
 });
 
 test('a search finds the sections that have all words, headings first, and where they are', () => {
