@@ -107,6 +107,40 @@ test.each(['paste', 'drop'] as const)(
   },
 );
 
+test('while images are added the composer says how many are there and how many are left, and nothing is sent without them', async () => {
+  const { page } = first;
+  const composer = page.getByRole('textbox', { name: 'Message to tester@demo' });
+  await composer.fill('Compare');
+  let release = (): void => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  let seen = 0;
+  await page.route('**/images', async (route) => {
+    seen += 1;
+    if (seen === 2) await held;
+    await route.continue();
+  });
+  await composer.evaluate(
+    (element, images) => {
+      const data = new DataTransfer();
+      for (const [index, bytes] of images.entries())
+        data.items.add(new File([Uint8Array.from(bytes)], `${index}.png`, { type: 'image/png' }));
+      element.dispatchEvent(new ClipboardEvent('paste', { bubbles: true, cancelable: true, clipboardData: data }));
+    },
+    [pngOf(1), pngOf(2)],
+  );
+  await page.getByText('Adding images: 1 of 2 done').waitFor();
+  expect(await page.getByRole('button', { name: 'Send', exact: true }).isEnabled()).toBe(false);
+  await looked(page, 'composer-images');
+  release();
+  await expect.poll(() => composer.inputValue()).toMatch(/^Compare(?: \/\S+\.png){2}\s*$/);
+  await page.getByText('Adding images').waitFor({ state: 'detached' });
+  expect(await page.getByRole('button', { name: 'Send', exact: true }).isEnabled()).toBe(true);
+  await page.unroute('**/images');
+  await composer.fill('');
+});
+
 test('the threads of the inspector say who wrote to whom last, and one opens its messages', async () => {
   const { page } = first;
   await page.getByRole('tab', { name: 'Threads' }).click();

@@ -11,6 +11,7 @@ import { Button } from '../../ui/button.tsx';
 import { Check } from '../../ui/choice.tsx';
 import { Kbd } from '../../ui/kbd.tsx';
 import { Problem } from '../../ui/problem.tsx';
+import { ProgressBar } from '../../ui/progress-bar.tsx';
 import { imagesIn, keepImages } from './paste-images.ts';
 
 type Plan = z.infer<typeof SendPlan>['plan'];
@@ -56,10 +57,12 @@ export function Composer({
   const offered = choosing || bots.length <= alwaysOffered ? bots : target === null ? [] : [target];
   const [phase, setPhase] = useState<Phase>({ kind: 'idle' });
   const [plan, setPlan] = useState<Plan | null>(null);
+  /** Images on their way to the computer of the bot. */
+  const [adding, setAdding] = useState<{ readonly done: number; readonly total: number } | null>(null);
   /** One key a message: a send repeated after a cut gives the first delivery, not a second message. */
   const attempt = useRef<{ key: string; of: string } | null>(null);
   const several = new Set(bots.map((bot) => bot.place.id)).size > 1;
-  const ready = target !== null && text.trim() !== '' && phase.kind !== 'sending';
+  const ready = target !== null && text.trim() !== '' && phase.kind !== 'sending' && adding === null;
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: a plan holds for the words and the bot it was made for
   useEffect(() => setPlan(null), [text, target?.id, queue]);
@@ -105,13 +108,16 @@ export function Composer({
     const images = imagesIn(data);
     if (images.length === 0 || target === null) return;
     event.preventDefault();
-    keepImages(api.factory, target.id, images).then(
-      (paths) => {
-        const before = typed.current;
-        setText(`${before}${before === '' || /\s$/.test(before) ? '' : ' '}${paths}`);
-      },
-      (error: unknown) => setPhase({ kind: 'failed', error }),
-    );
+    const total = images.length;
+    keepImages(api.factory, target.id, images, (done) => setAdding({ done, total }))
+      .then(
+        (paths) => {
+          const before = typed.current;
+          setText(`${before}${before === '' || /\s$/.test(before) ? '' : ' '}${paths}`);
+        },
+        (error: unknown) => setPhase({ kind: 'failed', error }),
+      )
+      .finally(() => setAdding(null));
   }
 
   return (
@@ -134,6 +140,14 @@ export function Composer({
         <p role="status" className="px-1 text-meta text-muted">
           Would be {viaWords[plan.via]} ({plan.to}). Records: {plan.records.join(', ') || 'none'}.
           {plan.ifQueued !== undefined && ` If queued: ${plan.ifQueued.join(', ')}.`}
+        </p>
+      )}
+      {adding !== null && (
+        <p role="status" className="flex items-center gap-2 px-1 text-meta text-muted">
+          <ProgressBar {...adding} label="Images added" />
+          <span className="tabular-nums">
+            Adding images: {adding.done} of {adding.total} done
+          </span>
         </p>
       )}
       <textarea

@@ -8,14 +8,16 @@ export function imagesIn(data: DataTransfer | null): readonly File[] {
   return [...(data?.files ?? [])].filter((file) => types.includes(file.type));
 }
 
-/** Their paths on the computer of the bot, with a space after each. */
+/** Their paths on the computer of the bot, with a space after each. `onProgress` is told as each of them begins. */
 export async function keepImages(
   factory: Pick<Api['factory'], 'addAgentImage'>,
   botId: string,
   images: readonly File[],
+  onProgress: (done: number) => void = () => {},
 ): Promise<string> {
   let text = '';
-  for (const image of images) {
+  for (const [done, image] of images.entries()) {
+    onProgress(done);
     const data = await base64Of(image);
     const { path } = await factory.addAgentImage({ params: { id: botId }, body: { data } });
     text += `${path} `;
