@@ -1,11 +1,11 @@
 /**
- * `npm run chaos -- --seed N --kills K [--slice i/n] [--state file] [--spool off] [--list]`: plays what a seed says against Gantry, and prints one JSON
+ * `npm run chaos -- --seed N --kills K [--slice i/n] [--state file] [--spool off] [--apart] [--list]`: plays what a seed says against Gantry, and prints one JSON
  * line a slice and one for all that was played. Slices that the state file has are not played again. See docs/chaos.md.
  */
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { openGantry, targets } from './gantry/gantry.ts';
+import { openGantry, targetsOf } from './gantry/gantry.ts';
 import { planOf, sliceOf, wordsOf } from './plan.ts';
 import { play } from './play.ts';
 import { openState, resultOf, sumOf } from './slices.ts';
@@ -20,6 +20,7 @@ const { values } = parseArgs({
     slice: { type: 'string' },
     state: { type: 'string' },
     spool: { type: 'string', default: 'on' },
+    apart: { type: 'boolean', default: false },
     list: { type: 'boolean', default: false },
   },
 });
@@ -45,9 +46,10 @@ function slicesOf(kills: number): { readonly wanted: readonly number[]; readonly
 async function main(): Promise<void> {
   const log = (line: string) => process.stderr.write(`${line}\n`);
   const [seed, kills] = [numberOf('seed', values.seed), numberOf('kills', values.kills)];
-  const spool = values.spool !== 'off';
+  const options = { spool: values.spool !== 'off', apart: values.apart };
+  const { spool, apart } = options;
   const { wanted, count } = slicesOf(kills);
-  const rounds = planOf(seed, kills, targets);
+  const rounds = planOf(seed, kills, targetsOf(options));
   if (values.list) {
     for (const { number, before, kill } of wanted.flatMap((slice) => sliceOf(rounds, slice, count))) {
       process.stdout.write(
@@ -56,11 +58,14 @@ async function main(): Promise<void> {
     }
     return;
   }
-  const usual = join(tmpdir(), `gantry-chaos-${seed}-${kills}-${count}${spool ? '' : '-unspooled'}.json`);
-  const state = openState(values.state ?? usual, { seed, kills, slices: count, spool });
+  const usual = join(
+    tmpdir(),
+    `gantry-chaos-${seed}-${kills}-${count}${spool ? '' : '-unspooled'}${apart ? '-apart' : ''}.json`,
+  );
+  const state = openState(values.state ?? usual, { seed, kills, slices: count, ...options });
   for (const slice of wanted) {
     if (state.isPlayed(slice)) continue;
-    const system = await openGantry({ spool });
+    const system = await openGantry(options);
     try {
       const played = await play(system, sliceOf(rounds, slice, count), log);
       const result = resultOf(played);
@@ -72,7 +77,9 @@ async function main(): Promise<void> {
     }
   }
   const { problems, ...sum } = sumOf(state.results());
-  process.stdout.write(`${JSON.stringify({ seed, spool, slices: `${state.results().length}/${count}`, ...sum })}\n`);
+  process.stdout.write(
+    `${JSON.stringify({ seed, ...options, slices: `${state.results().length}/${count}`, ...sum })}\n`,
+  );
   if (problems.length > 0) process.exitCode = 1;
 }
 

@@ -16,6 +16,7 @@ export interface PlanWords {
   readonly kills: number;
   readonly slices: number;
   readonly spool: boolean;
+  readonly apart: boolean;
 }
 
 interface State extends PlanWords {
@@ -50,7 +51,7 @@ export function sumOf(results: readonly SliceResult[]): SliceResult {
 export function openState(file: string, plan: PlanWords) {
   const empty: State = { ...plan, played: {} };
   let state = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as State) : empty;
-  for (const name of ['seed', 'kills', 'slices', 'spool'] as const) {
+  for (const name of ['seed', 'kills', 'slices', 'spool', 'apart'] as const) {
     if (state[name] === plan[name]) continue;
     throw new Error(`${file} is of another plan: its ${name} is ${state[name]}. Name another file with --state.`);
   }

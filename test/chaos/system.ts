@@ -20,8 +20,6 @@ export interface Report {
   readonly answer: 'taken' | 'kept' | 'refused' | 'unheard' | 'unknown';
   /** Of a kept one. */
   readonly id: string | null;
-  /** While the disk was full, nobody can keep anything: the program was told so. */
-  readonly whileFull: boolean;
 }
 
 /** A step as the orchestrator shows it at the end. */

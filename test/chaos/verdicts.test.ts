@@ -11,7 +11,6 @@ const report = (token: string, more: Partial<Report> = {}): Report => ({
   attempt: 1,
   answer: 'taken',
   id: null,
-  whileFull: false,
   ...more,
 });
 const step = (more: Partial<Step> = {}): Step => ({
@@ -53,14 +52,13 @@ test('a campaign that ended in truth has nothing against it', () => {
   const last = report('ended', { kind: 'done' });
   const lists = [
     seen(),
-    // A kept report that came back refused, one that its program was killed over, and one that a full disk turned away.
+    // A kept report that came back refused, one that its program was killed over, and one that was refused at once.
     seen({
       reports: [report('half', { answer: 'kept', id: 'rep_1' }), last],
       applied: ['ended'],
       refusedLater: new Set(['rep_1']),
     }),
     seen({ reports: [report('half', { answer: 'unknown' }), last], applied: ['ended'] }),
-    seen({ reports: [report('half', { answer: 'unheard', whileFull: true }), last], applied: ['ended'] }),
     seen({ reports: [report('half', { answer: 'refused' }), last], applied: ['ended'] }),
     // Under way, and its program says so; waiting for a person who was asked.
     seen({ steps: [step({ status: 'working' })], atWork: new Set(['r1 s1']) }),

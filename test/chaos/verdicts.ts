@@ -50,7 +50,7 @@ function isOwed(report: Report, { refusedLater }: Seen): boolean {
   if (report.answer === 'taken') return true;
   if (report.answer === 'kept') return report.id === null || !refusedLater.has(report.id);
   // Its program did the work and reported it; that nobody heard it is the loss that a spool is for.
-  return report.answer === 'unheard' && !report.whileFull;
+  return report.answer === 'unheard';
 }
 
 /** Something of its run needs a person, or the programs are still at work on something. */

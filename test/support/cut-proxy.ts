@@ -16,6 +16,8 @@ export interface CutProxy {
   cutAll(): void;
   /** From now on nothing passes and no end learns of it: a half-open connection. New connections pass. */
   holdAll(): void;
+  /** From now on what comes from the target arrives so many milliseconds later, in its order. 0: at once. */
+  delayBy(ms: number): void;
   close(): Promise<void>;
 }
 
@@ -23,6 +25,7 @@ export async function startCutProxy(options: CutProxyOptions): Promise<CutProxy>
   const open = new Map<Socket, Socket>();
   let connections = 0;
   let cuts = 0;
+  let lateMs = 0;
 
   function cut(client: Socket): void {
     const upstream = open.get(client);
@@ -45,7 +48,7 @@ export async function startCutProxy(options: CutProxyOptions): Promise<CutProxy>
     open.set(client, upstream);
     client.setNoDelay(true);
     upstream.setNoDelay(true);
-    upstream.on('data', (bytes: Buffer) => {
+    const pass = (bytes: Buffer) => {
       const passed = bytes.subarray(0, left);
       left -= passed.length;
       if (left > 0) {
@@ -55,6 +58,17 @@ export async function startCutProxy(options: CutProxyOptions): Promise<CutProxy>
       upstream.pause();
       // What was passed must be on its way before the connection is reset; the reset may still overtake it, as in life.
       client.write(passed, () => cut(client));
+    };
+    upstream.on('data', (bytes: Buffer) => {
+      if (lateMs === 0) {
+        pass(bytes);
+        return;
+      }
+      upstream.pause();
+      setTimeout(() => {
+        pass(bytes);
+        if (left > 0 && !client.writableNeedDrain) upstream.resume();
+      }, lateMs);
     });
     client.on('drain', () => {
       if (left > 0) upstream.resume();
@@ -76,6 +90,9 @@ export async function startCutProxy(options: CutProxyOptions): Promise<CutProxy>
     cuts: () => cuts,
     cutAll: () => {
       for (const client of [...open.keys()]) cut(client);
+    },
+    delayBy: (ms) => {
+      lateMs = ms;
     },
     holdAll: () => {
       for (const [client, upstream] of open) {

@@ -104,7 +104,7 @@ export async function openComputer({
   };
 }
 
-/** The last program of the conversation that began first, or second. */
+/** A program that runs: of the conversation that began first, or second. */
 function agentPid(starts: string, index: number): number | null {
   const lines = existsSync(starts) ? readFileSync(starts, 'utf8').split('\n').filter(Boolean) : [];
   const pids = new Map<string, number>();
@@ -112,6 +112,6 @@ function agentPid(starts: string, index: number): number | null {
     const [pid, , id = ''] = line.split(' ');
     pids.set(id, Number(pid));
   }
-  const pid = [...pids.values()].filter(lives)[index];
-  return pid ?? null;
+  const alive = [...pids.values()].filter(lives);
+  return alive[index] ?? alive[0] ?? null;
 }

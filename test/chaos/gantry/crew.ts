@@ -21,7 +21,14 @@ bots:
 const template = {
   steps: [
     { id: 'prepare', command: 'echo ready' },
-    { id: 'code', executor: 'role:coder', blocked_by: ['prepare'], description: 'Do what there is to do.' },
+    {
+      id: 'code',
+      executor: 'role:coder',
+      blocked_by: ['prepare'],
+      description: 'Do what there is to do.',
+      // A program that was killed reports nothing more: its person is asked soon enough to be judged here.
+      silence: { minutes: 0.3, nudge: false },
+    },
     { id: 'write', executor: 'role:writer', blocked_by: ['code'], description: 'Write down what was done.' },
     {
       id: 'publish',

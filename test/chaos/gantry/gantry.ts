@@ -4,16 +4,27 @@ import type { Caller } from '../../support/bench/http.ts';
 import { agentsOf } from '../../support/bench/product.ts';
 import type { Fault, Target } from '../plan.ts';
 import type { System } from '../system.ts';
+import { openCloud } from './cloud.ts';
 import { openComputer } from './computer.ts';
 import { startModel, team } from './crew.ts';
 import { startEvents } from './events.ts';
-import { linesOf, reportsOf, type Span, turnsNow } from './journal.ts';
+import { linesOf, reportsOf, turnsNow } from './journal.ts';
 import { recorded, stepsOf } from './look.ts';
 import { boardOf, cardsOf, createPerson } from './person.ts';
 import { createQueue, isEnded } from './queue.ts';
 
-export const targets: readonly Target[] = [
+export interface GantryOptions {
+  /** The bots' reports are kept while Gantry is away. */
+  readonly spool: boolean;
+  /** Its cloud API is a headless one for many people on PostgreSQL, and not in the process of the runtime. */
+  readonly apart: boolean;
+}
+
+const ofComputer: readonly Target[] = [
   { kind: 'kill', name: 'runtime', weight: 5 },
+  { kind: 'kill', name: 'pane host', weight: 1 },
+  { kind: 'kill', name: 'first agent', weight: 1 },
+  { kind: 'kill', name: 'second agent', weight: 1 },
   { kind: 'kill', name: 'worker', weight: 2 },
   { kind: 'freeze', name: 'runtime', weight: 3 },
   { kind: 'freeze', name: 'pane host', weight: 1 },
@@ -22,12 +33,27 @@ export const targets: readonly Target[] = [
   { kind: 'freeze', name: 'second agent', weight: 1 },
   { kind: 'clock', name: 'clock', weight: 1 },
 ];
+/** What there is besides when the cloud is apart. */
+const ofCloud: readonly Target[] = [
+  { kind: 'kill', name: 'cloud', weight: 3 },
+  { kind: 'kill', name: 'database', weight: 1 },
+  { kind: 'freeze', name: 'cloud', weight: 2 },
+  { kind: 'cut', name: 'link', weight: 2 },
+  { kind: 'hold', name: 'link', weight: 1 },
+  { kind: 'delay', name: 'link', weight: 1 },
+];
+/** Milliseconds, each way back. */
+const slowMs = 300;
+
+export const targetsOf = ({ apart }: Pick<GantryOptions, 'apart'>): readonly Target[] =>
+  apart ? [...ofComputer, ...ofCloud] : ofComputer;
+
 const openRuns = 5;
 const openTasks = 6;
 const upMs = 60_000;
 const closed = ['done', 'failed', 'skipped', 'cancelled'];
 
-export async function openGantry(options: { readonly spool: boolean }): Promise<System> {
+export async function openGantry(options: GantryOptions): Promise<System> {
   const opened = new AsyncDisposableStack();
   try {
     return await open(options, opened);
@@ -37,32 +63,31 @@ export async function openGantry(options: { readonly spool: boolean }): Promise<
   }
 }
 
-async function open({ spool }: { readonly spool: boolean }, opened: AsyncDisposableStack): Promise<System> {
+async function open({ spool, apart }: GantryOptions, opened: AsyncDisposableStack): Promise<System> {
   const model = await startModel();
   opened.defer(() => model.close());
   const computer = await openComputer({ modelUrl: model.url, spool });
   opened.defer(() => computer.close());
   const person = createPerson();
-  const full: Span[] = [];
   await computer.start();
   const first = computer.product();
+  const cloud = apart ? await openCloud() : null;
+  if (cloud !== null) {
+    opened.defer(() => cloud.close());
+    await cloud.pair(first);
+  }
   await first.engine.call('POST', `/api/factory/teams/${team}/up`, {});
   const clerk = await botWhenIdle(first.engine, 'clerk');
   const events = await startEvents(first.engine, clerk, computer.runtimeFile);
   opened.defer(() => events.close());
-  const { secret } = await first.web.call<{ secret: string }>('POST', '/api/v1/keys', {
-    name: 'work',
-    scopes: ['work'],
-  });
-  const queue = createQueue({
-    origin: first.origin,
-    secret,
-    folder: computer.place.env.HOME!,
-    env: computer.place.env,
-  });
+  const surface = () => cloud?.browser ?? computer.product().web;
+  const key = { name: 'work', scopes: ['work'] };
+  const { secret } = await surface().call<{ secret: string }>('POST', '/api/v1/keys', key);
+  const { env } = computer.place;
+  const queue = createQueue({ origin: cloud?.origin ?? first.origin, secret, folder: env.HOME!, env });
   opened.defer(() => queue.close());
   await queue.worker.start();
-  const caller = (): Caller => computer.product().web;
+  const caller = (): Caller => computer.product().engine;
 
   async function kill({ name, forMs }: Fault): Promise<void> {
     if (name === 'worker') {
@@ -73,6 +98,14 @@ async function open({ spool }: { readonly spool: boolean }, opened: AsyncDisposa
       await computer.kill();
       await delay(forMs);
       await computer.start();
+    } else if (name === 'cloud') {
+      await cloud?.kill();
+      await delay(forMs);
+      await cloud?.start();
+    } else if (name === 'database') {
+      await cloud?.database.crash();
+      await delay(forMs);
+      await cloud?.database.restart();
     } else {
       const pid = computer.pidOf(name);
       if (pid === null) return;
@@ -81,8 +114,22 @@ async function open({ spool }: { readonly spool: boolean }, opened: AsyncDisposa
     }
   }
 
+  function pidOf(name: string): number | null {
+    if (name === 'worker') return queue.worker.pid();
+    return name === 'cloud' ? (cloud?.pid() ?? null) : computer.pidOf(name);
+  }
+
+  async function disturb({ kind, forMs }: Fault): Promise<void> {
+    const wire = cloud?.wire;
+    if (kind === 'cut') wire?.cutAll();
+    else if (kind === 'hold') wire?.holdAll();
+    else wire?.delayBy(slowMs);
+    if (kind !== 'cut') await delay(forMs);
+    wire?.delayBy(0);
+  }
+
   async function freeze({ name, forMs }: Fault): Promise<void> {
-    const pid = name === 'worker' ? queue.worker.pid() : computer.pidOf(name);
+    const pid = pidOf(name);
     if (pid === null) return;
     signal(pid, 'SIGSTOP');
     await delay(forMs);
@@ -95,7 +142,7 @@ async function open({ spool }: { readonly spool: boolean }, opened: AsyncDisposa
   }
 
   return {
-    targets,
+    targets: targetsOf({ apart }),
     async work() {
       const open = new Set(person.begun.length === 0 ? [] : cardsOf(await boardOf(caller())).flatMap(openRun));
       if (open.size < openRuns) await person.begin(caller());
@@ -103,7 +150,7 @@ async function open({ spool }: { readonly spool: boolean }, opened: AsyncDisposa
       if (running.length < openTasks) await queue.create();
       events.open();
     },
-    attend: async () => person.attend(caller()),
+    attend: async () => person.attend(caller(), surface()),
     async play(fault) {
       if (fault.kind === 'kill') await kill(fault);
       else if (fault.kind === 'freeze') await freeze(fault);
@@ -111,7 +158,7 @@ async function open({ spool }: { readonly spool: boolean }, opened: AsyncDisposa
         computer.setClock(fault.seconds);
         await delay(fault.forMs);
         computer.setClock(0);
-      } else throw new Error(`${fault.kind} cannot happen here.`);
+      } else await disturb(fault);
     },
     async isAtRest() {
       if (!(await runsAtRest()) || events.lost().length > 0) return false;
@@ -119,10 +166,10 @@ async function open({ spool }: { readonly spool: boolean }, opened: AsyncDisposa
     },
     async seen() {
       const lines = linesOf(computer.journal);
-      const { steps, runs } = await stepsOf(caller());
+      const { steps, runs } = await stepsOf(caller(), surface());
       const { applied, refusedLater, ends } = recorded(computer.runtimeFile);
       return {
-        reports: reportsOf(lines, full),
+        reports: reportsOf(lines),
         applied: [...applied, ...steps.flatMap(({ output }) => output ?? [])],
         refusedLater,
         steps,

@@ -16,11 +16,6 @@ interface Line {
   readonly said?: string;
 }
 
-export interface Span {
-  readonly from: number;
-  readonly to: number;
-}
-
 export function linesOf(file: string): Line[] {
   if (!existsSync(file)) return [];
   // A program that was killed in the middle of a line leaves a part of it.
@@ -35,14 +30,11 @@ export function linesOf(file: string): Line[] {
     });
 }
 
-/** `full`: when the disk took no more. */
-export function reportsOf(lines: readonly Line[], full: readonly Span[]): Report[] {
+export function reportsOf(lines: readonly Line[]): Report[] {
   const attempts = new Map(lines.flatMap(({ kind, turn, attempt }) => (kind === 'turn' ? [[turn, attempt]] : [])));
   const ends = new Map(lines.flatMap((line) => (line.kind === 'end' ? [[line.token, line]] : [])));
-  return lines.flatMap(({ kind, token, verb, run, step, turn, at }) => {
+  return lines.flatMap(({ kind, token, verb, run, step, turn }) => {
     if (kind !== 'begin' || token === undefined || verb === undefined) return [];
-    const end = ends.get(token);
-    const to = end?.at ?? at;
     return [
       {
         token,
@@ -50,8 +42,7 @@ export function reportsOf(lines: readonly Line[], full: readonly Span[]): Report
         run,
         step,
         attempt: attempts.get(turn) ?? null,
-        ...answerOf(end),
-        whileFull: full.some((span) => at <= span.to && to >= span.from),
+        ...answerOf(ends.get(token)),
       },
     ];
   });

@@ -55,9 +55,9 @@ function byWhom({ assignee, bindingType }: NodeCard): Step['by'] {
 }
 
 /** Steps of all runs, with the runs that are there. */
-export async function stepsOf(caller: Caller): Promise<Pick<Seen, 'steps' | 'runs'>> {
+export async function stepsOf(caller: Caller, surface: Pick<Caller, 'call'>): Promise<Pick<Seen, 'steps' | 'runs'>> {
   const board = await boardOf(caller);
-  const asked = new Set((await pendingOf(caller)).map(({ dagId, nodeId }) => `${dagId} ${nodeId}`));
+  const asked = new Set((await pendingOf(surface)).map(({ dagId, nodeId }) => `${dagId} ${nodeId}`));
   const steps: Step[] = [];
   for (const card of cardsOf(board)) {
     const { dagId, nodeId, detail, cause, attempt, gate } = card;

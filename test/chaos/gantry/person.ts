@@ -11,7 +11,8 @@ export interface Person {
   /** What was refused though it should not have been. */
   readonly surprises: readonly string[];
   begin(caller: Caller): Promise<void>;
-  attend(caller: Caller): Promise<void>;
+  /** `surface`: where questions are answered. */
+  attend(caller: Caller, surface: Pick<Caller, 'call'>): Promise<void>;
   counts(): { readonly answers: number; readonly retries: number };
 }
 
@@ -21,8 +22,8 @@ const patience = 2;
 
 export const boardOf = (caller: Caller) => caller.call<Board>('GET', `/api/factory/campaigns/project-${project}/board`);
 export const cardsOf = (board: Board): NodeCard[] => board.waves.flatMap(({ nodes }) => nodes);
-export const pendingOf = async (caller: Caller) =>
-  (await caller.call<{ approvals: Approval[] }>('GET', '/api/factory/approvals?state=pending&limit=200')).approvals;
+export const pendingOf = async (surface: Pick<Caller, 'call'>) =>
+  (await surface.call<{ approvals: Approval[] }>('GET', '/api/factory/approvals?state=pending&limit=200')).approvals;
 
 export function createPerson(): Person {
   const begun: string[] = [];
@@ -81,12 +82,12 @@ export function createPerson(): Person {
         pending = null;
       }
     },
-    async attend(caller) {
+    async attend(caller, surface) {
       const bots = await agentsOf(caller, team);
       await startBots(caller, bots);
-      for (const { id } of await pendingOf(caller)) {
+      for (const { id } of await pendingOf(surface)) {
         const path = `/api/factory/approvals/${id}/resolve`;
-        if (await act(`answer to ${id}`, () => caller.call('POST', path, { decision: 'approve' }))) answers += 1;
+        if (await act(`answer to ${id}`, () => surface.call('POST', path, { decision: 'approve' }))) answers += 1;
       }
       if (begun.length === 0) return;
       for (const card of cardsOf(await boardOf(caller))) {

@@ -1,5 +1,5 @@
 /** The short form of the chaos suite: twenty kills of one seed, then the beginning of the same seed without a spool, which must show losses. */
-import { openGantry, targets } from '../../chaos/gantry/gantry.ts';
+import { openGantry, targetsOf } from '../../chaos/gantry/gantry.ts';
 import { planOf, type Round } from '../../chaos/plan.ts';
 import { type Played, play } from '../../chaos/play.ts';
 import { resultOf } from '../../chaos/slices.ts';
@@ -12,7 +12,7 @@ const unspooledKills = 5;
 
 async function stuck({ quick, log }: FigureOptions): Promise<Measured> {
   const kills = quick ? 4 : 20;
-  const rounds = planOf(seed, 20, targets).slice(0, kills);
+  const rounds = planOf(seed, 20, targetsOf({ apart: false })).slice(0, kills);
   const played = await once(rounds, true, log);
   const { lost, twice, stale, contradicted, problems } = resultOf(played);
   const unspooled = quick ? null : resultOf(await once(rounds.slice(0, unspooledKills), false, log));
@@ -29,7 +29,7 @@ async function stuck({ quick, log }: FigureOptions): Promise<Measured> {
 }
 
 async function once(rounds: readonly Round[], spool: boolean, log: (line: string) => void): Promise<Played> {
-  const system = await openGantry({ spool });
+  const system = await openGantry({ spool, apart: false });
   try {
     const played = await play(system, rounds, log);
     for (const surprise of played.surprises) log(surprise);
