@@ -112,6 +112,18 @@ export const ledgerWords: Readonly<Record<string, (told: Told) => string>> = {
     if (typeof body.dailyCents !== 'number') return `The daily limit of ${who} was removed`;
     return `The daily limit of ${who} is $${(body.dailyCents / 100).toFixed(2)}`;
   },
+  'work.budget': ({ text, body }) => {
+    const answer = text('answer');
+    if (answer !== '')
+      return `More budget was ${{ approve: 'approved', reject: 'rejected' }[answer] ?? spoken(answer)}`;
+    const { usd, tokens, minutes } = (body.budget ?? {}) as { usd?: number; tokens?: number; minutes?: number };
+    const parts = [
+      usd === undefined ? '' : `$${usd}`,
+      tokens === undefined ? '' : many(tokens, 'token'),
+      minutes === undefined ? '' : many(minutes, 'minute'),
+    ].filter((part) => part !== '');
+    return parts.length === 0 ? 'Budget was removed' : `Budget was set: ${parts.join(', ')}`;
+  },
   'model.kept': ({ text }) => `Model provider ${text('name')} was saved`,
   'model.forgotten': ({ text }) => `Model provider ${text('name')} was removed`,
 
