@@ -1,5 +1,6 @@
 /** The cloud's database: a PostgreSQL that several replicas share, or a file of only this process. */
 import type { Clock } from '../clock/clock.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
 import { openStore } from './open-store.ts';
 import { shareStore } from './share-store.ts';
 import type { OpenedSharedStore } from './shared-store.ts';
@@ -14,7 +15,7 @@ export async function openSharedStore(options: {
   /** Called when a PostgreSQL went away, and when it is back. */
   readonly tell?: (sentence: string) => void;
   /** For the file; a PostgreSQL runs each operation for its own caller. */
-  readonly remember?: (() => <T>(run: () => T) => T) | undefined;
+  readonly remember?: Telemetry['remember'];
 }): Promise<OpenedSharedStore> {
   const { databaseUrl, migrations, clock } = options;
   if (databaseUrl === null) {

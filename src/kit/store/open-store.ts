@@ -9,6 +9,7 @@ import Database from 'better-sqlite3';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Clock } from '../clock/clock.ts';
 import { systemTimers, type Timers } from '../clock/timers.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
 import {
   backupFolder,
   backupsOf,
@@ -31,7 +32,7 @@ interface StoreDeps {
   /** An effect after a commit threw. Default: thrown from the event loop, like any uncaught fault. */
   readonly onFault?: (error: unknown) => void;
   /** {@link Telemetry.remember} of `kit/telemetry`. */
-  readonly remember?: (() => <T>(run: () => T) => T) | undefined;
+  readonly remember?: Telemetry['remember'];
 }
 
 /** Our own connection never competes with itself; a foreign lock is waited for without blocking (write-groups.ts). */

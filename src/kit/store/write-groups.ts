@@ -5,17 +5,16 @@
 import type { Database } from 'better-sqlite3';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Timers } from '../clock/timers.ts';
+import type { InSpan, Telemetry } from '../telemetry/telemetry.ts';
 import { runEffects } from './effects.ts';
 import { isBusy, isDamage, isTrouble, refusal, sqliteCode } from './sqlite-errors.ts';
 import type { Statements } from './statements.ts';
 import type { Tx, Value, WriteGroupOptions } from './store.ts';
 
-/** Runs a function in the span of the caller that queued the operation. */
-type InSpan = <T>(run: () => T) => T;
-
 interface Pending {
   readonly operation: (tx: Tx) => unknown;
   readonly savepoint: boolean;
+  /** Of the caller that queued the operation. */
   readonly inSpan: InSpan;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
@@ -84,7 +83,7 @@ export function createWriteGroups(deps: {
   /** An effect after a commit threw: a fault of the program. The write itself is durable. */
   readonly onFault: (error: unknown) => void;
   /** What a group does for each caller belongs to that caller's span. Absent: nothing is traced. */
-  readonly remember?: (() => InSpan) | undefined;
+  readonly remember?: Telemetry['remember'];
 }): WriteGroups {
   const { database, statements } = deps;
   let queue: Pending[] = [];

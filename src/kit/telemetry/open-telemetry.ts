@@ -17,6 +17,11 @@ const maxQueued = 2048;
 const exportTimeoutMs = 10_000;
 const closeWithinMs = 500;
 const delayMs = 1_000;
+/** Requests that may begin a trace, a second: a flood is traced by sample, everything below it whole. */
+const tracesASecond = 100;
+const burst = 500;
+/** What a request that is not traced passes on, so that no server behind this one begins a trace in its middle. */
+const untraced: OpenSpan = { set: () => {}, traceparent: `00-${'0'.repeat(31)}1-${'0'.repeat(15)}1-00` };
 const kinds = { server: SpanKind.SERVER, client: SpanKind.CLIENT, internal: SpanKind.INTERNAL } as const;
 /** W3C Trace Context, version 00. Whatever else a caller sends is ignored. */
 const traceparentForm = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})$/;
@@ -28,6 +33,8 @@ export function startOpenTelemetry(options: {
 }): Telemetry {
   let queued = 0;
   let dropped = 0;
+  let untracedRequests = 0;
+  const mayBegin = createBucket();
   const otlp = new OTLPTraceExporter({ url: options.url, timeoutMillis: exportTimeoutMs, concurrencyLimit: 1 });
   const exporter: SpanExporter = {
     export(spans, done) {
@@ -74,9 +81,16 @@ export function startOpenTelemetry(options: {
   const tracer = provider.getTracer('gantry', options.version);
   const current = new AsyncLocalStorage<Span>();
 
-  function begin({ name, kind, attributes, from }: SpanStart): Span {
+  /** Null: it is part of no trace. Only a request begins one; what has no request is part of a reserved span. */
+  function begin({ name, kind, attributes, from }: SpanStart): Span | null {
     const caller = from === undefined ? null : parsed(from.traceparent);
     const around = current.getStore();
+    if (caller !== null && from?.trusted === true) {
+      if ((caller.traceFlags & 1) === 0) return null;
+    } else if (around === undefined && !(kind === 'server' && mayBegin())) {
+      if (kind === 'server') untracedRequests += 1;
+      return null;
+    }
     const context =
       caller !== null && from?.trusted === true
         ? trace.setSpanContext(ROOT_CONTEXT, caller)
@@ -103,17 +117,20 @@ export function startOpenTelemetry(options: {
   }
 
   return {
-    async span(start, run) {
+    span(start, run) {
       const span = begin(start);
-      try {
-        return await current.run(span, () => run(opened(span)));
-      } catch (error) {
-        // Neither message nor stack: they may have what a person typed.
-        span.setStatus({ code: SpanStatusCode.ERROR });
-        throw error;
-      } finally {
-        span.end();
-      }
+      if (span === null) return run(untraced);
+      return current.run(span, async () => {
+        try {
+          return await run(opened(span));
+        } catch (error) {
+          // Neither message nor stack: they may have what a person typed.
+          span.setStatus({ code: SpanStatusCode.ERROR });
+          throw error;
+        } finally {
+          span.end();
+        }
+      });
     },
     ids() {
       const span = current.getStore();
@@ -134,13 +151,22 @@ export function startOpenTelemetry(options: {
       return `00-${traceId}-${randomBytes(8).toString('hex')}-01`;
     },
     past: sendPast,
-    remember: () => AsyncLocalStorage.snapshot() as <T>(run: () => T) => T,
+    remember() {
+      const span = current.getStore();
+      return span === undefined ? undefined : (run) => current.run(span, run);
+    },
     metrics: [
       {
         name: 'gantry_telemetry_dropped_spans_total',
         help: 'Spans that the endpoint of OpenTelemetry did not take.',
         kind: 'counter',
         read: () => dropped,
+      },
+      {
+        name: 'gantry_telemetry_untraced_requests_total',
+        help: `Requests without a trace, because more than ${tracesASecond} a second came.`,
+        kind: 'counter',
+        read: () => untracedRequests,
       },
     ],
     async close() {
@@ -151,6 +177,22 @@ export function startOpenTelemetry(options: {
       await Promise.race([provider.shutdown().catch(() => {}), late]);
       clearTimeout(timer);
     },
+  };
+}
+
+/** A bucket of tokens, refilled by the time that has passed. */
+function createBucket(): () => boolean {
+  let tokens = burst;
+  let last = performance.now();
+  return () => {
+    if (tokens < 1) {
+      const now = performance.now();
+      tokens = Math.min(burst, tokens + ((now - last) / 1000) * tracesASecond);
+      last = now;
+      if (tokens < 1) return false;
+    }
+    tokens -= 1;
+    return true;
   };
 }
 

@@ -60,6 +60,9 @@ export interface PastSpan {
   readonly to: number;
 }
 
+/** Runs a function in a span that was remembered. */
+export type InSpan = <T>(run: () => T) => T;
+
 /** Which span work belongs to that is stored and done later. */
 export interface TraceContext {
   /** The header of the span that runs now; null: none does. */
@@ -77,8 +80,8 @@ export interface Telemetry extends TraceContext {
   reserve(parent: string | null): string | null;
   /** Sends a span that has ended, linked to the one that runs now if that is part of another trace. */
   past(span: PastSpan): void;
-  /** Runs a function later in the span of now. Undefined: nothing is traced, and nothing has to be remembered. */
-  readonly remember: (() => <T>(run: () => T) => T) | undefined;
+  /** How to run a function later in the span of now; undefined: in none, or nothing is traced. */
+  readonly remember: (() => InSpan | undefined) | undefined;
   readonly metrics: readonly Metric[];
   /** Sends what is left, within half a second. */
   close(): Promise<void>;

@@ -258,7 +258,8 @@ export function createToolRegistry(
     // Prompts are asked for by their own method, and are no tools to show.
     find: (name) => (now().prompts.has(name) ? null : (find(name, false)?.info ?? null)),
     call: (name, input, caller, watch = {}) =>
-      deps.telemetry === undefined
+      // Only what is part of a trace has a span.
+      deps.telemetry === undefined || deps.telemetry.carry() === null
         ? call(name, input, caller, watch)
         : tracedCall(deps.telemetry, name, input, caller, watch),
     follow: (name, input, task, caller, watch) => follow(name, input as object, task, caller, watch),

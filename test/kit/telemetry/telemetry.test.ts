@@ -56,11 +56,38 @@ test('a call of a person is one trace over the web server, the link and the engi
 test('an endpoint that never answers slows nothing, and a stop does not wait for it', async () => {
   const { url } = await startCollector({ hangs: true });
   const telemetry = await openTelemetry({ OTEL_EXPORTER_OTLP_ENDPOINT: url }, { name: 'test', version: '1' });
-  const starting = { name: 'a', kind: 'internal', attributes: {} } as const;
+  const starting = { name: 'a', kind: 'server', attributes: {} } as const;
   for (let n = 0; n < 5000; n += 1) expect(await telemetry.span(starting, async () => n)).toBe(n);
+  const ended = { name: 'b', attributes: {}, parent: null, from: 1, to: 2 };
+  for (let n = 0; n < 5000; n += 1) telemetry.past({ ...ended, own: telemetry.reserve(null) });
   const dropped = () => telemetry.metrics[0]?.read();
   expect(dropped()).toBeGreaterThan(0);
   await telemetry.close();
+});
+
+test('a flood of requests is traced by sample: whole traces or none, and what has none is counted', async () => {
+  const { spans, url } = await startCollector();
+  const telemetry = await openTelemetry({ OTEL_EXPORTER_OTLP_ENDPOINT: url }, { name: 'test', version: '1' });
+  const server = { name: 'request', kind: 'server', attributes: {} } as const;
+  const passedOn: (string | undefined)[] = [];
+  for (let n = 0; n < 2000; n += 1) {
+    await telemetry.span(server, async (outer) => {
+      await telemetry.span({ name: 'part', kind: 'internal', attributes: {} }, async () => {});
+      passedOn.push(outer?.traceparent);
+    });
+  }
+  const behind = { ...server, name: 'behind', from: { traceparent: passedOn.at(-1) as string, trusted: true } };
+  await telemetry.span(behind, async () => {});
+  onEnd(() => telemetry.close());
+  const named = (name: string) => spans.filter((span) => span.name === name);
+  const untraced = Number(telemetry.metrics[1]?.read());
+  expect(untraced).toBeGreaterThan(0);
+  // The collector gets one batch after the other.
+  await expect.poll(() => named('request').length, { timeout: 20_000 }).toBe(2000 - untraced);
+  expect(new Set(named('part').map(({ parentSpanId }) => parentSpanId))).toEqual(
+    new Set(named('request').map(({ spanId }) => spanId)),
+  );
+  expect(named('behind')).toEqual([]);
 });
 
 test('lines of the log that a traced request caused have its ids', async () => {
