@@ -175,7 +175,7 @@ bots:
   ]);
 });
 
-test('the published JSON Schema is the one that is checked (else run: node scripts/team-schema.ts)', () => {
+test('the published JSON Schema is the one that is checked (else run: npm run references)', () => {
   const published = readFileSync(join(import.meta.dirname, '../../../docs/team.schema.json'), 'utf8');
   expect(published).toBe(teamSchemaText());
 });
