@@ -388,7 +388,8 @@ export function problemsOf(file: SourceFile): string[] {
   const inside = insideOf(file.path);
   const folder = folderOf(inside);
   const rule = folderRules[folder ?? ''];
-  if (folder === undefined || rule === undefined) return [`${file.path} is in no folder of the architecture`];
+  if (folder === undefined || rule === undefined)
+    return [`${file.path} is in no folder of the architecture: docs/architecture.md says what belongs where`];
   return [
     ...strayProblem(inside, folder),
     ...importsOf(file.text).flatMap((specifier) => importProblem(file.path, folder, rule, specifier)),
@@ -433,7 +434,9 @@ export function roomOf(inside: string): string | null {
 /** In a folder that has rooms, only its own entries stand outside of them. */
 function strayProblem(inside: string, folder: string): string[] {
   const stray = roomRules[folder] !== undefined && roomOf(inside) === null && dirname(inside) !== folder;
-  return stray ? [`src/${dirname(inside)} is no room of src/${folder}`] : [];
+  return stray
+    ? [`src/${dirname(inside)} is no room of src/${folder}: add it to the rooms in test/architecture/rules.ts`]
+    : [];
 }
 
 function ambientProblems(inside: string, text: string): string[] {

@@ -56,7 +56,8 @@ test('every command has an example that is parsed as it stands, and every first 
     ...commands.map((verb) => verb.name),
     ...parts.flatMap((part) => part.verbs.map((verb) => `${part.name} ${verb.name}`)),
   ];
-  expect(all.filter((words) => examples[words] === undefined)).toEqual([]);
+  const without = all.filter((words) => examples[words] === undefined);
+  expect(without, 'commands without an example: add one to `examples` in src/cli/examples.ts').toEqual([]);
   for (const words of all) {
     const line = (examples[words] ?? '').replace(/^source <\((.*)\)$/, '$1').replace(/ > .*$/, '');
     const argv = [...line.matchAll(/"([^"]*)"|(\S+)/g)].map((one) => one[1] ?? one[2] ?? '');
@@ -68,7 +69,8 @@ test('every command has an example that is parsed as it stands, and every first 
     expect(help.out).toContain(examples[words]);
   }
   const grouped = helpGroups.flatMap(([, names]) => names);
-  expect([...commands, ...parts].map(({ name }) => name).filter((name) => !grouped.includes(name))).toEqual([]);
+  const ungrouped = [...commands, ...parts].map(({ name }) => name).filter((name) => !grouped.includes(name));
+  expect(ungrouped, 'commands without a group: add them to `helpGroups` in src/cli/examples.ts').toEqual([]);
 });
 
 test('help as a word is help as an option', async () => {
