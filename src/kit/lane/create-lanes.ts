@@ -1,4 +1,7 @@
-/** Lanes over the store of one process: {@link createSharedLanes} in operations that answer at once. First user: the runtime. */
+/**
+ * Lanes (the outbox, see lane.ts) over the SQLite store of one process: {@link createSharedLanes} in operations that answer at once. First user: the
+ * runtime.
+ */
 import { answered } from '../store/answered.ts';
 import { runSync, shareStore, syncTx } from '../store/share-store.ts';
 import type { Store, Tx } from '../store/store.ts';

@@ -1,6 +1,6 @@
 /**
- * One run of the SDK's sign-in flow for a target: what it may use of the grant, and what it changes, which is stored at its end in one write. Must not know
- * when a sign-in is needed.
+ * One run of the MCP SDK's sign-in for a target, such as an attached tool server: what it may use of the data that an earlier run left (the grant),
+ * and what it changes, which is stored at its end in one write. Must not know when a sign-in is needed.
  */
 import { randomBytes } from 'node:crypto';
 import type { AuthOptions, OAuthClientProvider, StoredOAuthTokens } from '@modelcontextprotocol/client';
