@@ -24,9 +24,8 @@ export async function findTool(
   written: string,
   toolsOf: (fresh: boolean) => Promise<readonly ToolInfo[]>,
 ): Promise<string | null> {
-  if (hasTool(set, written)) return written;
-  // Only a spelling without dots can stand for another name.
-  if (written !== safeSpelling(written)) return null;
+  // A spelling without dots may stand for another name, which is the one that counts.
+  if (written !== safeSpelling(written)) return hasTool(set, written) ? written : null;
   for (const fresh of [false, true]) {
     const names = (await toolsOf(fresh)).map(({ name }) => name);
     const found = [...safeNames(names)].find(([, safe]) => safe === written)?.[0];

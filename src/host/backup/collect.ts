@@ -71,6 +71,8 @@ function copySpools(bots: string, to: string): void {
     if (![join(bots, bot), spool].every((path) => lstatSync(path, { throwIfNoEntry: false })?.isDirectory())) continue;
     for (const name of readdirSync(spool)) {
       if (!isReportName(name) && !isFormName(name)) continue;
+      // A bot can write what it likes there: a folder under such a name would make a manifest that nobody can read.
+      if (lstatSync(join(spool, name), { throwIfNoEntry: false })?.isFile() !== true) continue;
       try {
         copyTree(join(spool, name), join(to, bot, name));
       } catch (error) {

@@ -1,5 +1,7 @@
 /** Keys that name their tools: they see and call those and no others, over MCP and REST, by either spelling, or find them by a search. */
 import { expect, test } from 'vitest';
+import { findTool } from '../../../src/cloud-api/tool-server/named-tools.ts';
+import type { KeyTools } from '../../../src/contracts/identity/keys.ts';
 import { callTool, listTools, readTool, type ToolInfo } from '../../../src/contracts/tool-server/tools.ts';
 import { bind } from '../../../src/kit/http/types.ts';
 import { untilLinked } from '../../support/link.ts';
@@ -134,4 +136,13 @@ test('at the edge it has those of the server’s tools that it names', async () 
   const headers = { 'mcp-method': 'tools/list' };
   expect(await names({ path: '/edge/mcp', headers })).toEqual([]);
   expect(await names({ path: '/edge/mcp', headers, token: 'ada-key' })).toContain('list_agents');
+});
+
+test('a set that names the safe spelling of a tool does not have that tool', async () => {
+  const listed = async () => [{ name: 'file.write' }, { name: 'file_tools.read' }] as unknown as ToolInfo[];
+  const found = (names: readonly string[], written: string) => findTool({ names } as KeyTools, written, listed);
+  expect(await found(['file_*'], 'file_write')).toBeNull();
+  expect(await found(['file_write'], 'file_write')).toBeNull();
+  expect(await found(['file_*'], 'file_tools_read')).toBe('file_tools.read');
+  expect(await found(['file.*'], 'file_write')).toBe('file.write');
 });
