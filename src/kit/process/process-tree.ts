@@ -28,8 +28,8 @@ interface Mark {
   readonly since: number;
 }
 
-/** Between TERM and KILL. */
-const graceMs = 500;
+/** Between TERM and KILL, where the caller says nothing else. */
+const usualGraceMs = 500;
 const lookEveryMs = 20;
 /** A process in uninterruptible sleep, or another user's, cannot be waited for. */
 const giveUpMs = 5000;
@@ -125,9 +125,9 @@ function carries(pid: number, mark: string): boolean {
 }
 
 /**
- * Ends the tree of `root`, started as leader of its own group: TERM, then KILL until nobody is left. Idempotent.
+ * Ends the tree of `root`, started as leader of its own group: TERM, after `graceMs` KILL until nobody is left. Idempotent.
  */
-export async function endTree(root: number, mark: Mark | null = null): Promise<void> {
+export async function endTree(root: number, mark: Mark | null = null, graceMs = usualGraceMs): Promise<void> {
   if (process.platform === 'win32') {
     await run('taskkill', ['/pid', String(root), '/T', '/F']).catch(() => {});
     return;

@@ -203,8 +203,9 @@ export function createShell(deps: {
         onEnd({ kind: 'ended', code, signal, stopped: entry.stopped, output: lastOf(handle), log: { file, handle } });
       };
       // A job that was stopped has ended when the last of its processes has, also one that ignores TERM.
-      const gone = entry.stopped === null ? Promise.resolve() : endTree(child.pid as number, ours);
-      void gone.then(() => place.settle({ code })).then(done, (error: unknown) => done(`${String(error)}\n`));
+      const gone = entry.stopped === null ? Promise.resolve() : endTree(child.pid as number, ours, killAfterMs);
+      const settle = () => place.settle({ code });
+      void gone.then(settle, settle).then(done, (error: unknown) => done(`${String(error)}\n`));
     });
   }
 

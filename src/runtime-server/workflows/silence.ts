@@ -241,11 +241,12 @@ export function createSilence(
     lease.nudged = true;
     const own = lease.patience.nudge === '' ? null : lease.patience.nudge;
     change(lease, (work, node) => {
-      const { dagId, nodeId, attempt } = lease;
+      const { dagId, nodeId, attempt, address } = lease;
       const text = nudgeFor(work.run, node, own, lease.quietMs);
-      const key = `${dagId}:${nodeId}:${attempt}:nudge`;
+      // A key is used once: the checker of an attempt is asked, too, where its executor was.
+      const key = `${dagId}:${nodeId}:${attempt}:nudge:${address}`;
       work.after(() => {
-        deps.dispatch(lease.address, text, { dagId, nodeId, idempotencyKey: key }).catch((error: unknown) => {
+        deps.dispatch(address, text, { dagId, nodeId, idempotencyKey: key }).catch((error: unknown) => {
           deps.log.warn(`${lease.address} could not be asked for its step.`, { error: String(error) });
         });
       });

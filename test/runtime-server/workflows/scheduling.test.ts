@@ -280,9 +280,11 @@ test('a manual gate waits for a person; a timer and a command open by themselves
 test('a command that takes too long is ended with all its processes and has failed', async () => {
   const clock = createTestClock();
   const world = await openWorld({ clock });
-  // The one in the background takes no TERM: it is ended all the same, and before anybody hears that the step has failed.
-  const stubborn = `sh -c 'trap "" TERM; echo $$ > pid; while :; do sleep 1; done' & wait`;
-  world.template('t', steps({ a: { command: stubborn, timeout_minutes: 2 } }));
+  // The one in the background takes its time to save what it has, while its shell is gone at once.
+  const saves = 'trap "" TERM; for i in 1 2 3 4 5 6 7 8; do sleep 0.1; done; echo saved > kept; exit';
+  const slow = `sh -c 'trap "$SAVES" TERM; echo $$ > pid; while :; do sleep 0.05; done' & wait`;
+  const command = `export SAVES='${saves}'; ${slow}`;
+  world.template('t', steps({ a: { command, timeout_minutes: 2 } }));
   const { dagId } = await world.run('t');
   const pid = await new Promise<number>((resolve) => {
     const look = () => {
@@ -301,6 +303,7 @@ test('a command that takes too long is ended with all its processes and has fail
   await clock.advance(2_000);
   const flow = await world.until(dagId, (one) => one.status === 'failed');
   expect(flow.nodes[0]?.cause).toBe('timed_out');
+  expect(readFileSync(file(world, 'kept'), 'utf8')).toBe('saved\n');
   // A process that has ended may wait for its parent to notice.
   const state = existsSync(`/proc/${pid}`) ? readFileSync(`/proc/${pid}/stat`, 'utf8').split(' ')[2] : 'gone';
   expect(['Z', 'X', 'gone']).toContain(state);

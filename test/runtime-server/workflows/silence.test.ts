@@ -93,7 +93,7 @@ test('a bot that stays silent is asked once at half of its time, and then its st
   expect(world.sent).toHaveLength(1);
   await clock.advance(2 * minute);
   await expect.poll(() => world.sent.length).toBe(2);
-  expect(world.sent[1]).toMatchObject({ to: 'coder@red', idempotencyKey: `${dagId}:${nodeId}:1:nudge` });
+  expect(world.sent[1]).toMatchObject({ to: 'coder@red', idempotencyKey: `${dagId}:${nodeId}:1:nudge:coder@red` });
   expect(world.sent[1]?.text).toContain('Nothing has been heard of the step "Do a"');
   await clock.advance(8 * minute);
   expect(await world.node(dagId, 'a')).toMatchObject({ status: 'working' });
