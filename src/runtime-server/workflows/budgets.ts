@@ -5,12 +5,13 @@
 import { createHash } from 'node:crypto';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { BudgetState } from '../../contracts/factory/budget-routes.ts';
+import type { NodeStatus } from '../../contracts/factory/node.ts';
 import type { WorkBudget } from '../../contracts/factory/workflow.ts';
 import type { Tx } from '../../kit/store/store.ts';
 import type { Actor } from '../base/actor.ts';
 import type { GateApprovals, GateVerdict, WorkflowDeps } from './deps.ts';
 import { goOnFor } from './instruction.ts';
-import { isBeingChecked, isEnded, type Run, type RunNode } from './model.ts';
+import { isBeingChecked, isEnded, isSilent, type Run, type RunNode } from './model.ts';
 import { fail } from './rules.ts';
 import {
   type BudgetRow,
@@ -18,6 +19,7 @@ import {
   partsOf,
   putBudget,
   readBudgets,
+  readBudgetsOf,
   rejectBudget,
   type Spent,
   saveUsedMs,
@@ -25,6 +27,7 @@ import {
 } from './store/budgets.ts';
 import { readCampaign } from './store/campaigns.ts';
 import { loadRun } from './store/runs.ts';
+import { statusOfNode, titleOfNode, titleOfRun } from './store/why.ts';
 import type { Work } from './work.ts';
 
 export interface Budgets {
@@ -40,7 +43,10 @@ export interface Budgets {
   set(subject: string, budget: WorkBudget | null, by: Actor, dryRun: boolean): Promise<WorkBudget | null>;
   /** Whether what the bot uses now counts for a budget. */
   isCounted(address: string): boolean;
-  start(openRuns: readonly string[]): Promise<void>;
+  /** Reads and counts those of open runs, before anything of them begins. */
+  load(openRuns: readonly string[]): Promise<void>;
+  /** What was held by a budget that is not used up any more goes on. */
+  start(openRuns: readonly string[]): void;
   close(): void;
 }
 
@@ -53,6 +59,8 @@ interface Budget {
   rejected: boolean;
   /** Which limit is reached, in words. */
   reached: string | null;
+  /** Its step has ended: nobody is asked. */
+  isOver: boolean;
   question: AbortController | null;
 }
 
@@ -61,6 +69,8 @@ interface AtWork {
   readonly nodeId: string;
   readonly campaignId: string;
   readonly address: string;
+  /** Its minutes pass: not while it waits for its person. */
+  readonly isTimed: boolean;
 }
 
 /** A question about money needs no quick answer; an expired one is asked again. */
@@ -68,6 +78,7 @@ const questionLivesMs = 7 * 24 * 3600 * 1000;
 const tickMs = 5000;
 /** A tick that comes later than this: the computer slept, and nothing was at work. */
 const lateMs = 5000;
+const ended: ReadonlySet<NodeStatus> = new Set(['done', 'failed', 'skipped', 'cancelled']);
 const nothing: Spent = { microUsd: 0, tokens: 0, unpriced: 0 };
 
 export function createBudgets(
@@ -97,6 +108,8 @@ export function createBudgets(
   /** What each bot had last: its last answers are counted late. */
   const lastOf = new Map<string, AtWork>();
   const changed = new Set<Budget>();
+  /** Open runs whose budgets are known. */
+  const loaded = new Set<string>();
   let counting: Promise<void> | null = null;
   let tickedAt = 0;
   let cancelTick: (() => void) | null = null;
@@ -104,8 +117,11 @@ export function createBudgets(
 
   const budgetsOf = ({ dagId, nodeId, campaignId }: Pick<AtWork, 'dagId' | 'nodeId' | 'campaignId'>): Budget[] =>
     [`step:${dagId}/${nodeId}`, `run:${dagId}`, `campaign:${campaignId}`].flatMap((one) => known.get(one) ?? []);
-  const reachedOf = (of: Pick<AtWork, 'dagId' | 'nodeId' | 'campaignId'>) =>
-    budgetsOf(of).find(({ reached }) => reached !== null) ?? null;
+  /** One that a person did not raise has the last word. */
+  const reachedOf = (of: Pick<AtWork, 'dagId' | 'nodeId' | 'campaignId'>) => {
+    const all = budgetsOf(of).filter(({ reached }) => reached !== null);
+    return all.find(({ rejected }) => rejected) ?? all[0] ?? null;
+  };
 
   const behind = (what: string, done: Promise<unknown>) => {
     done.catch((error: unknown) => {
@@ -113,10 +129,11 @@ export function createBudgets(
     });
   };
 
-  function add(row: BudgetRow): Budget {
+  function add(row: BudgetRow & { readonly isOver?: boolean }): Budget {
     const before = known.get(row.subject);
     before?.question?.abort();
-    const budget = { ...row, spent: before?.spent ?? nothing, reached: null, question: null };
+    const { spent = nothing, isOver = false } = before ?? {};
+    const budget = { isOver, ...row, spent, reached: null, question: null };
     known.set(row.subject, budget);
     return budget;
   }
@@ -150,7 +167,16 @@ export function createBudgets(
     one.reached = words;
     if (!isNew) return;
     for (const at of atWork.values()) if (budgetsOf(at).includes(one)) holdAtWork(at);
-    if (!one.rejected) behind('Asking about a budget', ask(one));
+    askOnce(one);
+  }
+
+  function askOnce(one: Budget): void {
+    if (!one.rejected && !one.isOver && one.question === null) behind('Asking about a budget', ask(one));
+  }
+
+  function drop(one: Budget): void {
+    one.question?.abort();
+    one.question = null;
   }
 
   /** The turn on it is ended; a command runs to its end. */
@@ -177,7 +203,10 @@ export function createBudgets(
 
   function stop(work: Work, node: RunNode, over: Budget): void {
     if (over.rejected) fail(work, node, 'over_budget', over.reached);
-    else work.move(node, 'needs_you', 'over_budget', over.reached);
+    else {
+      work.move(node, 'needs_you', 'over_budget', over.reached);
+      askOnce(over);
+    }
   }
 
   function stillRuns(dagId: string, nodeId: string, attempt: number): void {
@@ -191,8 +220,7 @@ export function createBudgets(
   /** Not reached any more: what it held goes on, unless another one holds it. */
   function relieve(one: Budget): void {
     one.reached = null;
-    one.question?.abort();
-    one.question = null;
+    drop(one);
     behind('Continuing after a budget', goOn(one.subject));
   }
 
@@ -205,7 +233,9 @@ export function createBudgets(
     const { dagId, campaignId, nodes } = work.run;
     for (const node of nodes.values()) {
       if (node.status !== 'needs_you' || node.cause !== 'over_budget') continue;
-      if (reachedOf({ dagId, campaignId, nodeId: node.nodeId }) === null) release(work, node);
+      const over = reachedOf({ dagId, campaignId, nodeId: node.nodeId });
+      if (over === null) release(work, node);
+      else if (over.rejected) fail(work, node, 'over_budget', over.reached);
     }
   }
 
@@ -249,14 +279,23 @@ export function createBudgets(
     if (deps.approvals === null || closed) return;
     const question = new AbortController();
     one.question = question;
+    try {
+      await askWith(one, question, deps.approvals);
+    } catch (error) {
+      // The next step that it holds asks again.
+      if (one.question === question) one.question = null;
+      throw error;
+    }
+  }
+
+  async function askWith(one: Budget, question: AbortController, approvals: GateApprovals): Promise<void> {
     const title = await store.read((tx) => titleOf(tx, one.subject));
     const key = `budget:${one.subject}:${one.portions}:${JSON.stringify(one.budget)}`;
-    const { answer, id } = await deps.approvals.ask(questionOf(one, title, key), {
+    const { answer, id } = await approvals.ask(questionOf(one, title, key), {
       signal: question.signal,
       apply: (tx, verdict) => answered(tx, one, verdict),
     });
-    const withdraw = () =>
-      behind('Withdrawing a question', deps.approvals?.withdraw(id, 'engine') ?? Promise.resolve());
+    const withdraw = () => behind('Withdrawing a question', approvals.withdraw(id, 'engine'));
     if (question.signal.aborted) {
       if (!closed) withdraw();
       return;
@@ -339,16 +378,16 @@ export function createBudgets(
       );
     }
     const [dagId = '', nodeId] = id.split('/');
-    const run = loadRun(tx, workspace, dagId);
-    const node = nodeId === undefined ? undefined : run?.nodes.get(nodeId);
-    if (run !== null && nodeId === undefined) return run.title;
-    if (node !== undefined) return node.title;
+    const title = nodeId === undefined ? titleOfRun(tx, dagId) : titleOfNode(tx, nodeId);
+    if (title !== undefined) return title;
     throw new AppError('not_found', `There is no ${kind} ${JSON.stringify(id)}.`, 'The campaign boards show the runs.');
   }
 
   function tick(): void {
     if (cancelTick !== null || closed) return;
-    const timed = [...atWork.values()].some((at) => budgetsOf(at).some(({ budget }) => budget.minutes !== undefined));
+    const timed = [...atWork.values()].some(
+      (at) => at.isTimed && budgetsOf(at).some(({ budget }) => budget.minutes !== undefined),
+    );
     if (!timed) return;
     tickedAt = clock.monotonic();
     cancelTick = deps.timers.after(tickMs, () => {
@@ -356,6 +395,7 @@ export function createBudgets(
       const passed = Math.min(clock.monotonic() - tickedAt, tickMs + lateMs);
       const passing = new Set<Budget>();
       for (const at of atWork.values()) {
+        if (!at.isTimed) continue;
         if (at.address.includes('@') && deps.watch?.of(at.address)?.excused === true) continue;
         for (const one of budgetsOf(at)) if (one.budget.minutes !== undefined) passing.add(one);
       }
@@ -378,15 +418,35 @@ export function createBudgets(
     if (some.length > 0) behind('Counting a budget', count(some));
   });
 
-  function stateOf(one: Budget, title: string): BudgetState {
-    const { subject, budget, portions, spent, reached } = one;
+  function stateOf(one: BudgetRow & { readonly spent: Spent }, title: string): BudgetState {
+    const { subject, budget, portions, spent } = one;
     const used = {
       usd: spent.microUsd / 1e6,
       tokens: spent.tokens,
       minutes: Math.round(one.usedMs / 600) / 100,
       unpriced: spent.unpriced,
     };
-    return { subject, title, budget, portions, used, reached };
+    return { subject, title, budget, portions, used, reached: overOf(one) };
+  }
+
+  function isOver(tx: Pick<Tx, 'get'>, subject: string): boolean {
+    const [kind, id] = partsOf(subject);
+    const status = kind === 'step' ? statusOfNode(tx, id.split('/')[1] ?? '') : undefined;
+    return status !== undefined && ended.has(status);
+  }
+
+  async function read(rows: (tx: Pick<Tx, 'get' | 'all'>) => BudgetRow[]): Promise<void> {
+    const found = await store.read((tx) => rows(tx).map((row) => ({ ...row, isOver: isOver(tx, row.subject) })));
+    await count(found.map(add));
+  }
+
+  function forget(run: Run): void {
+    loaded.delete(run.dagId);
+    for (const subject of [`run:${run.dagId}`, ...[...run.nodes.keys()].map((id) => `step:${run.dagId}/${id}`)]) {
+      const one = known.get(subject);
+      if (one !== undefined) drop(one);
+      known.delete(subject);
+    }
   }
 
   return {
@@ -404,23 +464,34 @@ export function createBudgets(
         const row = { subject, budget, portions: 1, usedMs: 0, rejected: false };
         tx.afterCommit(() => void add(row));
       }
+      tx.afterCommit(() => void loaded.add(run.dagId));
     },
     follow(node, run) {
       const { dagId, nodeId, holder } = node;
-      const at = { dagId, nodeId, campaignId: run.campaignId, address: holder ?? node.assignee };
       const works = (node.status === 'working' && node.assignee !== 'owner') || node.status === 'checking';
-      if (works) {
+      const at = { dagId, nodeId, campaignId: run.campaignId, address: holder ?? node.assignee, isTimed: works };
+      if (works || goesOnUnseen(node)) {
         atWork.set(nodeId, at);
         if (holder !== null) lastOf.set(holder, at);
         if (isTurn(node) && reachedOf(at) !== null) holdAtWork(at);
         tick();
       } else atWork.delete(nodeId);
-      if (!isEnded(run.status)) return;
-      for (const one of budgetsOf(at)) {
-        if (one.subject.startsWith('campaign:')) continue;
-        one.question?.abort();
-        one.question = null;
+      if (isEnded(run.status)) {
+        forget(run);
+        return;
       }
+      if (!loaded.has(dagId)) {
+        // A person retried a run that had ended.
+        loaded.add(dagId);
+        behind(
+          'Reading budgets',
+          read((tx) => readBudgetsOf(tx, workspace, dagId)),
+        );
+      }
+      const own = known.get(`step:${dagId}/${nodeId}`);
+      if (own === undefined) return;
+      own.isOver = ended.has(node.status);
+      if (own.isOver) drop(own);
     },
     holdBack(work, node) {
       const { dagId, campaignId } = work.run;
@@ -437,29 +508,38 @@ export function createBudgets(
       return reachedOf(at) === null;
     },
     async list({ run, campaign }) {
-      const wanted = (subject: string, campaignId: string | null) =>
-        (run === undefined && campaign === undefined) ||
-        (run !== undefined && (subject === `run:${run}` || subject.startsWith(`step:${run}/`))) ||
-        subject === `campaign:${campaign ?? campaignId}`;
       const some = await store.read((tx) => {
-        const campaignId = run === undefined ? null : (loadRun(tx, workspace, run)?.campaignId ?? null);
-        return [...known.values()]
-          .filter(({ subject }) => wanted(subject, campaignId))
-          .map((one) => ({ one, title: titleOf(tx, one.subject) }));
+        const campaignId = campaign ?? (run === undefined ? undefined : loadRun(tx, workspace, run)?.campaignId);
+        const isWanted = ({ subject }: BudgetRow) =>
+          subject === `campaign:${campaignId}` || subject === `run:${run}` || subject.startsWith(`step:${run}/`);
+        const rows = readBudgets(tx, workspace);
+        return (run === undefined && campaign === undefined ? rows : rows.filter(isWanted)).map((row) => ({
+          row,
+          title: titleOf(tx, row.subject),
+          spent: spentBy(tx, workspace, row.subject),
+        }));
       });
-      await count(some.map(({ one }) => one));
-      return some.map(({ one, title }) => stateOf(one, title));
+      return some.map(({ row, title, spent }) => {
+        // Minutes are kept each few seconds.
+        const { usedMs } = known.get(row.subject) ?? row;
+        return stateOf({ ...row, spent, usedMs }, title);
+      });
     },
     async set(subject, budget, by, dryRun) {
       const to = budget === null || !limits(budget) ? null : budget;
-      const from = known.get(subject)?.budget ?? null;
-      await store.read((tx) => titleOf(tx, subject));
+      const from = await store.read((tx) => {
+        titleOf(tx, subject);
+        return readBudgets(tx, workspace).find((row) => row.subject === subject)?.budget ?? null;
+      });
       if (dryRun) return from;
       const before = known.get(subject);
       await store.write((tx) => {
         putBudget(tx, workspace, subject, to);
         record(tx, subject, by, { budget: to });
       });
+      const [kind, id] = partsOf(subject);
+      // The run has ended: should a person retry it, its budgets are read again.
+      if (kind !== 'campaign' && !loaded.has(id.split('/')[0] ?? '')) return from;
       if (to === null) {
         known.delete(subject);
         if (before !== undefined) relieve(before);
@@ -472,10 +552,16 @@ export function createBudgets(
       return from;
     },
     isCounted: (address) => [...atWork.values()].some((at) => at.address === address && budgetsOf(at).length > 0),
-    async start(openRuns) {
-      const rows = await store.read((tx) => readBudgets(tx, workspace));
-      const all = rows.map(add);
-      await count(all);
+    load(openRuns) {
+      for (const dagId of openRuns) loaded.add(dagId);
+      return read((tx) =>
+        readBudgets(tx, workspace).filter(({ subject }) => {
+          const [kind, id] = partsOf(subject);
+          return kind === 'campaign' || loaded.has(id.split('/')[0] ?? '');
+        }),
+      );
+    },
+    start(openRuns) {
       for (const dagId of openRuns) deps.persist(dagId, goOnIn);
       tick();
     },
@@ -489,10 +575,20 @@ export function createBudgets(
   };
 }
 
-/** A bot works on it or checks it now, and is not being stopped already. */
-function isTurn({ status, cause, assignee }: RunNode): boolean {
+/** A bot works on it or checks it now, as far as is known, and is not being stopped already. */
+function isTurn(node: RunNode): boolean {
+  const { status, cause, assignee, holder } = node;
   if (cause === 'cancelling' || cause === 'verifying' || assignee === 'shell') return false;
-  return status === 'checking' || (status === 'working' && assignee !== 'owner');
+  // A check that waits for its checker costs nothing yet.
+  return (
+    (status === 'checking' && holder !== null) || (status === 'working' && assignee !== 'owner') || goesOnUnseen(node)
+  );
+}
+
+/** Its person is asked, and its bot may go on all the same: it was not ended. */
+function goesOnUnseen(node: RunNode): boolean {
+  if (node.holder === null || !node.holder.includes('@')) return false;
+  return isSilent(node) || (node.status === 'needs_you' && node.cause === 'interrupted');
 }
 
 function limits({ usd, tokens, minutes }: WorkBudget): boolean {
@@ -500,7 +596,7 @@ function limits({ usd, tokens, minutes }: WorkBudget): boolean {
 }
 
 /** Which limit is reached, in a sentence; null: none. */
-function overOf({ budget, portions, spent, usedMs }: Budget): string | null {
+function overOf({ budget, portions, spent, usedMs }: BudgetRow & { readonly spent: Spent }): string | null {
   const { usd, tokens, minutes } = budget;
   if (usd !== undefined && spent.microUsd >= usd * portions * 1e6) {
     return `It used ${dollars(spent.microUsd / 1e6)} of ${dollars(usd * portions)}.`;

@@ -293,6 +293,7 @@ export function createScheduler(
     delivered: bots.delivered,
     async start() {
       const open = await deps.store.read((tx) => openRuns(tx, deps.workspace));
+      await budgets.load(open);
       await Promise.all(
         open.map((dagId) =>
           mutate(dagId, engineActor, (work) => {
@@ -303,7 +304,7 @@ export function createScheduler(
           }),
         ),
       );
-      await budgets.start(open);
+      budgets.start(open);
     },
     close() {
       closed = true;

@@ -388,7 +388,7 @@ function isReview(node: RunNode): boolean {
   return (
     (node.status === 'checking' && node.cause === 'reviewing') ||
     (node.status === 'needs_you' && node.cause === 'proof_to_accept') ||
-    (isSilent(node) && isBeingChecked(node))
+    ((isSilent(node) || node.cause === 'over_budget') && isBeingChecked(node))
   );
 }
 

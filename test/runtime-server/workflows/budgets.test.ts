@@ -282,4 +282,80 @@ test('a person may do with a held step what they may with any that needs them', 
   expect(await world.verbs.skip(step, person, 'enough')).toMatchObject({ status: 'skipped' });
 });
 
+test('a bot that goes on unseen, because its step is silent or Gantry was stopped, still uses its budget', async () => {
+  const clock = createTestClock();
+  const sameCall = { what: 'file.read', times: 30 };
+  const watch = {
+    of: () => ({ bot: clock, activity: { at: 1, sameCall, sameScreen: null }, excused: false, atRest: false }),
+    begin() {},
+    look: async () => ({ seen: '', active: true }),
+    tokensSince: async () => 0,
+    filesOf: async () => null,
+    show() {},
+  };
+  const first = await begun({ budget: { tokens: 100 } }, { clock, watch });
+  await clock.advance(minute);
+  await until(first.world, first.dagId, 'a', 'needs_you', 'no_progress');
+  await first.world.spend(first.step, coderId, { tokens: 150 });
+  await holdOf(first.world, first.dagId);
+  expect(first.ended.map(({ address }) => address)).toEqual(['coder@red']);
+
+  const { world, dagId, step } = await begun({ budget: { tokens: 100 } });
+  await world.stop();
+  const ended: string[] = [];
+  const options = { workforce: red(), approvals: playedApprovals().approvals, counts: true };
+  const endTurn = async (address: string) => ended.push(address) > 0;
+  const next = await openWorld({ folder: world.folder, ...options, endTurn });
+  await until(next, dagId, 'a', 'needs_you', 'interrupted');
+  await next.spend(step, coderId, { tokens: 150 });
+  await holdOf(next, dagId);
+  expect(ended).toEqual(['coder@red']);
+});
+
+test('work that waits for its checker is not done again because its budget was raised', async () => {
+  const bots = [worker('coder', 'red', { role: 'coder' }), worker('writer', 'red', { role: 'writer' })];
+  const workforce = workforceOf({ name: 'red', bots, edges: [{ kind: 'checks', from: 'writer', to: 'coder' }] });
+  const steps = [
+    { id: 'a', title: 'Do a', executor: 'role:coder' },
+    { id: 'b', title: 'b', executor: 'role:writer' },
+  ];
+  const { world, inbox, dagId, step } = await begun({ budget: { tokens: 100 }, steps }, { workforce });
+  await world.until(dagId, (flow) => statuses(flow).b === 'working');
+  await world.verbs.done(step, coder, {});
+  await world.until(dagId, (flow) => statuses(flow).a === 'checking');
+  await world.spend(step, coderId, { tokens: 150 });
+  await until(world, dagId, 'b', 'needs_you', 'over_budget');
+  await inbox.answer(world, 'approve');
+  await until(world, dagId, 'b', 'working', 'resumed');
+  expect(await world.node(dagId, 'a')).toMatchObject({ status: 'checking', attempt: 1 });
+});
+
+test('a step that is retried after another failure is asked about again, and an ended run never', async () => {
+  const { world, clock, inbox, dagId, step } = await begun({ budget: { tokens: 100 } });
+  await world.spend(step, coderId, { tokens: 150 });
+  await holdOf(world, dagId);
+  await expect.poll(() => inbox.holds.length).toBe(1);
+  await world.verbs.fail(step, person, 'not like this');
+  await world.until(dagId, (flow) => flow.status === 'failed');
+  await expect.poll(() => inbox.holds[0]?.withdrawn).toBe('engine');
+  expect((await world.budgets.list({ run: dagId }))[0]).toMatchObject({ reached: 'It used 150 of 100 tokens.' });
+  await world.verbs.retry(step, person);
+  await holdOf(world, dagId);
+  await expect.poll(() => inbox.holds.length).toBe(2);
+  await world.verbs.fail(step, person, 'no more');
+  await world.until(dagId, (flow) => flow.status === 'failed');
+
+  const second = await world.run('t');
+  const its = { dagId: second.dagId, nodeId: second.nodes[0]?.nodeId ?? '' };
+  await world.until(second.dagId, (flow) => statuses(flow).a === 'working');
+  await world.spend(its, coderId, { tokens: 150 });
+  await holdOf(world, second.dagId);
+  await world.stop();
+  const again = playedApprovals();
+  const options = { workforce: red(), approvals: again.approvals, counts: true };
+  await openWorld({ folder: world.folder, clock, ...options });
+  await expect.poll(() => again.holds.length).toBe(1);
+  expect(again.holds[0]?.ask.dagId).toBe(second.dagId);
+});
+
 const idsOf = ({ dagId, nodeId }: Sent) => ({ dagId, nodeId });

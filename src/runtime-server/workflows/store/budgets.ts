@@ -43,6 +43,21 @@ export function readBudgets(tx: Read, workspace: string): BudgetRow[] {
     .map(toBudget);
 }
 
+/** Those of one run and of its steps. */
+export function readBudgetsOf(tx: Read, workspace: string, dagId: string): BudgetRow[] {
+  return tx
+    .all<Row>(
+      `SELECT subject, budget, portions, used_ms, rejected FROM factory_budget
+       WHERE workspace = ? AND (subject = ? OR (subject >= ? AND subject < ?))`,
+      workspace,
+      `run:${dagId}`,
+      `step:${dagId}/`,
+      // 0 is the character after the slash.
+      `step:${dagId}0`,
+    )
+    .map(toBudget);
+}
+
 /** What was used stays; what was granted and rejected before does not count any more. */
 export function putBudget(tx: Tx, workspace: string, subject: string, budget: WorkBudget | null): void {
   if (budget === null) {

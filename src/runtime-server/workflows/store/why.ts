@@ -1,4 +1,5 @@
 /** SQL of the question why: a node's run, a bot's current and next node, the last move, the proven lines. */
+import type { NodeStatus } from '../../../contracts/factory/node.ts';
 import type { Tx } from '../../../kit/store/store.ts';
 
 type Read = Pick<Tx, 'get' | 'all'>;
@@ -16,6 +17,10 @@ export function runOfNode(tx: Read, nodeId: string): NodeAt | null {
 
 export function titleOfNode(tx: Read, nodeId: string): string | undefined {
   return tx.get<{ title: string }>('SELECT title FROM factory_node WHERE node_id = ?', nodeId)?.title;
+}
+
+export function statusOfNode(tx: Pick<Tx, 'get'>, nodeId: string): NodeStatus | undefined {
+  return tx.get<{ status: NodeStatus }>('SELECT status FROM factory_node WHERE node_id = ?', nodeId)?.status;
 }
 
 export function titleOfRun(tx: Read, dagId: string): string | undefined {
