@@ -220,9 +220,12 @@ export function createToolRegistry(
     caller: ToolCaller,
     watch: CallWatch,
   ): Promise<ToolOutcome> {
-    const tool = find(name, false);
+    // Its server may have another name by now, be off, or list it no more: the task is there by the server's id.
+    const unlisted = () =>
+      foreignTool({ name, inputSchema: { type: 'object' }, server: name.split('.')[0] ?? '' }, foreign);
+    const tool = find(name, false) ?? unlisted();
     const done = { title: `Call ${name}`, acted: true };
-    if (tool?.follow === undefined) {
+    if (tool.follow === undefined) {
       return failed(`The attached server of ${name} is gone: whether it was done is not known.`, done);
     }
     const result = await tool.follow(task, caller.signal, portOf(deps.ask, tool, input, caller, watch));

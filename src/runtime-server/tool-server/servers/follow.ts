@@ -43,6 +43,8 @@ const defaultPollMs = 2_000;
 /** A task that has run for an hour is looked at once a minute. */
 const slowerBy = 60;
 /** A cancelled task is reported as such whether or not its server is there to hear it. */
+/** Codes of JSON-RPC and MCP: wrong parameters, no such method, no such thing. */
+const final: ReadonlySet<number> = new Set([-32602, -32601, -32002]);
 const cancelWithinMs = 5_000;
 /** The person may mistype. */
 const maxTries = 5;
@@ -102,11 +104,15 @@ async function look(
     return await connection.use(stop, (upstream) => upstream.tasks.get(taskId, { signal: stop, timeoutMs }));
   } catch (error) {
     const why = sentence(clean(error instanceof Error ? error.message : String(error)));
-    // An error in its own words: it knows no such task, or will not say.
-    const said = error instanceof UpstreamFault && error.kind === 'answer' && typeof saidBy(error)?.code === 'number';
     const detached = error instanceof AppError && error.code === 'not_found';
-    return said || detached ? { is: 'failed', message: why } : { is: 'away', why };
+    return refusesForGood(error) || detached ? { is: 'failed', message: why } : { is: 'away', why };
   }
+}
+
+/** It knows no such task, or no such request. Any other error may be one of this moment: it is busy, or has just started again. */
+function refusesForGood(error: unknown): boolean {
+  if (!(error instanceof UpstreamFault) || error.kind !== 'answer' || error.doubtsSession) return false;
+  return final.has(saidBy(error)?.code ?? 0);
 }
 
 async function cancel({ name: server, connection }: FollowedServer, name: string, taskId: string): Promise<string> {

@@ -202,7 +202,7 @@ export function createTaskRuns(deps: TaskRunsDeps) {
       await store.write((tx) => waitsForInput(tx, id, held.id, message, clock.now()));
       asked({ ...row, inputId: held.id, message });
       const answered = await answerTo(held, signal);
-      if (!closed) await store.write((tx) => inputAnswered(tx, id, clock.now()));
+      if (!closed) await store.write((tx) => inputAnswered(tx, id, held.id, clock.now()));
       return answered;
     });
   }

@@ -118,9 +118,11 @@ export function waitsForInput(tx: Tx, id: string, inputId: string, message: stri
   tx.run(sql, inputId, message, now, id);
 }
 
-export function inputAnswered(tx: Tx, id: string, now: number): void {
-  const sql = `UPDATE mcp_task SET input_id = NULL, message = 'Running.', updated_at = ? WHERE id = ? AND status = 'working'`;
-  tx.run(sql, now, id);
+/** Of several questions at once the last one is shown: an answer to another leaves it. */
+export function inputAnswered(tx: Tx, id: string, inputId: string, now: number): void {
+  const sql = `UPDATE mcp_task SET input_id = NULL, message = 'Running.', updated_at = ?
+    WHERE id = ? AND input_id = ? AND status = 'working'`;
+  tx.run(sql, now, id, inputId);
 }
 
 /** From here on it is followed there. */

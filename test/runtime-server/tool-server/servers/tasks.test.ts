@@ -26,14 +26,22 @@ interface Shown {
 const program = fileURLToPath(new URL('../../../support/victims/task-server.ts', import.meta.url));
 const soon = { timeout: 15_000, interval: 20 };
 
+type Refuse = (body: string) => { readonly status: number; readonly text: string } | null;
+
 /** A server that does not know 2026-07-28. */
-async function legacyOnly(url: string): Promise<string> {
+const legacyOnly: Refuse = (body) => (body.includes('"server/discover"') ? { status: 400, text: 'Bad Request' } : null);
+
+/** The server behind a proxy that refuses some requests itself. */
+async function behind(url: string, refuse: Refuse): Promise<string> {
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const body = Buffer.concat(chunks).toString();
     if (request.method !== 'POST') return void response.writeHead(405).end();
-    if (body.includes('"server/discover"')) return void response.writeHead(400).end('Bad Request');
+    const refused = refuse(body);
+    if (refused !== null) {
+      return void response.writeHead(refused.status, { 'content-type': 'application/json' }).end(refused.text);
+    }
     const version = request.headers['mcp-protocol-version'];
     const headers = {
       'content-type': 'application/json',
@@ -50,7 +58,13 @@ async function legacyOnly(url: string): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
 }
 
-async function open({ legacy = false } = {}) {
+async function open({
+  legacy = false,
+  refuse = legacy ? legacyOnly : undefined,
+}: {
+  legacy?: boolean;
+  refuse?: Refuse;
+} = {}) {
   const profile = await serveMcp(createProfile());
   onEnd(() => profile.close());
   const root = scratchFolder();
@@ -58,7 +72,7 @@ async function open({ legacy = false } = {}) {
   let now = await start();
   onEnd(() => now.close());
   await now.start();
-  const url = legacy ? await legacyOnly(profile.url) : profile.url;
+  const url = refuse === undefined ? profile.url : await behind(profile.url, refuse);
   const { id } = await now.attached.attach({ name: 'web', transport: { type: 'http', url } });
   const connected = () => expect.poll(() => now.attached.one(id).status, soon).toBe('connected');
   await connected();
@@ -90,6 +104,7 @@ async function open({ legacy = false } = {}) {
         resolvedBy: { user: localUserId, surface: 'browser' },
         at: iso(systemClock.now()),
       }),
+    rename: (name: string) => now.attached.change(id, { name }),
     async restart() {
       await now.close();
       now = await start();
@@ -143,6 +158,33 @@ test.each([{ legacy: false }, { legacy: true }])(
     expect(await theirs()).toHaveLength(1);
   },
 );
+
+test('a task outlives errors of a moment at its server', async () => {
+  const errors = [
+    { status: 503, text: { code: -32000, message: 'busy' } },
+    { status: 429, text: { code: -32000, message: 'too many' } },
+    { status: 200, text: { code: -32603, message: 'Internal error' } },
+  ];
+  let asked = 0;
+  const refuse: Refuse = (body) => {
+    const { method, id } = JSON.parse(body) as { method?: string; id?: number };
+    const error = method === 'tasks/get' ? errors[asked++] : undefined;
+    if (error === undefined) return null;
+    return { status: error.status, text: JSON.stringify({ jsonrpc: '2.0', id, error: error.text }) };
+  };
+  const { make, ended } = await open({ refuse });
+  const { taskId } = await make('slow_compute', { seconds: 0.3, label: 'patient' });
+  expect(await ended(taskId)).toMatchObject({ result: { content: [{ text: 'Computed patient.' }] } });
+  expect(asked).toBeGreaterThan(errors.length);
+});
+
+test('a task goes on when its server has another name after a restart', async () => {
+  const { make, ended, rename, restart } = await open();
+  const { taskId } = await make('slow_compute', { seconds: 1, label: 'renamed' });
+  await rename('papers');
+  await restart();
+  expect(await ended(taskId)).toMatchObject({ result: { content: [{ text: 'Computed renamed.' }] } });
+});
 
 test('cancelling a task cancels the one at the server', async () => {
   const { make, get, ask, theirs } = await open();
