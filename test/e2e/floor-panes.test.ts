@@ -121,20 +121,23 @@ test('while images are added the composer says how many are there and how many a
     if (seen === 2) await held;
     await route.continue();
   });
-  await composer.evaluate(
-    (element, images) => {
+  const paste = (pngs: number[][]) =>
+    composer.evaluate((element, images) => {
       const data = new DataTransfer();
       for (const [index, bytes] of images.entries())
         data.items.add(new File([Uint8Array.from(bytes)], `${index}.png`, { type: 'image/png' }));
       element.dispatchEvent(new ClipboardEvent('paste', { bubbles: true, cancelable: true, clipboardData: data }));
-    },
-    [pngOf(1), pngOf(2)],
-  );
+    }, pngs);
+  await paste([pngOf(1), pngOf(2)]);
   await page.getByText('Adding images: 1 of 2 done').waitFor();
+  // One that is pasted meanwhile is there first, and the message waits for the others all the same.
+  await paste([pngOf(3)]);
+  await expect.poll(() => composer.inputValue()).toMatch(/^Compare \/\S+\.png\s*$/);
+  await page.getByText('Adding images: 2 of 3 done').waitFor();
   expect(await page.getByRole('button', { name: 'Send', exact: true }).isEnabled()).toBe(false);
   await looked(page, 'composer-images');
   release();
-  await expect.poll(() => composer.inputValue()).toMatch(/^Compare(?: \/\S+\.png){2}\s*$/);
+  await expect.poll(() => composer.inputValue()).toMatch(/^Compare(?: \/\S+\.png){3}\s*$/);
   await page.getByText('Adding images').waitFor({ state: 'detached' });
   expect(await page.getByRole('button', { name: 'Send', exact: true }).isEnabled()).toBe(true);
   await page.unroute('**/images');

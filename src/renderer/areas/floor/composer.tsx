@@ -3,6 +3,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { Eye, Send } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';
 import type { z } from 'zod';
+import { AppError } from '../../../contracts/common/errors.ts';
 import type { SendPlan } from '../../../contracts/factory/delivery.ts';
 import type { PlacedBot } from '../../base/data/places.ts';
 import { useServices } from '../../base/services.tsx';
@@ -59,6 +60,9 @@ export function Composer({
   const [plan, setPlan] = useState<Plan | null>(null);
   /** Images on their way to the computer of the bot. */
   const [adding, setAdding] = useState<{ readonly done: number; readonly total: number } | null>(null);
+  const pastes = useRef(0);
+  const aim = useRef(target?.id);
+  aim.current = target?.id;
   /** One key a message: a send repeated after a cut gives the first delivery, not a second message. */
   const attempt = useRef<{ key: string; of: string } | null>(null);
   const several = new Set(bots.map((bot) => bot.place.id)).size > 1;
@@ -108,16 +112,26 @@ export function Composer({
     const images = imagesIn(data);
     if (images.length === 0 || target === null) return;
     event.preventDefault();
-    const total = images.length;
-    keepImages(api.factory, target.id, images, (done) => setAdding({ done, total }))
-      .then(
-        (paths) => {
-          const before = typed.current;
-          setText(`${before}${before === '' || /\s$/.test(before) ? '' : ' '}${paths}`);
-        },
-        (error: unknown) => setPhase({ kind: 'failed', error }),
-      )
-      .finally(() => setAdding(null));
+    let told = 0;
+    const add = (done: number, total: number) =>
+      setAdding((all) => ({ done: (all?.done ?? 0) + done, total: (all?.total ?? 0) + total }));
+    pastes.current += 1;
+    add(0, images.length);
+    keepImages(api.factory, target.id, images, (done) => {
+      add(done - told, 0);
+      told = done;
+    })
+      .then((paths) => {
+        add(images.length - told, 0);
+        if (aim.current !== target.id) throw elsewhere(target.address);
+        const before = typed.current;
+        setText(`${before}${before === '' || /\s$/.test(before) ? '' : ' '}${paths}`);
+      })
+      .catch((error: unknown) => setPhase({ kind: 'failed', error }))
+      .finally(() => {
+        pastes.current -= 1;
+        if (pastes.current === 0) setAdding(null);
+      });
   }
 
   return (
@@ -204,5 +218,14 @@ export function Composer({
         </span>
       </div>
     </form>
+  );
+}
+
+/** The files of images lie on the computer of the bot that they were added for. */
+function elsewhere(address: string): AppError {
+  return new AppError(
+    'refused',
+    `The images were added for ${address}, and the message goes to another bot now.`,
+    'Choose that bot again, or add the images again for this one.',
   );
 }
