@@ -54,7 +54,7 @@ export const check: Action = async (context, input) => {
   }
 };
 
-/** The engine, connected anew: one that was started again may be found elsewhere. */
+/** Connects to the engine again: after a restart it may have another address. */
 async function reach(context: Context, left: () => number): Promise<Connection> {
   if (!isBot(context)) return context.connect();
   while (true) {

@@ -50,7 +50,7 @@ export function createWork(deps: FactoryDeps, bots: Bots, messaging: Messaging) 
     dispatch(to, text, more) {
       const { traces } = deps;
       if (traces === undefined) return messaging.tell(to, text, more);
-      // What is done for a step is part of its span, whoever made it begin.
+      // Work for a step belongs to the span of that step, no matter who started it.
       const step = traces.ofNode(more.nodeId) ?? traces.carry();
       return traces.within(step, () => messaging.tell(to, text, more));
     },

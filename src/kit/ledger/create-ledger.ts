@@ -236,7 +236,7 @@ function searchOf(wanted: LedgerQuery, bounds: readonly number[]): { sql: string
 
 /**
  * With several filters: along the index of the one with the fewest rows, in portions between which the loop gets a turn. Two filters may each
- * have a million rows and none in common, and whoever asks for those must not hold everybody else.
+ * have a million rows and none in common, and a search for both must not hold up everybody else.
  */
 async function walk(store: Store, wanted: LedgerQuery, bounds: readonly number[]): Promise<StoredRow[]> {
   const filters = filtersOf(wanted);

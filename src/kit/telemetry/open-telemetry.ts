@@ -206,7 +206,7 @@ function headerOf(span: Span): string {
   return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
 }
 
-/** A context with the span of that header; without a span if there is none. */
+/** The context that a header names; an empty one without a valid header. */
 function contextOf(traceparent: string | null): Context {
   const context = traceparent === null ? null : parsed(traceparent);
   return context === null ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, context);

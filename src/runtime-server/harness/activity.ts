@@ -18,7 +18,7 @@ export interface Repeated {
   readonly times: number;
 }
 
-/** Of one bot, for whoever watches it. */
+/** The activity of one bot. */
 export interface BotActivity {
   now(): Activity;
   /** It called a tool of Gantry's. */

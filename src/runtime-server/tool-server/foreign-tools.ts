@@ -79,7 +79,7 @@ export interface ForeignPort {
   readonly began?: (task: ForeignTask) => Promise<void>;
   /** What the server says about its task. */
   readonly says?: (message: string) => void;
-  /** Asks the person; `signal` withdraws the question. Absent: the server is told that nobody can be asked. */
+  /** Asks the person; `signal` withdraws the question. Absent: the server hears that no person can answer. */
   readonly ask?: (question: ForeignQuestion, signal: AbortSignal) => Promise<ForeignAnswer>;
 }
 

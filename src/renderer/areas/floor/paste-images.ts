@@ -8,7 +8,7 @@ export function imagesIn(data: DataTransfer | null): readonly File[] {
   return [...(data?.files ?? [])].filter((file) => types.includes(file.type));
 }
 
-/** Their paths on the computer of the bot, with a space after each. `onProgress` is told as each of them begins. */
+/** Uploads images and returns their paths on the bot's computer, each followed by a space. `onProgress` gets how many are done, before each upload. */
 export async function keepImages(
   factory: Pick<Api['factory'], 'addAgentImage'>,
   botId: string,

@@ -1,4 +1,4 @@
-/** What a run, its steps and its campaign used, beside the budgets that they have. Nothing where there is none. */
+/** What a run, its steps and its campaign have used of their budgets. Empty for a run without budgets. */
 import { useQuery } from '@tanstack/react-query';
 import { Hand } from 'lucide-react';
 import type { BudgetState } from '../../../contracts/factory/budget-routes.ts';

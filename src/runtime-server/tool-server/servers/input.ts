@@ -178,7 +178,7 @@ function chosen(given: string, choices: readonly Choice[]): Read {
     choices.find(({ value }) => value === given) ??
     choices.find(({ value, title }) => value.toLowerCase() === wanted || title.toLowerCase() === wanted);
   if (found !== undefined) return { value: found.value };
-  return { problem: `${shown(given)} is none of ${choices.map(({ value }) => value).join(', ')}.` };
+  return { problem: `${shown(given)} is not one of ${choices.map(({ value }) => value).join(', ')}.` };
 }
 
 function fieldsOf({ mode, requestedSchema }: Readonly<Record<string, unknown>>): Field[] {
