@@ -68,7 +68,7 @@ test('a note with several values is read by name, with titles for values, and de
 
 test('what the server would not take is a problem in words, and nothing is sent', () => {
   expect(content(order, null)).toBe('size is missing.');
-  expect(content(order, 'size: huge')).toBe('size: "huge" is none of s, l.');
+  expect(content(order, 'size: huge')).toBe('size: "huge" is not one of s, l.');
   expect(content(order, 'size: s\ncount: 1.5')).toBe('count: "1.5" is not a whole number.');
   expect(content(order, 'size: s\ngift: perhaps')).toBe('gift: "perhaps" is neither yes nor no.');
   expect(content(order, 'large please')).toBe(
