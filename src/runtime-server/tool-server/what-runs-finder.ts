@@ -3,9 +3,10 @@
  * name. A folder is read again only when it has changed, so looking before and after each command stays cheap. Must not know commands or mounts.
  */
 import { execFile } from 'node:child_process';
-import { lstatSync, readdirSync, readFileSync, realpathSync, type Stats } from 'node:fs';
+import { lstatSync, readdirSync, realpathSync, type Stats } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
+import { readTextWithin } from '../../kit/files/within.ts';
 import { isInstruction, saysWhatGitRuns, saysWhatRuns } from '../policy/what-runs.ts';
 
 export interface Found {
@@ -147,13 +148,12 @@ export function looksLikeGit(folder: string): boolean {
 /** The files that `git worktree add` writes for each worktree: they lead nowhere new, and Gantry adds worktrees while commands run. */
 export function isUsualOfWorktree(path: string): boolean {
   if (basename(dirname(dirname(path))) !== 'worktrees') return false;
+  // A command may have left a pipe, a device or a link in its place: only the content of a plain file is read, and nothing waits for it.
+  if (statsOf(path)?.isFile() !== true) return false;
   if (basename(path) === 'gitdir') return true;
   if (basename(path) !== 'commondir') return false;
-  try {
-    return readFileSync(path, 'utf8').trim() === '../..';
-  } catch {
-    return false;
-  }
+  const text = readTextWithin(dirname(path), path, 64);
+  return typeof text === 'string' && text.trim() === '../..';
 }
 
 export function kindOf(path: string): Found['kind'] | null {

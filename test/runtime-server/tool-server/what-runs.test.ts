@@ -1,5 +1,5 @@
 /** A command in the sandbox changes nothing that says what may run, and git goes on working. */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import {
   existsSync,
   lstatSync,
@@ -311,6 +311,26 @@ test.skipIf(!closed)('a worktree that is added while a command runs is left as i
   expect((await run('sleep 1', { meanwhile })).notes).toEqual([]);
   expect(git(join(base, 'another'), 'status', '--short')).toBe('');
 });
+
+test.skipIf(!closed)(
+  'a pipe or a link in the place of a worktree’s files of git is set aside, and nobody reads from it',
+  async () => {
+    git(workspace, 'commit', '-q', '--allow-empty', '-m', 'first');
+    git(workspace, 'worktree', 'add', '-q', join(base, 'another'));
+    const own = '.git/worktrees/made';
+    const places = ['commondir', 'gitdir'].flatMap((name) => [`${own}/${name}`, `${own}2/${name}`]);
+    const pipe = join(workspace, own, 'commondir');
+    // Whoever reads from the pipe is answered: a read would not wait for ever here, but take it for git's own file.
+    const answers = spawn('sh', ['-c', `while [ ! -p ${pipe} ]; do sleep 0.05; done; echo ../.. > ${pipe}`]);
+    onTestFinished(() => void answers.kill());
+    const { notes } = await run(
+      `mkdir ${own} ${own}2; mkfifo ${own}/commondir ${own}/gitdir; echo ../.. > usual; ln -s "$PWD/usual" ${own}2/commondir; ln -s /dev/zero ${own}2/gitdir`,
+    );
+    expect(notes.map((note) => note.split(' ')[0]).sort()).toEqual(places.sort());
+    for (const path of places)
+      expect([path, lstatSync(join(workspace, path), { throwIfNoEntry: false })]).toEqual([path, undefined]);
+  },
+);
 
 test('the look is bounded, says so, and keeps an eye on what it found before', async () => {
   put('packages/deep/.npmrc', 'mine');
