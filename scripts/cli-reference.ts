@@ -16,7 +16,7 @@ export function cliReferenceText(): string {
   return `<!-- Made by scripts/cli-reference.ts from the catalogue. Do not edit: npm run references -->
 # The command line
 
-In a clone \`npx gantry …\`, installed \`gantry …\`. ${index.join(' · ')}
+In the folder of a clone \`npx gantry …\`; installed, or after \`npm link\` in the clone, \`gantry …\`. ${index.join(' · ')}
 
 Every command takes \`--json\`: one JSON document on stdout and nothing else, even when it fails (\`{error: {code, fact, action}}\`). A command that makes
 a change and ends also takes \`--dry-run\`. \`GANTRY_HOME\` names the data folder (default \`~/.gantry\`). The API behind it: [api.md](api.md).

@@ -128,7 +128,7 @@ export const commands: readonly Verb[] = [
     name: 'completion',
     args: '[shell]',
     about: 'Print the completion script for bash, zsh or fish',
-    more: 'bash:  source <(gantry completion bash)\nzsh:   source <(gantry completion zsh)\nfish:  gantry completion fish | source\nWhile Gantry runs, Tab also completes the names of bots, teams, runs and templates.',
+    more: 'bash:  source <(gantry completion bash)\nzsh:   source <(gantry completion zsh)\nfish:  gantry completion fish | source\nWhile Gantry runs, Tab also completes the names of bots, teams, runs and templates.\nIt completes the command gantry: in a clone, run npm link once.',
     options: [{ flags: '--names <kind>', about: 'print the names of bots, teams, runs or templates, one a line' }],
     load: () => import('./verbs/completion.ts').then((m) => m.completion),
   },
@@ -199,7 +199,7 @@ export const commands: readonly Verb[] = [
     name: 'wait',
     args: '<thing>',
     about: 'Wait until a bot, step, run, task or approval has a state',
-    more: '<thing> is the name of a bot, or the id of a run, node, task or approval; with --run also the id of a step.\nWithout --for it waits until a bot is idle or done, a step or run is done, a task has succeeded, an approval is approved.\nExit code: 0 it has the state, 2 unknown, 4 the time is over, 5 it needs you first, 6 it ended in another one.',
+    more: '<thing> is the name of a bot, or the id of a run, step (node_…), task or approval; with --run also the name of a step.\nWithout --for it waits until a bot is idle or done, a step or run is done, a task has succeeded, an approval is approved.\nExit code: 0 it has the state, 2 unknown, 4 timed out, 5 it needs you first, 6 it ended in another one.',
     options: [
       { flags: '--run <run>', about: 'the run that the step belongs to' },
       { flags: '--for <states>', about: 'the states to wait for, separated by commas' },

@@ -1,7 +1,7 @@
 /** What `gantry start` does where it runs: browser, window, SSH, and the command that a person can copy. */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
 import { calledHere, commandNames } from '../../src/cli/command-name.ts';
@@ -124,6 +124,18 @@ test('a command is named as it works where it is read', () => {
   expect(commandNames('/home/my own/gantry', '/', {}).gantry).toBe("node '/home/my own/gantry/scripts/gantry.mjs'");
   expect(commandNames('/usr/lib/node_modules/gantry', '/', {}).gantry).toBe('gantry');
   expect(commandNames(root, '/elsewhere', { GANTRY_PANE: 'pane_1' }).gantry).toBe('gantry');
+});
+
+test('outside the clone it is named gantry exactly where a shell would find this one by that name', () => {
+  const folder = realpathSync(scratch());
+  const [root, linked, other] = ['clone', 'bin', 'others'].map((name) => join(folder, name)) as [string, string, string];
+  for (const path of [join(root, 'scripts'), linked, other]) mkdirSync(path, { recursive: true });
+  for (const file of [join(root, 'scripts', 'gantry.mjs'), join(other, 'gantry')]) writeFileSync(file, '');
+  symlinkSync(join(root, 'scripts', 'gantry.mjs'), join(linked, 'gantry'));
+  const named = (...PATH: string[]) => commandNames(root, '/elsewhere', { PATH: PATH.join(delimiter) });
+  expect(named(folder, linked, other)).toEqual({ gantry: 'gantry', start: 'gantry start' });
+  expect(named(other, linked).gantry).toBe(`node ${root}/scripts/gantry.mjs`);
+  expect(commandNames(root, root, { PATH: linked }).gantry).toBe('npx gantry');
 });
 
 test('a command that a server names is called as it works here, and nothing else of its words changes', () => {

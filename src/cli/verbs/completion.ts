@@ -4,7 +4,7 @@
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import { commands, parts } from '../catalogue.ts';
-import { type Action, type Context, optionalText, text, type Verb } from '../command.ts';
+import { type Action, type Context, optionalText, type Verb } from '../command.ts';
 import { pages } from './open.ts';
 
 const shells = { bash, zsh: () => `autoload -U +X bashcompinit && bashcompinit\n${bash()}`, fish };
@@ -16,9 +16,10 @@ export const completion: Action = async (context, input) => {
     context.output.result({ names }, () => names.join('\n'));
     return undefined;
   }
-  const shell = text(input, 'shell');
-  if (!(shell in shells)) {
-    throw new AppError('usage', `There is no completion for ${JSON.stringify(shell)}.`, 'Give bash, zsh or fish.');
+  const shell = optionalText(input, 'shell');
+  if (shell === undefined || !Object.hasOwn(shells, shell)) {
+    const fact = shell === undefined ? 'No shell is named.' : `There is no completion for ${JSON.stringify(shell)}.`;
+    throw new AppError('usage', fact, `Give bash, zsh or fish: ${context.names.gantry} completion bash`);
   }
   const script = shells[shell as keyof typeof shells]();
   context.output.result({ shell, script }, () => script);
