@@ -19,7 +19,7 @@ const waited = (outcome: string, change: object = {}) => ({
   ...change,
 });
 
-test('the exit code says how the wait ended: 0 met, 5 a person is needed, 6 ended otherwise, 4 the time is over', async () => {
+test('the exit code says how the wait ended: 0 met, 5 a person is needed, 6 ended otherwise, 4 timed out', async () => {
   for (const [outcome, change, code, out] of [
     ['met', {}, 0, 'web@demo: idle.\n'],
     [
@@ -29,7 +29,7 @@ test('the exit code says how the wait ended: 0 met, 5 a person is needed, 6 ende
       expect.stringMatching(/^web@demo: needs you, It asks\. See why: .* why web@demo\n$/),
     ],
     ['ended', { state: 'failed' }, 6, 'web@demo: failed.\n'],
-    ['waiting', { state: 'working' }, 4, 'web@demo: working. The time is over.\n'],
+    ['waiting', { state: 'working' }, 4, 'web@demo: working. Timed out waiting.\n'],
   ] as const) {
     const engine = await startEngine({ answers: { waitFor: () => waited(outcome, change) } });
     const ran = await run(engine.env, ['wait', 'web@demo', '--for', 'idle,done', '--timeout', '0']);
