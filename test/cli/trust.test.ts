@@ -148,7 +148,7 @@ test('teams up says what each bot runs, where and with what, whenever the plan h
   let plan: object[] = [{ ...step, start }];
   const engine = await startEngine({ answers: { teamUp: () => ({ plan, applied: false }) } });
   const shown = (await run(engine.env, ['teams', 'up', 'demo', '--dry-run'])).out;
-  expect(shown).toContain('web@demo runs npm run dev in /w/app with\n    LD_PRELOAD=/tmp/x.so');
+  expect(shown).toContain('web@demo runs `npm run dev` in /w/app with\n    LD_PRELOAD=/tmp/x.so');
   plan = [step];
   expect((await run(engine.env, ['teams', 'up', 'demo', '--dry-run'])).out).not.toContain('npm run dev');
 });

@@ -181,7 +181,7 @@ export const teams: Part = {
     },
     plain('addDemo', {
       name: 'demo',
-      about: 'Add the demo team and its sample repository to the workspace',
+      about: 'Add the demo team and its sample project to the workspace',
       load: () => import('./teams.ts').then((m) => m.demo),
     }),
   ],

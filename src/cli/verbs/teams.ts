@@ -62,8 +62,10 @@ function startWords(plan: readonly TeamPlanStep[]): string[] {
   return plan.flatMap(({ agent, harness, start }) => {
     if (start === undefined) return [];
     const variables = Object.entries(start.env).map(([name, value]) => `    ${oneLine(`${name}=${value}`, 300)}`);
+    const command = start.command ?? null;
+    const program = command === null ? oneLine(harness ?? 'its program', 500) : `\`${oneLine(command, 500)}\``;
     return [
-      `${oneLine(agent, 200)} runs ${oneLine(start.command ?? harness ?? 'its program', 500)} in ${oneLine(start.cwd, 500)}${variables.length === 0 ? '' : ' with'}`,
+      `${oneLine(agent, 200)} runs ${program} in ${oneLine(start.cwd, 500)}${variables.length === 0 ? '' : ' with'}`,
       ...variables,
     ];
   });

@@ -46,7 +46,7 @@ export const addDemo = defineRoute({
   op: 'addDemo',
   area,
   errors,
-  summary: 'Copies the sample repository and its demo team into the workspace',
+  summary: 'Copies the sample project and its demo team into the workspace',
   method: 'POST',
   path: `${base}/workspace/demo`,
   auth: people,

@@ -66,7 +66,7 @@ export async function explain(deps: WhyDeps, id: string, dagId: string | null = 
   if (answer !== null) return { ...answer, receipts: await receiptsOf(deps, answer) };
   throw new AppError(
     'not_found',
-    `There is no bot, node, delivery or run ${JSON.stringify(id)}${dagId === null ? '' : ` in the run ${dagId}`}.`,
+    `There is no bot, step, delivery or run ${JSON.stringify(id)}${dagId === null ? '' : ` in the run ${dagId}`}.`,
     dagId === null
       ? 'Give an address or the full id; for a step, also name its run.'
       : 'See the nodes of the run: GET /dags/:dagId.',
