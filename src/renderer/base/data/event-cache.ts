@@ -49,30 +49,33 @@ interface EventCache {
 
 export function createEventCache(client: QueryClient, keys: Keys): EventCache {
   let waiting = false;
-  let reading = false;
   const stale = new Map<string, readonly unknown[]>();
+  /** What is being read now; a change in the meantime leaves it in `stale`. */
+  const reading = new Set<string>();
 
   function voidSoon(...queryKeys: (readonly unknown[])[]): void {
     for (const key of queryKeys) stale.set(JSON.stringify(key), key);
-    if (!reading) readSoon(gatherFor);
+    readSoon(gatherFor);
   }
 
   function readSoon(wait: number): void {
-    if (waiting || stale.size === 0) return;
+    if (waiting || [...stale.keys()].every((text) => reading.has(text))) return;
     waiting = true;
     setTimeout(() => {
       waiting = false;
-      void readAgain();
+      for (const [text, queryKey] of [...stale]) if (!reading.has(text)) void readAgain(text, queryKey);
     }, wait);
   }
 
-  /** One reading at a time: a run of a thousand steps sends events faster than its board can be read. */
-  async function readAgain(): Promise<void> {
-    reading = true;
-    const queryKeys = [...stale.values()];
-    stale.clear();
-    await Promise.allSettled(queryKeys.map((queryKey) => client.invalidateQueries({ queryKey })));
-    reading = false;
+  /**
+   * One reading of each at a time: a run of a thousand steps sends events faster than its board can be read. None waits for another: on a busy
+   * computer the changes of many worktrees take git a minute, and the bots that were started meanwhile must be seen.
+   */
+  async function readAgain(text: string, queryKey: readonly unknown[]): Promise<void> {
+    stale.delete(text);
+    reading.add(text);
+    await client.invalidateQueries({ queryKey }).catch(() => {});
+    reading.delete(text);
     readSoon(gatherMore);
   }
 

@@ -125,6 +125,29 @@ test('a burst of events reads the lists again once', async () => {
   expect(voided.filter((key) => key === keys.agents)).toHaveLength(1);
 });
 
+test('a list that takes long to read holds up no other', async () => {
+  let finish = (): void => {};
+  const slow = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  vi.mocked(client.invalidateQueries).mockImplementation(async (filters) => {
+    voided.push(filters?.queryKey);
+    if (filters?.queryKey === keys.diffs) await slow;
+  });
+  const cache = createEventCache(client, keys);
+  const idle = { agentId: 'agent_1', state: 'idle', pane: null };
+  const count = (key: unknown): number => voided.filter((one) => one === key).length;
+  cache.apply(event('agent.state', idle));
+  await vi.advanceTimersByTimeAsync(1000);
+  expect([count(keys.diffs), count(keys.teams)]).toEqual([1, 0]);
+  cache.apply(event('team.changed', { team: 'dev', change: 'up', agents: [] }), event('agent.state', idle));
+  await vi.advanceTimersByTimeAsync(1000);
+  expect([count(keys.diffs), count(keys.teams), count(keys.agents)]).toEqual([1, 1, 2]);
+  finish();
+  await vi.advanceTimersByTimeAsync(1000);
+  expect([count(keys.diffs), count(keys.teams), count(keys.agents)]).toEqual([2, 1, 2]);
+});
+
 test('while lists are being read, further events wait and then have them read once more', async () => {
   let finish = (): void => {};
   const reading = new Promise<void>((resolve) => {
