@@ -128,7 +128,11 @@ test('a command is named as it works where it is read', () => {
 
 test('outside the clone it is named gantry exactly where a shell would find this one by that name', () => {
   const folder = realpathSync(scratch());
-  const [root, linked, other] = ['clone', 'bin', 'others'].map((name) => join(folder, name)) as [string, string, string];
+  const [root, linked, other] = ['clone', 'bin', 'others'].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ];
   for (const path of [join(root, 'scripts'), linked, other]) mkdirSync(path, { recursive: true });
   for (const file of [join(root, 'scripts', 'gantry.mjs'), join(other, 'gantry')]) writeFileSync(file, '');
   symlinkSync(join(root, 'scripts', 'gantry.mjs'), join(linked, 'gantry'));

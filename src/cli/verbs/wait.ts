@@ -81,10 +81,7 @@ function timeout(input: Input): number {
 
 function sentence({ names }: Context, { kind, id, title, state, reason, outcome }: Waited): string {
   const what = kind === 'bot' ? inCell(title) : `“${inCell(title)}”`;
-  const is = `${what}: ${inCell(spoken(state))}${reason === null ? '' : `, ${inCell(reason)}`}.`.replace(
-    /\.\.$/,
-    '.',
-  );
+  const is = `${what}: ${inCell(spoken(state))}${reason === null ? '' : `, ${inCell(reason)}`}.`.replace(/\.\.$/, '.');
   if (outcome === 'waiting') return `${is} Timed out waiting.`;
   if (outcome !== 'needs_you') return is;
   return `${is} See why: ${names.gantry} why ${inCell(kind === 'bot' ? title : id)}`;
