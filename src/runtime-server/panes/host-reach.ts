@@ -60,10 +60,10 @@ export function createHostReach(options: {
     }
     if (everConnected) {
       if (restarts >= max) {
-        const times = `${restarts + 1} times in a row, each time within a minute`;
+        const times = `${restarts} times in a row, and each time it ended within a minute`;
         throw new HostGivenUp(
           'transport',
-          `The pane host ended ${times}, and is no longer restarted. Its log is ${files.log}.`,
+          `The pane host was restarted ${times}. Its log is ${files.log}.`,
           'Read the log, then start Gantry again.',
         );
       }
