@@ -1,6 +1,6 @@
 /**
- * `npm test`: types, lint, unit, contract, integration and browser tests. `npm test -- all` adds the suites that do not fit into six
- * minutes, and the short benches and faults, which need the machine for themselves; `.ci/run` does so. Closes with counts by area, a line for each skip with its reason, one for each
+ * `npm test`: types, lint, unit, contract, integration and browser tests. `npm test -- all` adds the suites for which that has no
+ * time, and the short benches and faults, which need the machine for themselves; `.ci/run` does so. Closes with counts by area, a line for each skip with its reason, one for each
  * test that passed only once in two runs, and `N passed, N failed, N skipped`.
  * `npm test -- lint unit` runs only these steps; `npm test -- --list` names them.
  */

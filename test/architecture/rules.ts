@@ -14,7 +14,7 @@ export interface SourceFile {
 interface FolderRule {
   /** Folders it may import besides itself. */
   readonly folders: readonly string[];
-  /** Single files of other folders it may import: protocol files and doors made for it. */
+  /** Single files of other folders it may import: protocol files, and files made for it. */
   readonly files?: readonly string[];
   /** `node:` modules. Default: allowed. */
   readonly node?: false;
@@ -49,7 +49,7 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
       'kit/files/within.ts',
       // What a bot reports is kept before it is sent.
       'kit/spool/bot-spool.ts',
-      // The other end of the hook door: `gantry hook` runs inside a bot's program and must load nothing else.
+      // The client of the hooks: `gantry hook` runs inside a bot's program and must load nothing else.
       'runtime-server/harness/hook-client.ts',
     ],
   },

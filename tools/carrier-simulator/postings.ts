@@ -10,8 +10,8 @@ import { takeFault } from './faults.ts';
 import { createSigner, newPrivateKey, type Signer } from './signature.ts';
 import type { Posting, State } from './state.ts';
 
-/** Like the carrier's: an address that has not answered by then counts as failed. */
-const maxAnswerLength = 2_000;
+/** Like the carrier's, ms: an address that has not answered by then counts as failed. */
+const answerWithinMs = 2_000;
 const maxAttempts = 3;
 /** Between attempts, ms; none at the instant speed. */
 const pauseMs = 3_000;
@@ -102,7 +102,7 @@ export function createPostings(deps: PostingsDeps): Postings {
         },
         body: sent,
         redirect: 'manual',
-        signal: AbortSignal.any([ending.signal, AbortSignal.timeout(maxAnswerLength)]),
+        signal: AbortSignal.any([ending.signal, AbortSignal.timeout(answerWithinMs)]),
       });
       await response.body?.cancel();
       return String(response.status);
