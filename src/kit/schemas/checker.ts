@@ -20,7 +20,7 @@ import {
 
 export interface SchemaChecker {
   /**
-   * Takes about a second at most, longer only on an overloaded computer. Throws `transport` if it was not checked at all: the program ends, or no
+   * Takes a few seconds at most, longer only on an overloaded computer. Throws `transport` if it was not checked at all: the program ends, or no
    * thread can be started. The value is then neither valid nor invalid.
    */
   check(schema: Readonly<Record<string, unknown>>, value: unknown): Promise<SchemaVerdict>;
