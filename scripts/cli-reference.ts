@@ -26,7 +26,7 @@ a change and ends also takes \`--dry-run\`. \`GANTRY_HOME\` names the data folde
 | 0 | done |
 | 1 | refused |
 | 2 | not found |
-| 3 | no engine, or the connection to it failed |
+| 3 | Gantry is not running, or the connection to it failed |
 | 4 | timed out |
 | 5 | needs a person |
 | 64 | wrong usage |

@@ -87,7 +87,7 @@ export const commands: readonly Verb[] = [
     options: [
       noEngine,
       { flags: '--port <n>', about: 'port of the web interface (default 3010; 0: any free one)' },
-      { flags: '--engine-port <n>', about: 'port of the engine (default 3011; 0: any free one)' },
+      { flags: '--engine-port <n>', about: 'port of the runtime (default 3011; 0: any free one)' },
       { flags: '--peer-port <n>', about: 'port for other computers, while this one is paired (default 3019)' },
       { flags: '--event-streams <n>', about: 'most open event streams for one caller (default 64)' },
       { flags: '--no-open', about: 'do not open a browser' },
@@ -165,7 +165,7 @@ export const commands: readonly Verb[] = [
     options: [
       { flags: '--cloud <address>', about: 'the cloud to pair with, such as https://gantry.example' },
       noEngine,
-      { flags: '--engine-port <n>', about: 'port of the engine (default 3011; 0: any free one)' },
+      { flags: '--engine-port <n>', about: 'port of the runtime (default 3011; 0: any free one)' },
       { flags: '--peer-port <n>', about: 'port for other computers, while this one is paired (default 3019)' },
       { flags: '--event-streams <n>', about: 'most open event streams for one caller (default 64)' },
       { flags: '--trust <hash>', about: 'agree to what the workspace wants to run, if it has this hash' },

@@ -47,7 +47,7 @@ export async function connect(env: Env, names: CommandNames): Promise<Connection
     }
     return new AppError(
       'transport',
-      `No engine is running for ${places.home}.`,
+      `Gantry is not running for ${places.home}.`,
       bot ? 'Ask the person who started this team to start Gantry again.' : `Start it with: ${names.start}`,
       { cause },
     );

@@ -31,7 +31,7 @@ export const serverTables: readonly ServerTable[] = [
   {
     name: 'cloud',
     url: 'http://127.0.0.1:3010',
-    description: 'Cloud API and web interface. Factory routes are forwarded to the engine.',
+    description: 'Cloud API and web interface. Factory routes are forwarded to the runtime.',
     routes: [
       ...identityRoutes,
       ...linkRoutes,
@@ -61,7 +61,7 @@ export const serverTables: readonly ServerTable[] = [
   {
     name: 'engine',
     url: 'http://127.0.0.1:3011',
-    description: 'Factory engine, also on the Unix socket run/engine.sock in the data folder.',
+    description: 'The runtime, also on the Unix socket run/engine.sock in the data folder.',
     routes: [
       ...factoryRoutes,
       ...heldApprovalRoutes,

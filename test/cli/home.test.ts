@@ -50,7 +50,7 @@ test('gantry alone shows the bots and runs that need a person, and the command t
 test('gantry alone says how to start where nothing runs', async () => {
   const shown = await run({ GANTRY_HOME: scratchHome().home }, []);
   expect(shown).toMatchObject({ code: 0, err: '' });
-  expect(shown.out).toMatch(/^No engine is running.*\nStart it: .*\nAll commands: .* --help\n$/);
+  expect(shown.out).toMatch(/^Gantry is not running for .*\nStart it: .*\nAll commands: .* --help\n$/);
 });
 
 test('help shows the commands in groups', async () => {

@@ -84,7 +84,7 @@ export function createFactoryProxy(deps: {
   }
 
   function away(cause: NodeJS.ErrnoException): AppError {
-    const fact = `The factory engine of this computer does not answer (${cause.code ?? cause.message}).`;
+    const fact = `The runtime of this computer does not answer (${cause.code ?? cause.message}).`;
     return new AppError('transport', fact, deps.advice, { cause });
   }
 

@@ -104,7 +104,7 @@ async function knockUntilMoved(hook: HookCall, signal: AbortSignal): Promise<Ans
   const url = await readFile(hook.urlFile, 'utf8');
   const over = new AbortController();
   const watching = untilChanged(hook.urlFile, url, AbortSignal.any([signal, over.signal]));
-  const moved = watching.then(() => Promise.reject(new Error('The engine has moved.')));
+  const moved = watching.then(() => Promise.reject(new Error('The runtime has moved to another port.')));
   try {
     return await Promise.race([postHook(hook, AbortSignal.any([signal, over.signal])), moved]);
   } finally {

@@ -72,7 +72,7 @@ test('what fails before the message is read becomes the answer of its request', 
     () => ({ status: 401, text: JSON.stringify(refused, null, 2) }),
     () => ({ status: 502, text: '<html>' }),
     () => {
-      throw new AppError('transport', 'No engine is running.', 'Start it.');
+      throw new AppError('transport', 'Gantry is not running.', 'Start it.');
     },
   ];
   const { bridge, written } = start(() => replies.shift()!());
@@ -81,7 +81,7 @@ test('what fails before the message is read becomes the answer of its request', 
   expect(said.map(({ id, error }) => [id, error.message])).toEqual([
     [7, 'The credential is not valid here.'],
     ['eight', 'The server answered with HTTP 502.'],
-    [9, 'No engine is running. Start it.'],
+    [9, 'Gantry is not running. Start it.'],
   ]);
   expect(written.join('')).not.toContain('\n');
 });
