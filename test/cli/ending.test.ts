@@ -45,7 +45,7 @@ test('Ctrl-C with live bots names them and leaves them when nothing more is pres
   const { ask, pass, ending, closed, said } = place({ live: 3 });
   ask('SIGINT');
   await pass(secondChance - 1);
-  expect(said).toEqual(['3 bots keep running; Ctrl-C again within 5 s stops them too']);
+  expect(said).toEqual(['3 bots keep running; Ctrl-C again within 4 s stops them too']);
   expect(closed).toEqual([]);
   await pass(1);
   expect(await ending.ended).toBe(0);
@@ -61,7 +61,7 @@ test('a second Ctrl-C in time stops the bots, too', async () => {
   await ending.ended;
   expect(closed).toEqual([true]);
   expect(said).toEqual([
-    '1 bot keeps running; Ctrl-C again within 5 s stops it too',
+    '1 bot keeps running; Ctrl-C again within 4 s stops it too',
     'Stopping 1 bot …',
     'Gantry has stopped.',
   ]);

@@ -249,7 +249,7 @@ test('Ctrl-C with a live bot leaves it running, and the next start shows it agai
   await first.until(ready);
   expect((await upSolo(places)).code).toBe(0);
   first.type('\x03');
-  await first.until(/1 bot keeps running; Ctrl-C again within 5 s stops it too/);
+  await first.until(/1 bot keeps running; Ctrl-C again within 4 s stops it too/);
   expect(await first.exit).toBe(0);
   const second = startAtTerminal(places, ['--workspace', workspace]);
   await second.until(ready);

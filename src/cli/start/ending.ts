@@ -49,7 +49,7 @@ export function createEnding(deps: EndingDeps): Ending {
     if (!stop && live > 0 && deps.interactive && reason === 'SIGINT') {
       const bots = count(live, 'bot');
       deps.say(
-        `${bots} ${live === 1 ? 'keeps' : 'keep'} running; Ctrl-C again within 5 s stops ${live === 1 ? 'it' : 'them'} too`,
+        `${bots} ${live === 1 ? 'keeps' : 'keep'} running; Ctrl-C again within 4 s stops ${live === 1 ? 'it' : 'them'} too`,
       );
       stop = await askedAgain();
     }
