@@ -116,3 +116,31 @@ test('an event that nobody takes is posted three times, and no more', async () =
   expect(ear.heard.map(({ body }) => body.meta.attempt)).toEqual([1, 2, 3]);
   expect(new Set(ear.heard.map(({ body }) => body.data.id)).size).toBe(1);
 });
+
+test('its answers have the status and the shape that the carrier’s document gives them', async () => {
+  await using ear = await startEar();
+  await using carrier = await startSimulator();
+  const checked = await carrier.ask('POST', '/portability_checks', { phone_numbers: ['+13035550129'] });
+  expect(checked.status).toBe(201);
+
+  const { e164, id } = await boughtNumber(carrier, ear.url);
+  // A leg has only the state that it was given.
+  const dial = async (more: object) => {
+    const call = { connection_id: '1', from: e164, to: ada, webhook_url: ear.url, ...more };
+    return (await carrier.ask('POST', '/calls', call)).body.data;
+  };
+  expect(await dial({})).not.toHaveProperty('client_state');
+  expect(await dial({ client_state: 'b3Vycw==' })).toHaveProperty('client_state', 'b3Vycw==');
+  carrier.sim.text({ from: ada, to: e164, text: '', media: true });
+  await carrier.sim.settled();
+  const states = ear.of('call.initiated').map((payload) => Object.hasOwn(payload, 'client_state'));
+  expect(states).toEqual([false, true]);
+  expect(ear.of('message.received')[0].media[0].hash_sha256).toMatch(/^[0-9a-f]{32}$/);
+
+  const { body } = await carrier.ask('DELETE', `/phone_numbers/${id}`);
+  expect(body.data).toMatchObject({ id, phone_number: e164, record_type: 'phone_number', status: 'deleted' });
+  // Nothing that only a number that is held has.
+  expect(Object.keys(body.data).sort()).toEqual(
+    ['created_at', 'id', 'phone_number', 'purchased_at', 'record_type', 'status', 'tags'].sort(),
+  );
+});

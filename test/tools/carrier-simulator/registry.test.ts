@@ -236,4 +236,5 @@ test('a toll-free number is verified, also after it was corrected, and is in one
     { text: 'early', errors: [{ code: '40329' }] },
     { text: 'late', to: [{ status: 'delivered' }] },
   ]);
+  expect(await carrier.ask('DELETE', `${at}/${body.id}`)).toEqual({ status: 200, body: {} });
 });
