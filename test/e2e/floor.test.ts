@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
   type Browser,
   focusedName,
+  go,
   keepBusy,
   openBrowser,
   openPalette,
@@ -86,6 +87,38 @@ test('a pane has the size of its place, and follows it', async () => {
     })
     .toBe(true);
   await page.setViewportSize({ width: 1440, height: 900 });
+});
+
+test('Home lists who is at work and not who is idle; the first steps stay there until each is done or skipped', async () => {
+  const { page } = first;
+  await keepBusy(page, 'builder@demo');
+  await go(page, '/');
+  const busy = page.getByRole('list', { name: 'Bots at work' });
+  await busy.getByRole('button', { name: /builder@demo/ }).waitFor();
+  await expect.poll(() => busy.getByRole('listitem').count()).toBe(1);
+
+  // A team has run, which is one of the steps; the others are still there, folded.
+  const steps = page.getByRole('heading', { name: 'First steps' });
+  const open = page.locator('[data-step="open"]');
+  await page.locator('[data-step="done"]', { hasText: 'Watch a demo team' }).waitFor();
+  await expect.poll(() => open.count()).toBeGreaterThan(1);
+  for (let left = await open.count(); left > 0; left -= 1) {
+    await steps.waitFor();
+    await open
+      .first()
+      .getByRole('button', { name: /^(?:Skip|Stay local)/ })
+      .click();
+    await expect.poll(() => open.count()).toBe(left - 1);
+  }
+  await steps.waitFor({ state: 'detached' });
+  await page.reload();
+  await busy.waitFor();
+  expect(await steps.count()).toBe(0);
+
+  await go(page, '/floor');
+  await openPane(page, 'builder@demo');
+  await page.keyboard.press('Control+c');
+  await page.locator('[data-bot="builder@demo"]', { hasText: 'Idle' }).waitFor();
 });
 
 test('a message is verified and the page names its witness', async () => {

