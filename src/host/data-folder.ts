@@ -135,7 +135,7 @@ function alreadyRunning(places: Places, gantry: string): AppError {
   return new AppError(
     'refused',
     `Gantry is already running${who} in ${places.home}.`,
-    `Open it with ${gantry} open, stop it with ${gantry} stop, or set GANTRY_HOME to another folder.`,
+    `Open it: ${gantry} open. To start it in another workspace, stop it first: ${gantry} stop. A second Gantry needs a GANTRY_HOME of its own.`,
   );
 }
 

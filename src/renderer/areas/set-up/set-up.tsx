@@ -82,8 +82,8 @@ export function SetUp({ title, demoTeam, onDemo, leaves = false, brief = false }
         >
           <p className="text-muted">
             {brief
-              ? 'Name its folder in the field above, and write what should be done. To keep teams in it, start Gantry there:'
-              : 'A new run on Home works in any repository. To keep teams in your project, start Gantry with its folder as the workspace:'}
+              ? 'Name its folder in the field above, and write what should be done. To keep teams in it, stop Gantry and start it there:'
+              : 'A new run on Home works in any repository. To keep teams in your project, stop Gantry and start it with that folder as the workspace:'}
           </p>
           <Command text="npx gantry start --workspace ~/code/my-project" />
           <p className="text-muted">
