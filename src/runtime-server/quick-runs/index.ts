@@ -64,7 +64,8 @@ interface QuickRunsDeps extends Omit<StartDeps, 'runs' | 'worktrees' | 'models' 
 
 export function createQuickRuns(deps: QuickRunsDeps): QuickRuns {
   const { workspace, quickTeams, git, workflows } = deps;
-  const { show } = createShownRuns({ ...deps, pages: workflows.pages });
+  const shownRuns = createShownRuns({ ...deps, pages: workflows.pages });
+  const { show } = shownRuns;
   const start = createStart({ ...deps, runs: workflows.runs });
   const outcomes = createOutcomes(deps);
 
@@ -113,7 +114,7 @@ export function createQuickRuns(deps: QuickRunsDeps): QuickRuns {
       const rows = started.reverse();
       const from = before === null ? 0 : rows.findIndex((run) => run.dagId === before) + 1;
       const { shown, nextCursor } = page(rows.slice(from, from + limit + 1), limit, (last) => encodeCursor(last.dagId));
-      return { runs: await Promise.all(shown.map(show)), nextCursor };
+      return { runs: await Promise.all(shown.map(shownRuns.list)), nextCursor };
     },
     has: (id) => quickTeams.run(id) !== null,
     get: async (id) => show(mustFind(id)),

@@ -14,7 +14,8 @@ import { changesOf } from '../agents/worktrees/look.ts';
 import type { Actor } from '../base/actor.ts';
 import type { Base } from '../base/base.ts';
 import type { Workflows } from '../workflows/index.ts';
-import { addressIn, readableSize, type StartedRun } from './shown.ts';
+import { addressIn, type StartedRun } from './shown.ts';
+import { readableSize } from './sizes.ts';
 import { type QuickBotRecord, type QuickRunRecord, setOutcome } from './store.ts';
 import type { QuickTeams } from './teams.ts';
 

@@ -8,9 +8,12 @@ import type { WorktreeSetup } from '../agents/worktrees/setup.ts';
 import type { Base } from '../base/base.ts';
 import type { Workflows } from '../workflows/index.ts';
 import { readTexts } from '../workflows/store/pages.ts';
+import { createSizes, readableSize } from './sizes.ts';
 import type { QuickBotRecord, QuickRunRecord } from './store.ts';
 
 export type StartedRun = QuickRunRecord & { readonly dagId: string };
+
+type SizeOf = ReturnType<typeof createSizes>;
 
 export const addressIn = (run: QuickRunRecord, bot: QuickBotRecord) => `${bot.slug}@${run.team}`;
 
@@ -25,11 +28,23 @@ export function createShownRuns({
   readonly worktrees: Pick<WorktreeService, 'sizeOf'>;
   readonly setup: Pick<WorktreeSetup, 'progress'>;
   readonly pages: Pick<Workflows['pages'], 'flow'>;
-}): { show(run: StartedRun): Promise<QuickRun> } {
-  async function botOf(run: StartedRun, bot: QuickBotRecord, card: NodeCard, said: string | null) {
+}): {
+  /** In a list, which may wait for the readings of others. */
+  list(run: StartedRun): Promise<QuickRun>;
+  /** As it is now: the answer to somebody who changed it. */
+  show(run: StartedRun): Promise<QuickRun>;
+} {
+  const listed = createSizes(worktrees);
+  const now: SizeOf = (address) => readableSize(worktrees, address);
+
+  async function botOf(
+    run: StartedRun,
+    bot: QuickBotRecord,
+    { card, said, sizeOf }: { card: NodeCard; said: string | null; sizeOf: SizeOf },
+  ) {
     const address = addressIn(run, bot);
     const member = registry.find(address);
-    const size = bot.outcome === null ? await readableSize(worktrees, address) : null;
+    const size = bot.outcome === null ? await sizeOf(address) : null;
     const setUp = setup.progress(address);
     const shown: QuickBot = {
       agentId: member?.id ?? null,
@@ -53,23 +68,19 @@ export function createShownRuns({
     return shown;
   }
 
-  async function show(run: StartedRun): Promise<QuickRun> {
+  async function shown(run: StartedRun, sizeOf: SizeOf): Promise<QuickRun> {
     const { status, nodes } = await pages.flow(run.dagId);
     const said = await store.read((tx) => nodes.map((_, seq) => lastLineOf(readTexts(tx, run.dagId, seq))));
     const bots = await Promise.all(
-      run.bots.map((bot, seq) => botOf(run, bot, nodes[seq] as NodeCard, said[seq] ?? null)),
+      run.bots.map((bot, seq) => botOf(run, bot, { card: nodes[seq] as NodeCard, said: said[seq] ?? null, sizeOf })),
     );
     const { title, prompt, repository, baseBranch, baseCommit, savedAs } = run;
     const startedAt = iso(run.createdAt);
     return { id: run.dagId, title, prompt, repository, baseBranch, baseCommit, startedAt, status, savedAs, bots };
   }
 
-  return { show };
+  return { list: (run) => shown(run, listed), show: (run) => shown(run, now) };
 }
-
-/** A worktree that git cannot read is no reason to show nothing of its run. */
-export const readableSize = (worktrees: Pick<WorktreeService, 'sizeOf'>, address: string) =>
-  worktrees.sizeOf(address).catch(() => null);
 
 function lastLineOf({ output, progress }: { output: string | null; progress: string }): string | null {
   const last = (text: string) => text.trimEnd().split('\n').at(-1)?.trim() ?? '';

@@ -78,7 +78,7 @@ export interface WorktreeService {
   patchOf(address: string): Promise<string | null>;
 }
 
-interface WorktreeSize {
+export interface WorktreeSize {
   /** The last commit that branch and checkout both have. */
   readonly base: string;
   /** Null while it is in the middle of a rebase or the like. */
@@ -259,13 +259,12 @@ export function createWorktrees(
       const place = placeOf(deps.findBot(address));
       if (place === null) return null;
       const look = await lookAt(git, place.root, place.top);
-      const counts = await countsOf(git, place.root, look.base, await treeOf(git, look));
-      return {
-        branch: look.branch,
-        base: look.base,
-        ...counts,
-        hasWork: look.ahead > 0 || look.uncommitted.length > 0,
-      };
+      const { branch, base } = look;
+      const hasWork = look.ahead > 0 || look.uncommitted.length > 0;
+      // Most bots of a list changed nothing, and it is read every few seconds.
+      if (!hasWork) return { branch, base, files: 0, added: 0, removed: 0, hasWork };
+      const counts = await countsOf(git, place.root, base, await treeOf(git, look));
+      return { branch, base, ...counts, hasWork };
     },
 
     async remove(address) {
