@@ -72,8 +72,8 @@ export interface Computers extends ComputerLookup {
   list(userId: string): Promise<contract.Computer[]>;
   /** Its person; null: nobody, or it is revoked. */
   ownerOf(computerId: string): Promise<string | null>;
-  /** Pairs it; if it was paired, its earlier pairing ends. Returns the cloud's id for it. */
-  admit(computer: Admitted): Promise<string>;
+  /** Pairs it; if it was paired, its earlier pairing ends. Returns the cloud's id for it, and what it is called from now on. */
+  admit(computer: Admitted): Promise<{ readonly cloudId: string; readonly name: string }>;
   /** The computer of the same process, registered at each start. */
   know(computer: Admitted): Promise<void>;
   /** `aheadMs`: how far its clock is ahead of this one's; null if it did not say. */
@@ -165,14 +165,14 @@ export function createComputers(deps: ComputersDeps): Computers {
     return ended;
   }
 
-  async function put(computer: Admitted, embedded: boolean): Promise<string> {
-    const { id, userId, name, version, token } = computer;
+  async function put(computer: Admitted, embedded: boolean): Promise<ComputerRow> {
+    const { id, userId, version, token } = computer;
     const sealedToken = devices.seal(id, token);
-    const cloudId = await store.write(function* (tx) {
+    const row = await store.write(function* (tx) {
       yield* putComputer(tx, {
         id,
         userId,
-        name,
+        name: nameOf(computer, yield* computersOf(tx, userId)),
         version,
         embedded,
         cloudId: ids.next('cc'),
@@ -180,10 +180,10 @@ export function createComputers(deps: ComputersDeps): Computers {
         sealedToken,
       });
       tx.afterCommit(() => store.wake.signal(endedTopic));
-      return (yield* readComputer(tx, id))!.cloudId;
+      return (yield* readComputer(tx, id))!;
     });
     known.forget(userId);
-    return cloudId;
+    return row;
   }
 
   async function list(userId: string): Promise<contract.Computer[]> {
@@ -207,11 +207,11 @@ export function createComputers(deps: ComputersDeps): Computers {
     },
     async admit(computer) {
       const before = await read(computer.id);
-      const cloudId = await put(computer, false);
+      const { cloudId, name } = await put(computer, false);
       if (before !== null) known.forget(before.userId);
       // Only after its keys are gone: a cut link would dial in again at once.
       if (before !== null) await end(computer.id, again);
-      return cloudId;
+      return { cloudId, name };
     },
     async know(computer) {
       const row = await read(computer.id);
@@ -273,6 +273,19 @@ export function createComputers(deps: ComputersDeps): Computers {
       stopFollowing();
     },
   };
+}
+
+/**
+ * A paired computer keeps the name that its person may have given it. A new one whose host name another one has already gets a number:
+ * fresh virtual machines are all called alike, and every page tells computers apart by their names.
+ */
+function nameOf({ id, name }: Admitted, paired: readonly ComputerRow[]): string {
+  const before = paired.find((row) => row.id === id)?.name ?? '';
+  if (before !== '') return before;
+  const taken = new Set(paired.map((row) => row.name.toLowerCase()));
+  let free = name;
+  for (let number = 2; taken.has(free.toLowerCase()); number += 1) free = `${name} ${number}`;
+  return free;
 }
 
 /** By its own id or the cloud's. */

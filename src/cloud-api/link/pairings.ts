@@ -113,9 +113,9 @@ export function pairingRoutes(deps: PairingsDeps): BoundRoute[] {
     }
     const owner = await computers.ownerOf(row.computerId);
     if (owner !== null && owner !== userId) throw taken(row);
-    const { computerId: id, name, version } = row;
+    const { computerId: id, version } = row;
     const token = newToken();
-    const cloudId = await computers.admit({ id, userId, name, version, token });
+    const { cloudId, name } = await computers.admit({ id, userId, name: row.name, version, token });
     const homeCredential = await deps.home.begin({ userId, computerId: id, name });
     const ticketKeys = [...deps.tickets.keys];
     const shown = { id: user.id, name: user.name };

@@ -28,7 +28,7 @@ import { findByKey, insertDelivery, readDelivery } from './store/deliveries.ts';
 import { insertMessage } from './store/threads.ts';
 
 /** A send is answered within 10 s; the rest of that time is for storing it. Milliseconds. */
-const answerWithinMs = 9700;
+export const answerWithinMs = 9700;
 
 export interface SendService {
   send(request: SendRequest, sender: Sender, headerKey: string | undefined): Promise<Delivery | SendPlan>;
@@ -189,7 +189,7 @@ export function createSendService(
   };
 
   /** Resolves once the delivery is queued or settled, or when the time for an answer has run out. */
-  const outcome = async (accepted: DeliveryRecord): Promise<DeliveryRecord> => {
+  const outcome = async (accepted: DeliveryRecord, mayQueue: boolean): Promise<DeliveryRecord> => {
     if (accepted.state !== 'accepted') return accepted;
     let give = (_record: DeliveryRecord | null) => {};
     const moved = new Promise<DeliveryRecord | null>((resolveMoved) => {
@@ -203,14 +203,14 @@ export function createSendService(
       // The lane may have been faster than this listener.
       const now = await store.read((tx) => readDelivery(tx, accepted.id));
       if (now !== null && now.state !== 'accepted') return now;
-      return (await moved) ?? (await timeIsOver(accepted));
+      return (await moved) ?? (await timeIsOver(accepted, mayQueue));
     } finally {
       off();
       cancel();
     }
   };
 
-  const timeIsOver = async (accepted: DeliveryRecord): Promise<DeliveryRecord> => {
+  const timeIsOver = async (accepted: DeliveryRecord, mayQueue: boolean): Promise<DeliveryRecord> => {
     const typing = accepted.agentId !== null && deliverer.typing(accepted.agentId) === accepted.id;
     return store.write((tx) => {
       const now = readDelivery(tx, accepted.id) ?? accepted;
@@ -219,6 +219,9 @@ export function createSendService(
         const detail = 'its model has not started to answer yet';
         return deliverer.move(tx, accepted.id, { state: 'queued', via: 'hosted', evidence: null, detail }) ?? now;
       }
+      // Another computer's silence says nothing about typing. The same key asks it again, so what may wait is queued.
+      if (now.via === 'peer')
+        return deliverer.move(tx, accepted.id, { ...unanswered(mayQueue), evidence: null }) ?? now;
       const change = typing
         ? {
             state: 'unconfirmed' as const,
@@ -238,7 +241,7 @@ export function createSendService(
         : () => {};
     try {
       const { record, repeated } = await accept(route, request, sender, key);
-      return { result: await outcome(record), repeated };
+      return { result: await outcome(record, request.queue !== false), repeated };
     } finally {
       end();
     }
@@ -246,7 +249,7 @@ export function createSendService(
 
   const sendOnce = async (request: SendRequest, sender: Sender, key: string | null): Promise<Delivery> => {
     const known = key === null ? null : await store.read((tx) => findByKey(tx, sender.caller, key));
-    if (known !== null) return shownDelivery(await outcome(known));
+    if (known !== null) return shownDelivery(await outcome(known, request.queue !== false));
     const route = await resolve(request, sender);
     const { result, repeated } = await acceptAndWait(route, request, sender, key);
     if (!repeated && request.queue === false && route.member !== null && result.detail?.startsWith('refused: ')) {
@@ -272,6 +275,21 @@ export function createSendService(
       }
     },
   };
+}
+
+/** A message to another computer that has not answered in time: it may have arrived. */
+function unanswered(mayQueue: boolean): Pick<DeliveryRecord, 'state' | 'via' | 'detail'> {
+  return mayQueue
+    ? {
+        state: 'queued',
+        via: 'peer',
+        detail: 'its computer has not answered yet; Gantry asks again, and it arrives once',
+      }
+    : {
+        state: 'unconfirmed',
+        via: 'peer',
+        detail: 'its computer has not answered: whether it arrived there is unknown',
+      };
 }
 
 /** The first line of a text, as a title. */

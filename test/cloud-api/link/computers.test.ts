@@ -47,6 +47,22 @@ describe.each(engines)('on $name', (engine) => {
     expect(await computers.resolve('user_bob', null)).toBeNull();
   });
 
+  test('a computer whose host name another one has gets a number, and one that is paired again keeps its name', async () => {
+    const area = await startLinkArea({ engine });
+    for (const key of ['A', 'B', 'C'] as const) {
+      await area.pair(key, 'ada', 'vm');
+      await area.clock.advance(1000);
+    }
+    await area.pair('D', 'bob', 'vm');
+    const names = async (person: string) => (await list(area, person)).map((each) => each.name);
+    expect(await names('ada')).toEqual(['vm', 'vm 2', 'vm 3']);
+    expect(await names('bob')).toEqual(['vm']);
+    await area.ada('PATCH', `/api/v1/computers/${idOf('B')}`, { body: { name: 'attic' } });
+    await area.pair('B', 'ada', 'vm');
+    await area.pair('C', 'ada', 'vm');
+    expect(await names('ada')).toEqual(['vm', 'attic', 'vm 3']);
+  });
+
   test('computers stand in the order in which a person counts, after the default', async () => {
     const area = await startLinkArea({ engine });
     for (const [key, name] of [

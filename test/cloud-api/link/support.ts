@@ -118,9 +118,9 @@ export async function startLinkArea({ routes = [], open = true, codes, engine = 
   }
   const poll = (deviceCode: string) => call('POST', '/api/v1/pairings/token', { token: null, body: { deviceCode } });
 
-  /** A computer of Ada, or of who is named, as it is after pairing. */
-  async function pair(letter: string, name = 'ada'): Promise<PairingGrant> {
-    const { deviceCode, userCode } = await begin(letter);
+  /** A computer of Ada, or of who is named, as it is after pairing; `called`: its host name. */
+  async function pair(letter: string, name = 'ada', called?: string): Promise<PairingGrant> {
+    const { deviceCode, userCode } = await begin(letter, called);
     await as(name)('POST', `/api/v1/pairings/${userCode}/approve`);
     return (await poll(deviceCode)).json as never as PairingGrant;
   }

@@ -111,8 +111,8 @@ function Asked({ code, onAnother }: { code: string; onAnother: () => void }) {
         </p>
         {pairing.data.differs === true && (
           <p role="alert" className="text-needs">
-            It asks from a different address than yours. That is normal for a server or a phone. If the computer is on
-            the same network as you, deny it.
+            It asks from a different address than yours. That is normal for a server or a phone, and where this cloud is
+            in your own network. If you both reach the cloud over the internet from one network, deny it.
           </p>
         )}
         {decide.failure !== null && <Problem error={decide.failure} />}

@@ -8,10 +8,13 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createToPeers } from '../../../../src/cloud-api/factory/to-peers.ts';
+import type { Delivery } from '../../../../src/contracts/factory/delivery.ts';
+import { systemTimers } from '../../../../src/kit/clock/timers.ts';
 import { createDispatcher } from '../../../../src/kit/http/dispatcher.ts';
 import { everyScope } from '../../../../src/kit/http/principals.ts';
 import { closeServer, createHttpServer, listenOnLoopback } from '../../../../src/kit/http/server.ts';
 import { type RunOptions, runProcess } from '../../../../src/kit/process/run-process.ts';
+import { answerWithinMs } from '../../../../src/runtime-server/messaging/send.ts';
 import { uploadHash } from '../../../../src/runtime-server/peers/upload-hash.ts';
 import { type Engine, startEngine, waitFor } from '../../engine.ts';
 import { shells } from '../../shells.ts';
@@ -28,6 +31,10 @@ let claims: () => TicketClaims = () => ({});
 let origin = '';
 let paired = true;
 let cloudIsAway = false;
+/** Sends to the other computer wait for it on their way, as in a link that was cut without a word. */
+let silence: Promise<void> = Promise.resolve();
+/** What happens when the time for the answer to a send is over. */
+let timeIsOver: (() => void)[] = [];
 const homeListeners = new Set<() => void>();
 const ends: (() => Promise<void>)[] = [];
 const url = 'https://git.example/team/app.git';
@@ -39,6 +46,13 @@ beforeAll(async () => {
   there = await startEngine({ onEnd, pairing: office.pairing, computerId: peerComputer, runGit: gitOnDisk });
   here = await startEngine({
     onEnd,
+    timers: {
+      ...systemTimers,
+      after(ms, run) {
+        if (ms === answerWithinMs) timeIsOver.push(run);
+        return systemTimers.after(ms, run);
+      },
+    },
     peerHome: {
       // Nobody listens on the discard port.
       address: () => (!paired ? null : cloudIsAway ? 'http://127.0.0.1:9' : cloud),
@@ -89,7 +103,9 @@ async function startCloud(): Promise<string> {
   const server = createHttpServer((request, response) => {
     asked.push(`${request.method} ${request.url?.split('/factory-peer/')[1]}`);
     if (request.url === '/api/v1/computers') response.end(JSON.stringify({ computers }));
-    else void dispatcher.handle(request, response);
+    else if (request.url?.endsWith('/factory-peer/send')) {
+      void silence.then(() => dispatcher.handle(request, response));
+    } else void dispatcher.handle(request, response);
   });
   const port = await listenOnLoopback(server, 0, '--port');
   ends.push(async () => {
@@ -254,6 +270,44 @@ test('a bot of this computer that writes to one there is named in the message', 
   await here.call('POST', '/teams/talk/down');
   await here.call('POST', '/teams/local/down');
 });
+
+test.each([
+  ['may wait', {}, 'queued', 'its computer has not answered yet; Gantry asks again, and it arrives once'],
+  [
+    'may not wait',
+    { queue: false },
+    'unconfirmed',
+    'its computer has not answered: whether it arrived there is unknown',
+  ],
+])(
+  'a message into a link that is silent says so (it %s), and arrives once when that speaks',
+  async (_how, queue, state, detail) => {
+    const team = `silent-${state}`;
+    await up(team, 'web');
+    let speak = () => {};
+    silence = new Promise((resolve) => {
+      speak = resolve;
+    });
+    asked = [];
+    timeIsOver = [];
+    const sending = here.call<Delivery>('POST', '/send', { to: `web@${team}`, text: 'echo once', ...queue });
+    await waitFor(
+      () => asked,
+      (calls) => calls.includes('POST send'),
+    );
+    for (const over of timeIsOver) over();
+    expect((await sending).body).toMatchObject({ state, via: 'peer', detail });
+    speak();
+    const { id } = (await sending).body;
+    await waitFor(
+      async () => (await here.call<{ deliveries: Delivery[] }>('GET', '/deliveries')).body.deliveries,
+      (all) => all.some((one) => one.id === id && one.state === 'verified'),
+    );
+    const { body } = await here.call<{ text: string }>('GET', `/agents/web@${team}/capture`);
+    expect(body.text.match(/^echo once$/gm)).toHaveLength(1);
+    await here.call('POST', `/teams/${team}/down`);
+  },
+);
 
 test('a workspace whose commit is pushed is cloned there; one that is not goes without, and the plan says so', async () => {
   const git = (...args: string[]) => {
