@@ -74,13 +74,14 @@ test('a prompt with programs and models becomes one request, for the folder that
   const engine = await engineWith();
   const ran = await run(engine.env, [
     ...['do', 'fix', 'it', '--repo', 'some/where', '--agent', 'claude', '--agent', 'codex'],
-    ...['--model', 'local/tiny', '--title', 'Fix it'],
+    ...['--model', 'local/tiny', '--title', 'Fix it', '--budget', '2.50', '--budget-minutes', '30'],
   ]);
   expect(bodyOf(engine, 'startQuickRun')).toEqual({
     repository: resolve('some/where'),
     prompt: 'fix it',
     who: [{ harness: 'claude' }, { harness: 'codex' }, { model: 'local/tiny' }],
     title: 'Fix it',
+    budget: { usd: 2.5, minutes: 30 },
     dryRun: false,
   });
   expect([ran.code, ran.out]).toEqual([

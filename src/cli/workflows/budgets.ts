@@ -7,7 +7,7 @@ import { table } from '../table.ts';
 import { inCell } from '../words.ts';
 
 /** `usd`: the option with the dollars. Undefined: none was given. */
-export function budgetOf(
+function budgetOf(
   input: Input,
   { usd, tokens, minutes }: { readonly usd: string; readonly tokens: string; readonly minutes: string },
 ): WorkBudget | undefined {
@@ -25,6 +25,10 @@ export function budgetOf(
 
 const present = (name: 'tokens' | 'minutes', value: number | undefined) =>
   value === undefined ? {} : { [name]: value };
+
+/** As the commands that start a run name them. */
+export const runBudget = (input: Input): WorkBudget | undefined =>
+  budgetOf(input, { usd: 'budget', tokens: 'budgetTokens', minutes: 'budgetMinutes' });
 
 export const budget: Action = async (context, input) => {
   const id = text(input, 'run-or-campaign');

@@ -18,6 +18,12 @@ const runOptions: readonly Option[] = [
   { flags: '--preset <preset>', about: 'a preset of the team' },
 ];
 
+const budgetOptions: readonly Option[] = [
+  { flags: '--budget <usd>', about: 'dollars it may spend in all; then you are asked' },
+  { flags: '--budget-tokens <n>', about: 'tokens it may use in all' },
+  { flags: '--budget-minutes <n>', about: 'minutes that it may be at work' },
+];
+
 export const doVerb: Verb = {
   name: 'do',
   args: '[prompt...]',
@@ -31,6 +37,7 @@ export const doVerb: Verb = {
     },
     { flags: '--model <model...>', about: 'a hosted bot with this model, such as anthropic/claude-sonnet-5-5' },
     { flags: '--title <text>', about: 'title of the run (default: the first line of the prompt)' },
+    ...budgetOptions,
     { flags: '--wait', about: 'wait until the run ends or needs you' },
     { flags: '--for <seconds>', about: 'with --wait: stop waiting after this many seconds' },
     { flags: '--list', about: 'list these runs, with their changes and outcomes' },
@@ -89,12 +96,7 @@ export const workflows: Part = {
       name: 'run',
       args: '<template>',
       about: 'Start a run; --dry-run shows who would do what',
-      options: [
-        ...runOptions,
-        { flags: '--budget <usd>', about: 'dollars it may spend in all; then you are asked' },
-        { flags: '--budget-tokens <n>', about: 'tokens it may use in all' },
-        { flags: '--budget-minutes <n>', about: 'minutes that it may be at work' },
-      ],
+      options: [...runOptions, ...budgetOptions],
       mutation: true,
       load: () => import('./runs.ts').then((m) => m.run),
     },

@@ -13,6 +13,7 @@ import type { FactoryClient } from '../connect.ts';
 import { byOption } from '../route-verb.ts';
 import { listed, table } from '../table.ts';
 import { ago, count, inCell, oneLine, spoken } from '../words.ts';
+import { runBudget } from './budgets.ts';
 import { exitOf, follow, rests } from './runs.ts';
 
 const start: Action = async (context, input) => {
@@ -25,6 +26,7 @@ const start: Action = async (context, input) => {
       `Say what to do: ${context.names.gantry} do "fix the flaky test"`,
     );
   }
+  const budget = runBudget(input);
   const { factory } = await context.connect();
   const who = given.length > 0 ? given : [await firstSignedIn(factory)];
   const title = optionalText(input, 'title');
@@ -34,6 +36,7 @@ const start: Action = async (context, input) => {
       prompt,
       who,
       ...(title === undefined ? {} : { title }),
+      budget,
       dryRun: flag(input, 'dryRun'),
     },
   });

@@ -7,7 +7,7 @@ import type { FactoryClient } from '../connect.ts';
 import { verb } from '../route-verb.ts';
 import { table } from '../table.ts';
 import { count, spoken } from '../words.ts';
-import { budgetOf } from './budgets.ts';
+import { runBudget } from './budgets.ts';
 import { nodeTable, why } from './show-nodes.ts';
 
 export const run = verb('startRun', {
@@ -15,7 +15,7 @@ export const run = verb('startRun', {
     params: paramsOf,
     campaignId: 'campaign',
     projectId: 'project',
-    budget: (input) => budgetOf(input, { usd: 'budget', tokens: 'budgetTokens', minutes: 'budgetMinutes' }),
+    budget: runBudget,
   },
   words: (answer, { names, output }) => {
     if ('dryRun' in answer) {

@@ -6,7 +6,7 @@ import { AgentState, harnessesWith } from './agent.ts';
 import { NodeStatus } from './node.ts';
 import { area, base, errors } from './route-parts.ts';
 import { TeamName } from './team-file.ts';
-import { RunStatus } from './workflow.ts';
+import { RunStatus, WorkBudget } from './workflow.ts';
 import { WorktreeDiff } from './worktree-routes.ts';
 
 /** Agent programs that can be given a prompt. */
@@ -211,6 +211,7 @@ export const startQuickRun = defineRoute({
       .max(maxQuickImages)
       .optional()
       .meta({ description: 'The prompt names them as files that the bots can read.' }),
+    budget: WorkBudget.optional().meta({ description: 'Of the run: all its bots together.' }),
     dryRun: z.boolean().optional(),
   }),
   answers: { 201: QuickRun, 200: z.strictObject({ dryRun: z.literal(true), plan: QuickPlan }) },

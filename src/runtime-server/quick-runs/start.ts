@@ -6,6 +6,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError } from '../../contracts/common/errors.ts';
 import { largestQuickImage, type QuickPlan, type QuickWho } from '../../contracts/factory/quick-run-routes.ts';
+import type { WorkBudget } from '../../contracts/factory/workflow.ts';
 import { ownFolder, writeWithin } from '../../kit/files/within.ts';
 import type { Git } from '../../kit/process/git.ts';
 import type { TeamFolder } from '../agents/team-file/folder.ts';
@@ -34,6 +35,7 @@ export interface StartRequest {
   readonly who: readonly QuickWho[];
   readonly title?: string | undefined;
   readonly images?: readonly { readonly name: string; readonly data: string }[] | undefined;
+  readonly budget?: WorkBudget | undefined;
   readonly dryRun?: boolean | undefined;
 }
 
@@ -119,7 +121,8 @@ export function createStart(deps: StartDeps): StartQuickRun {
       await deps.teams.refresh();
       await deps.teams.up(team, {}, by);
       const prompt = await giveImages(worktrees, record, request.images, bytes);
-      const begin = { template: 'quick', campaignId: quickCampaign, params: { prompt }, team };
+      const { budget } = request;
+      const begin = { template: 'quick', campaignId: quickCampaign, params: { prompt }, team, budget };
       await deps.runs.start(begin, by, templateOf(record), (tx, dagId) => setDag(tx, workspace, team, dagId));
     } catch (error) {
       // Whole or not at all. A worktree that was made holds no work yet.

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import type { BudgetState } from '../../../src/contracts/factory/budget-routes.ts';
 import type { QuickChoices, QuickRun } from '../../../src/contracts/factory/quick-run-routes.ts';
 import { scratchFolder } from '../../support/scratch.ts';
 import { installStandInClaude } from '../../support/stand-in-claude/install.ts';
@@ -332,4 +333,15 @@ test('a bot cannot start, see or end a new run', async () => {
   ] as const) {
     expect([401, 403]).toContain((await engine.call(method, path, body, { token })).status);
   }
+});
+
+test('a run with a budget is counted by it, and a budget of nothing starts nothing', async () => {
+  const { engine, repo } = await setUp();
+  expect((await start(engine, repo, { budget: { usd: 0 } })).status).toBe(400);
+  const { body: run } = await start(engine, repo, { budget: { tokens: 9000 } });
+  const { budgets } = (await engine.call<{ budgets: BudgetState[] }>('GET', `/budgets?run=${run.id}`)).body;
+  expect(budgets).toMatchObject([{ subject: `run:${run.id}`, budget: { tokens: 9000 }, reached: null }]);
+  expect((await engine.call<{ runs: QuickRun[] }>('GET', '/quick-runs')).body.runs.map(({ id }) => id)).toEqual([
+    run.id,
+  ]);
 });
