@@ -1,5 +1,4 @@
 /** What becomes of a bot's work: merged, kept or discarded. The server's own steps first, then the act; what was discarded can be taken back. */
-import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { toast } from 'sonner';
 import type { QuickOutcome } from '../../../contracts/factory/quick-run-routes.ts';
@@ -8,7 +7,7 @@ import { useOfferUndo } from '../../base/undo.ts';
 import { Check, Choice } from '../../ui/choice.tsx';
 import { PlanDialog } from '../../ui/plan-dialog.tsx';
 import { type QuickRow, siblingsOf, whoOf } from './quick-rows.ts';
-import { useQuickRunKey } from './quick-runs.ts';
+import { useEndQuickRuns } from './quick-runs.ts';
 
 const choices = [
   { key: 'merged', word: 'Merge', says: 'Its branch goes into the branch that the run began on.' },
@@ -29,9 +28,8 @@ export function EndRunDialog({
   first: QuickOutcome;
   onClose: () => void;
 }) {
-  const { api, computer, keys } = useServices();
-  const client = useQueryClient();
-  const runsKey = useQuickRunKey();
+  const { api, computer } = useServices();
+  const ending = useEndQuickRuns();
   const offerUndo = useOfferUndo();
   const [outcome, setOutcome] = useState(first);
   const others = siblingsOf(row);
@@ -43,10 +41,10 @@ export function EndRunDialog({
       ? others.map((one) => ({ bot: one.name, who: whoOf(one), outcome: 'discarded' as const }))
       : []),
   ];
-  const changed = () =>
-    Promise.all(
-      [runsKey, keys.agents, keys.teams, keys.diffs].map((queryKey) => client.invalidateQueries({ queryKey })),
-    );
+  const end = (some: readonly { bot: string; outcome: QuickOutcome }[]) =>
+    ending(async (one) => {
+      for (const { bot, outcome: its } of some) await one(row.run.id, bot, its);
+    });
   const discarded = wanted.filter((one) => one.outcome === 'discarded');
   return (
     <PlanDialog
@@ -67,19 +65,12 @@ export function EndRunDialog({
       busyLabel={doing[outcome]}
       danger={discarded.length > 0}
       act={async () => {
-        try {
-          for (const { bot, outcome: its } of wanted) {
-            await api.factory.endQuickRun({ params, body: { bot, outcome: its } });
-          }
-        } finally {
-          await changed();
-        }
+        await end(wanted);
         if (discarded.length === 0)
           return void toast(`${choices.find(({ key }) => key === outcome)?.word}: ${title}. Done.`);
-        offerUndo(`Discarded the work of ${discarded.map(({ who }) => who).join(', ')}`, async () => {
-          for (const { bot } of discarded) await api.factory.endQuickRun({ params, body: { bot, outcome: 'kept' } });
-          await changed();
-        });
+        offerUndo(`Discarded the work of ${discarded.map(({ who }) => who).join(', ')}`, () =>
+          end(discarded.map(({ bot }) => ({ bot, outcome: 'kept' }))),
+        );
       }}
       onClose={onClose}
       fields={

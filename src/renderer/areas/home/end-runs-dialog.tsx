@@ -1,5 +1,4 @@
 /** What becomes of the work of several runs: kept or discarded, after the server's own steps for each. What was discarded can be taken back. */
-import { useQueryClient } from '@tanstack/react-query';
 import { toast } from 'sonner';
 import { forEach } from '../../base/for-each.ts';
 import { useServices } from '../../base/services.tsx';
@@ -7,7 +6,7 @@ import { useOfferUndo } from '../../base/undo.ts';
 import { countWords } from '../../ui/count-words.ts';
 import { PlanDialog } from '../../ui/plan-dialog.tsx';
 import { type QuickRow, titleOf } from './quick-rows.ts';
-import { useQuickRunKey } from './quick-runs.ts';
+import { useEndQuickRuns } from './quick-runs.ts';
 
 export function EndRunsDialog({
   rows,
@@ -21,19 +20,13 @@ export function EndRunsDialog({
   onDone: () => void;
   onClose: () => void;
 }) {
-  const { api, computer, keys } = useServices();
-  const client = useQueryClient();
-  const runsKey = useQuickRunKey();
+  const { api, computer } = useServices();
+  const ending = useEndQuickRuns();
   const offerUndo = useOfferUndo();
   const many = countWords(rows.length, 'run');
   const verb = outcome === 'kept' ? 'Keep' : 'Discard';
-  const end = (as: 'kept' | 'discarded') => async (row: QuickRow) => {
-    await api.factory.endQuickRun({ params: { id: row.run.id }, body: { bot: row.bot.name, outcome: as } });
-  };
-  const changed = () =>
-    Promise.all(
-      [runsKey, keys.agents, keys.teams, keys.diffs].map((queryKey) => client.invalidateQueries({ queryKey })),
-    );
+  const end = (some: readonly QuickRow[], as: 'kept' | 'discarded') =>
+    ending((one) => forEach(some, titleOf, ({ run, bot }) => one(run.id, bot.name, as)));
   return (
     <PlanDialog
       title={`${verb} ${many}`}
@@ -53,16 +46,12 @@ export function EndRunsDialog({
       busyLabel={outcome === 'kept' ? 'Keeping' : 'Discarding'}
       danger={outcome === 'discarded'}
       act={async () => {
-        const done = await forEach(rows, titleOf, end(outcome));
-        await changed();
+        const done = await end(rows, outcome);
         onDone();
         if (done.length === 0) return;
         const words = `${outcome === 'kept' ? 'Kept' : 'Discarded'} the work of ${countWords(done.length, 'run')}`;
         if (outcome === 'kept') return void toast(words);
-        offerUndo(words, async () => {
-          await forEach(done, titleOf, end('kept'));
-          await changed();
-        });
+        offerUndo(words, () => end(done, 'kept'));
       }}
       onClose={onClose}
       shown={(plans) => (

@@ -1,5 +1,7 @@
 /** Reads of runs that were started from a prompt. Must not know how they are shown. */
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import type { z } from 'zod';
+import type { listQuickRuns, QuickOutcome, QuickRun } from '../../../contracts/factory/quick-run-routes.ts';
 import { useServices } from '../../base/services.tsx';
 
 /** How much a bot changed and what it said last have no event: read this often while Home is in front, ms. */
@@ -20,6 +22,36 @@ export function useQuickRuns() {
     queryFn: ({ signal }) => api.factory.listQuickRuns({ query: { limit: newest } }, { signal }),
     refetchInterval: ({ state: { error } }) => (error === null ? readEvery : false),
   });
+}
+
+type RunsAnswer = z.output<(typeof listQuickRuns)['answers'][200]>;
+
+type EndOne = (run: string, bot: string, outcome: QuickOutcome) => Promise<void>;
+
+/**
+ * Ends the work of bots, and when all is done shows what the server answered. What else it changes is read again, but not waited for: for many worktrees
+ * git takes long.
+ */
+export function useEndQuickRuns(): <T>(act: (end: EndOne) => Promise<T>) => Promise<T> {
+  const { api, keys } = useServices();
+  const client = useQueryClient();
+  const runsKey = useQuickRunKey();
+  return async (act) => {
+    const ended = new Map<string, QuickRun>();
+    try {
+      return await act(async (id, bot, outcome) => {
+        const answer = await api.factory.endQuickRun({ params: { id }, body: { bot, outcome } });
+        if ('run' in answer) ended.set(id, answer.run);
+      });
+    } finally {
+      client.setQueryData<RunsAnswer>(
+        runsKey,
+        (old) => old && { ...old, runs: old.runs.map((run) => ended.get(run.id) ?? run) },
+      );
+      // A list that was being read meanwhile is older than the answers: it is given up.
+      for (const queryKey of [keys.agents, keys.teams, keys.diffs]) void client.invalidateQueries({ queryKey });
+    }
+  };
 }
 
 export function useQuickDiff(id: string, bot: string) {
