@@ -364,6 +364,38 @@ describe('on Home', () => {
     for (const bot of bots) expect(git(house, 'show', `${branchesOf('hang', bot)[0]}:door.txt`)).toBe(bot);
   });
 
+  test('after other runs were discarded a new one opens on the floor, which closes the panes of their bots', async () => {
+    const { page } = seen;
+    await form(page).getByRole('combobox', { name: 'Repository' }).selectOption(house);
+    await field(page).fill('Sweep the yard');
+    await field(page).press('Enter');
+    await page.locator('[data-bot^="claude@sweep-the-yard"]').waitFor();
+    await page.getByRole('region', { name: /^Pane of claude@sweep-the-yard/ }).waitFor();
+    await expect.poll(() => page.getByRole('region', { name: /^Pane of \w+@hang-a-door/ }).count()).toBe(0);
+    expect(new URL(page.url()).pathname).toBe('/floor');
+  });
+
+  test('many runs are searched in their words, and grouped by repository, program or state', async () => {
+    const { page } = seen;
+    await home(page);
+    const card = page.getByRole('region', { name: 'Under way' });
+    const rows = card.locator('[data-quick-run]');
+    const search = card.getByRole('searchbox', { name: 'Search runs under way' });
+    await search.waitFor();
+    await expect.poll(() => rows.filter({ hasText: 'Sweep the yard' }).count()).toBe(2);
+    await search.fill('YARD gemini');
+    await expect.poll(() => rows.count()).toBe(1);
+    await search.fill('no run says this');
+    await card.getByText('No run matches.').waitFor();
+    await search.fill('');
+    await expect.poll(() => rows.count()).toBeGreaterThan(3);
+    await card.getByRole('combobox', { name: 'Group runs under way' }).selectOption('repository');
+    const ofHouse = card.getByRole('region', { name: 'house', exact: true });
+    await ofHouse.getByText('Lay a floor').first().waitFor();
+    await ofHouse.getByText('Sweep the yard').first().waitFor();
+    await looked(page, 'home-groups', { light: true });
+  });
+
   test('on a phone the same field and rows fit', async () => {
     const { page } = seen;
     await page.setViewportSize(narrow);

@@ -118,8 +118,10 @@ export function Dock({
           });
           restoring = false;
           api.onDidRemovePanel((panel) => {
-            if (api.panels.length === 0) closedAll.current = latest.current.agents.some((one) => one.id === panel.id);
-            latest.current.detached(panel.id, Params.parse(panel.params).originView);
+            const isThere = latest.current.agents.some((one) => one.id === panel.id);
+            if (api.panels.length === 0) closedAll.current = isThere;
+            // A pane whose bot is gone was closed by nobody: it must not lead away from the floor, to where it was opened from.
+            latest.current.detached(panel.id, isThere ? Params.parse(panel.params).originView : null);
           });
           setDock(api);
         }}
