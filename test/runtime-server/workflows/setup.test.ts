@@ -164,7 +164,7 @@ test('ignored paths are copied, a .env only after its person said yes to it by n
 }, 180_000);
 
 test('a set-up that fails fails the step with the end of what it printed, and cannot say what may run', async () => {
-  const { workspace, tree, setups, prove, flow, model } = await world(
+  const { workspace, tree, call, setups, prove, flow, model } = await world(
     "{ command: 'yes padding | head -n 4000; echo evil > .npmrc; echo evil >> ../../../../workspace/x; echo the reason; exit 3' }",
   );
   const dagId = await prove();
@@ -176,7 +176,12 @@ test('a set-up that fails fails the step with the end of what it printed, and ca
   expect(fix).toMatchObject({ status: 'failed', cause: 'delivery_failed' });
   expect(fix?.detail).toMatch(/could not be set up.*status 3.*the reason/s);
   expect(model.requests).toEqual([]);
-  expect((await setups()).map(({ status }) => status)).toEqual(['failed']);
-  expect(existsSync(join(workspace, 'x'))).toBe(false);
-  if (fix?.detail?.includes('set aside')) expect(existsSync(join(tree, '.npmrc'))).toBe(false);
+  const [made, ...more] = await setups();
+  expect([made?.status, more]).toEqual(['failed', []]);
+  const page = await call<NodePage>('GET', `/nodes/${made?.dagId}/setup`);
+  const log = readFileSync(join(workspace, page.files[0]?.path ?? ''), 'utf8');
+  // Where nothing confines commands, the person is told so instead.
+  const confined = !log.includes('This command runs unconfined');
+  expect([existsSync(join(tree, '.npmrc')), existsSync(join(workspace, 'x'))]).toEqual([!confined, !confined]);
+  if (confined) expect(log).toMatch(/^\.npmrc appeared while the command ran\./m);
 }, 180_000);
