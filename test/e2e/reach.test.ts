@@ -132,6 +132,24 @@ test('another one is paired from its own page, which shows the code, waits, and 
   await own.close();
 });
 
+test('the page of computers says which computer’s clock is off, by how much and what to do', async () => {
+  const { page } = ada;
+  const id = (await laptop.pairing()).computerId;
+  await page.route('**/api/v1/computers', async (route) => {
+    if (route.request().method() !== 'GET') return route.continue();
+    const response = await route.fetch();
+    const body = (await response.json()) as { computers: { id: string }[] };
+    const computers = body.computers.map((one) => ({ ...one, clockAheadMs: one.id === id ? 3 * 3_600_000 : 20_000 }));
+    await route.fulfill({ response, json: { ...body, computers } });
+  });
+  await page.goto(`${reach.origin}/settings/computers`);
+  const told = page.locator('[data-computer]').getByText(/its clock is .* this cloud’s/);
+  await told.waitFor();
+  expect(await told.allTextContents()).toEqual(['its clock is 3 h ahead of this cloud’s: set its time']);
+  await page.locator(`[data-computer="${id}"]`, { hasText: 'its clock is 3 h' }).waitFor();
+  await page.unroute('**/api/v1/computers');
+});
+
 test('one floor shows the bots of both computers; a team is started and typed into where it lives', async () => {
   const { page } = ada;
   await page.goto(`${reach.origin}/floor`);

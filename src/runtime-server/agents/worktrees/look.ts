@@ -2,12 +2,14 @@
  * Reads a worktree: branch, commits, changes, and how it relates to its checkout. Reads only; uncommitted work is written as loose objects of git,
  * through a separate index, and never as a commit.
  */
-import { existsSync } from 'node:fs';
-import { copyFile, mkdtemp, rm, stat, utimes } from 'node:fs/promises';
+import { closeSync, createReadStream, createWriteStream, fstatSync } from 'node:fs';
+import { mkdtemp, rm, utimes } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { WorktreeDiff } from '../../../contracts/factory/worktree-routes.ts';
+import { openWithin } from '../../../kit/files/within.ts';
 import type { Git } from '../../../kit/process/git.ts';
 
 /** One worktree and the checkout that it belongs to. */
@@ -84,7 +86,7 @@ export async function treeOf(git: Git, look: Look): Promise<string> {
   try {
     const index = join(folder, 'index');
     const own = resolve(look.root, await git.run(look.root, ['rev-parse', '--git-path', 'index']));
-    if (existsSync(own)) await copyIndex(own, index);
+    await copyIndex(own, index);
     const options = { env: { GIT_INDEX_FILE: index } };
     await git.addAll(look.root, options);
     return await git.run(look.root, ['write-tree'], options);
@@ -95,13 +97,19 @@ export async function treeOf(git: Git, look: Look): Promise<string> {
 
 /**
  * Its index records unchanged files: a fresh one would read them all. git rereads files as young as the index itself, so the copy must not look
- * younger than its source.
+ * younger than its source. A command can put anything in the index's place at any moment: only a plain file is read, and nothing waits.
  */
 async function copyIndex(from: string, to: string): Promise<void> {
-  const { mtimeMs } = await stat(from);
-  await copyFile(from, to);
-  const at = Math.floor(mtimeMs) / 1000;
-  await utimes(to, at, at);
+  const handle = openWithin(dirname(from), from);
+  if (typeof handle !== 'number') return;
+  try {
+    const { mtimeMs } = fstatSync(handle);
+    await pipeline(createReadStream('', { fd: handle, autoClose: false }), createWriteStream(to));
+    const at = Math.floor(mtimeMs) / 1000;
+    await utimes(to, at, at);
+  } finally {
+    closeSync(handle);
+  }
 }
 
 type Changed = Pick<WorktreeDiff, 'files' | 'patch' | 'cut'>;
