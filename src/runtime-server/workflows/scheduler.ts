@@ -10,7 +10,7 @@ import type { Tx } from '../../kit/store/store.ts';
 import { type Actor, engineActor } from '../base/actor.ts';
 import { createBotRuns } from './bot-runs.ts';
 import { createBotTurns } from './bot-turns.ts';
-import { type Budgets, createBudgets } from './budgets.ts';
+import { type Budgets, createBudgets } from './budgets/index.ts';
 import { type CommandTurns, createCommandTurns } from './command-turns.ts';
 import type { WorkflowDeps } from './deps.ts';
 import { createGates } from './gates.ts';

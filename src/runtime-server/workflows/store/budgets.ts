@@ -1,8 +1,11 @@
 /** SQL of budgets: one row for each run, step or campaign that has one. What was spent is summed from the requests themselves. */
+import { AppError } from '../../../contracts/common/errors.ts';
 import type { WorkBudget } from '../../../contracts/factory/workflow.ts';
 import type { Tx } from '../../../kit/store/store.ts';
 import { spentOn } from '../../usage/costs.ts';
-import { runsOf } from './campaigns.ts';
+import { isClosed } from '../model.ts';
+import { readCampaign, runsOf } from './campaigns.ts';
+import { statusOfNode, titleOfNode, titleOfRun } from './why.ts';
 
 type Read = Pick<Tx, 'get' | 'all'>;
 
@@ -92,15 +95,45 @@ export function spentBy(tx: Read, workspace: string, subject: string): Spent {
     const [dagId = '', nodeId = ''] = id.split('/');
     return spentOn(tx, workspace, dagId, nodeId);
   }
-  const runs = kind === 'run' ? [id] : runsOf(tx, workspace, id).map(({ dagId }) => dagId);
   const sum = { microUsd: 0, tokens: 0, unpriced: 0 };
-  for (const dagId of runs) {
+  for (const dagId of runsOfBudget(tx, workspace, subject)) {
     const one = spentOn(tx, workspace, dagId, null);
     sum.microUsd += one.microUsd;
     sum.tokens += one.tokens;
     sum.unpriced += one.unpriced;
   }
   return sum;
+}
+
+/** The runs that a budget counts, the oldest first. */
+export function runsOfBudget(tx: Read, workspace: string, subject: string): string[] {
+  const [kind, id] = partsOf(subject);
+  return kind === 'campaign' ? runsOf(tx, workspace, id).map(({ dagId }) => dagId) : [id.split('/')[0] ?? ''];
+}
+
+/** Its title is that of what it limits. Throws for what is not there. */
+export function titleOfBudget(tx: Read, workspace: string, subject: string): string {
+  const [kind, id] = partsOf(subject);
+  if (kind === 'campaign') {
+    const campaign = readCampaign(tx, workspace, id);
+    if (campaign !== null) return campaign.title;
+    throw new AppError(
+      'not_found',
+      `There is no campaign ${JSON.stringify(id)}.`,
+      'List them: gantry workspace campaigns',
+    );
+  }
+  const [dagId = '', nodeId] = id.split('/');
+  const title = nodeId === undefined ? titleOfRun(tx, dagId) : titleOfNode(tx, nodeId);
+  if (title !== undefined) return title;
+  throw new AppError('not_found', `There is no ${kind} ${JSON.stringify(id)}.`, 'The campaign boards show the runs.');
+}
+
+/** Its step has ended: nobody is asked about it. */
+export function isBudgetOver(tx: Read, subject: string): boolean {
+  const [kind, id] = partsOf(subject);
+  const status = kind === 'step' ? statusOfNode(tx, id.split('/')[1] ?? '') : undefined;
+  return status !== undefined && isClosed(status);
 }
 
 /** `run:dag_1` → its kind and the rest. */
