@@ -20,7 +20,7 @@ import type { PaneEngine } from '../../runtime-server/panes/pane-engine.ts';
 import type { PeerHome } from '../../runtime-server/peers/remote/calls.ts';
 import type { ChannelOut } from '../../runtime-server/phone/ports.ts';
 import type { Policy } from '../../runtime-server/policy/index.ts';
-import type { TakerDeps } from '../../runtime-server/reports/taker.ts';
+import type { TakerDeps } from '../../runtime-server/reports/deps.ts';
 import type { ShellSandbox, Tool, ToolRegistry } from '../../runtime-server/tool-server/index.ts';
 import type { WorkspaceTrusts } from '../../runtime-server/trust/index.ts';
 

@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import { listReports, takeReport } from '../../contracts/factory/report-routes.ts';
 import { type BoundRoute, bind } from '../../kit/http/types.ts';
 import { decodeCursor, defaultLimit, encodeCursor, page } from '../base/paging.ts';
-import { readReports } from './reading.ts';
+import type { TakerDeps } from './deps.ts';
 import { createSpools } from './spool.ts';
-import { createTaker, type Taker, type TakerDeps } from './taker.ts';
+import { readReports } from './store.ts';
+import { createTaker, type Taker } from './taker.ts';
 
 export interface Reports extends Pick<Taker, 'start' | 'close'> {
   readonly routes: readonly BoundRoute[];

@@ -1,7 +1,8 @@
-/** Reads the reports that were taken. Must not know spools. */
+/** SQL of the reports that were taken or refused. Must not know spools. */
 import type { Report } from '../../contracts/factory/report-routes.ts';
 import { iso } from '../../kit/clock/clock.ts';
 import type { Tx, Value } from '../../kit/store/store.ts';
+import type { SpooledReport } from './spool.ts';
 
 interface Wanted {
   readonly agentId: string | null;
@@ -29,4 +30,54 @@ export function readReports(tx: Pick<Tx, 'all'>, { agentId, outcome, before, lim
     limit,
   );
   return rows.map((row) => ({ ...row, at: iso(Math.min(Math.max(0, row.at), latest)), takenAt: iso(row.takenAt) }));
+}
+
+export interface ReportRow {
+  id: string;
+  agent_id: string;
+  op: string;
+  dag_id: string | null;
+  node_id: string | null;
+  outcome: 'applied' | 'refused' | 'stale';
+  why: string | null;
+}
+
+export const findReport = (tx: Pick<Tx, 'get'>, agentId: string, id: string) =>
+  tx.get<ReportRow>('SELECT * FROM bot_report WHERE agent_id = ? AND id = ?', agentId, id);
+
+export function insertReport(
+  tx: Tx,
+  agentId: string,
+  report: SpooledReport,
+  now: number,
+  outcome: ReportRow['outcome'],
+  why: string | null,
+): void {
+  const { dagId = null, nodeId = null } = stepOf(report);
+  tx.run(
+    `INSERT INTO bot_report (id, agent_id, op, dag_id, node_id, at, taken_at, outcome, why, told_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    report.id,
+    agentId,
+    report.op,
+    dagId,
+    nodeId,
+    Math.round(report.at),
+    now,
+    outcome,
+    why,
+    // What changes nothing concerns nobody: it is evidence.
+    outcome === 'refused' ? null : now,
+  );
+}
+
+/** Its bot knows that it was refused. */
+export function markTold(tx: Tx, agentId: string, id: string, now: number): void {
+  tx.run('UPDATE bot_report SET told_at = ? WHERE agent_id = ? AND id = ? AND told_at IS NULL', now, agentId, id);
+}
+
+/** The step that a report names. */
+export function stepOf({ params }: SpooledReport): { dagId?: string; nodeId?: string } {
+  const { dagId, nodeId } = params ?? {};
+  return typeof dagId === 'string' && typeof nodeId === 'string' ? { dagId, nodeId } : {};
 }
