@@ -4,26 +4,26 @@
  * factory engine; second: the cloud API. Must not know any area.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import createRouter from 'find-my-way';
 import { claimedShape } from '../../contracts/common/areas.ts';
 import { AppError } from '../../contracts/common/errors.ts';
 import { type ErrorShape, type Method, methods, type Route } from '../../contracts/common/route.ts';
 import type { Clock } from '../clock/clock.ts';
 import type { Timers } from '../clock/timers.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
-import { type AdmissionOptions, createAdmission, type Gate } from './admission.ts';
-import { type AnswerCheck, createAnswerCheck } from './answer-check.ts';
+import { type AdmissionOptions, createAdmission } from './admission.ts';
 import { baseHeaders } from './base-headers.ts';
 import { RequestContext } from './context.ts';
-import { render, toAppError } from './faults.ts';
+import { toAppError } from './faults.ts';
 import { createGuard, type Listener } from './guard.ts';
 import type { HttpMeter } from './http-meter.ts';
-import { fingerprint, type Idempotency, type StoredAnswer } from './idempotency.ts';
+import type { Idempotency } from './idempotency.ts';
+import { createJsonAnswer, fail, pathOf } from './json-answer.ts';
+import { createLasting } from './lasting.ts';
 import { createLimits, type LimitDeps, type LimitSettings } from './limits.ts';
-import { routeProblems } from './mount.ts';
+import { type Mounted, mountRoutes } from './mount.ts';
 import { parseParams, parseQuery, readBody, unknownOwned } from './request-parts.ts';
 import { createSseStreams } from './sse.ts';
-import type { Answer, BoundRoute, OwnerLookups, Principal } from './types.ts';
+import type { BoundRoute, OwnerLookups, Principal } from './types.ts';
 
 export interface HttpLog {
   warn(message: string, fields?: Record<string, unknown>): void;
@@ -70,17 +70,8 @@ export interface Dispatcher {
   close(reason: string): void;
 }
 
-interface Mounted extends Gate {
-  readonly bound: BoundRoute;
-  readonly defaultStatus: number;
-  readonly check: AnswerCheck;
-}
-
-/** Limit of a timer: the wall clock may jump, and Node fires at once if the time is more than 24 days off. Milliseconds. */
-const maxWaitMs = 60_000;
 /** Servers of ours, which pass their own span on. A header of anybody else decides nothing. */
 const continuesTraces = ['link', 'internal'] as const;
-const idempotencyKey = /^[\x21-\x7e]{1,255}$/;
 
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { owners, log, ids, telemetry } = options;
@@ -90,19 +81,9 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const streams = createSseStreams((error) => log.error('stream failed', { error: String(stackOf(error)) }));
   const running = new Set<RequestContext>();
   const continues: ReadonlySet<string> = new Set([...continuesTraces, ...(options.continues ?? [])]);
-  // Answers that may last long, and so must end with the caller's right to them.
-  const lasting = new Set<RequestContext>();
+  const lasting = createLasting(options.expiry);
+  const answer = createJsonAnswer(options);
   const fallbackShape = options.shape ?? 'plain';
-  const router = createRouter({
-    caseSensitive: true,
-    ignoreTrailingSlash: false,
-    ignoreDuplicateSlashes: false,
-    maxParamLength: 500,
-    // Queries are parsed only if the route reads them.
-    querystringParser: (text) => text,
-    // Distinguished by its missing store.
-    onBadUrl: noop,
-  });
   // One random part for each dispatcher plus a counter: unique enough for a log, and free.
   const requestIdStart = ids.next('req');
   let requests = 0;
@@ -110,41 +91,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     requests += 1;
     return `${requestIdStart}.${requests}`;
   };
-  const served: Route[] = [];
-  mountAll();
-
-  function mountAll(): void {
-    const ops = new Set<string>();
-    const problems: string[] = [];
-    for (const bound of options.routes) {
-      const { route } = bound;
-      const name = `${route.op ?? '?'} (${route.method} ${route.path})`;
-      for (const problem of routeProblems(route, bound.passThrough ? null : owners))
-        problems.push(`${name}: ${problem}`);
-      if (ops.has(route.op)) problems.push(`${name}: op is used twice`);
-      ops.add(route.op);
-      if (route.idempotent && !bound.passThrough && options.idempotency === undefined) {
-        problems.push(`${name}: is idempotent, but no store keeps its answers`);
-      }
-      const mounted: Mounted = {
-        route,
-        bound,
-        kinds: new Set(route.auth),
-        onlyPublic: route.auth?.length === 1 && route.auth[0] === 'public',
-        before: bound.before,
-        // Numeric keys always come in ascending order, so the original order is lost.
-        check: createAnswerCheck(route, options),
-        defaultStatus: route.answers?.[201] === undefined ? Number(Object.keys(route.answers ?? {})[0]) : 201,
-      };
-      try {
-        router.on(route.method, route.path, noop, mounted);
-        served.push(route);
-      } catch (error) {
-        problems.push(`${name}: ${(error as Error).message}`);
-      }
-    }
-    if (problems.length > 0) throw new Error(`Routes that cannot be mounted:\n${problems.join('\n')}`);
-  }
+  const { router, served } = mountRoutes({ ...options, keepsAnswers: options.idempotency !== undefined });
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<boolean> {
     const target = request.url ?? '/';
@@ -261,14 +208,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   ): Promise<void> {
     const { route, bound } = mounted;
     const context = new RequestContext(principal, request, response, requestId, rawParams, running);
-    if (bound.passThrough || route.kind === 'sse') {
-      lasting.add(context);
-      const cancel = endWithCredential(context);
-      response.on('close', () => {
-        lasting.delete(context);
-        cancel();
-      });
-    }
+    if (bound.passThrough || route.kind === 'sse') lasting.add(context);
     if (bound.passThrough) {
       response.setHeader('x-request-id', requestId);
       await bound.handler(context as never);
@@ -291,21 +231,6 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     else await answer(mounted, principal, context, requestId);
   }
 
-  /** Returns a function that stops waiting for that end. */
-  function endWithCredential(context: RequestContext): () => void {
-    const { expiry } = options;
-    const { expiresAt } = context.principal;
-    if (expiry === undefined || expiresAt === undefined) return noop;
-    let cancel = noop;
-    const look = () => {
-      const left = expiresAt - expiry.clock.now();
-      if (left <= 0) cutOff(context);
-      else cancel = expiry.timers.after(Math.min(left, maxWaitMs), look);
-    };
-    look();
-    return () => cancel();
-  }
-
   async function stream(
     bound: BoundRoute,
     principal: Principal,
@@ -326,54 +251,6 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     }
   }
 
-  async function answer(
-    mounted: Mounted,
-    principal: Principal,
-    context: RequestContext,
-    requestId: string,
-  ): Promise<void> {
-    const { route, bound } = mounted;
-    let extra: Readonly<Record<string, string>> | undefined;
-    const run = async (seed: string | null = null): Promise<StoredAnswer> => {
-      context.seed = seed;
-      const given = (await bound.handler(context as never)) as Answer<Route>;
-      const status = given.status ?? mounted.defaultStatus;
-      extra = given.headers;
-      mounted.check(status, given.body, requestId);
-      return { status, text: given.body === undefined ? '' : JSON.stringify(given.body) };
-    };
-    const key = route.idempotent ? context.request.headers['idempotency-key'] : undefined;
-    const result =
-      key === undefined || isDryRun(context) ? await run() : await runOnce(route, principal, context, key, run);
-    send(context.response, result.status, result.text, requestId, extra);
-  }
-
-  async function runOnce(
-    route: Route,
-    principal: Principal,
-    context: RequestContext,
-    key: string | string[],
-    run: (seed: string | null) => Promise<StoredAnswer>,
-  ): Promise<StoredAnswer> {
-    if (typeof key !== 'string' || !idempotencyKey.test(key)) {
-      throw new AppError(
-        'usage',
-        'Idempotency-Key must have 1 to 255 visible ASCII characters.',
-        'Send another key, such as a UUID.',
-        { wireCode: 'bad_request' },
-      );
-    }
-    const caller = `${principal.userId}/${principal.agentId ?? ''}`;
-    const { aliasOf: same } = route;
-    const path = pathOf(context.request.url ?? '');
-    const print = fingerprint(same === undefined ? path : path.slice(same.prefix.length), context.body);
-    const request = { caller, op: same?.op ?? route.op, key, fingerprint: print };
-    return options.idempotency!.once(
-      route.idempotent === 'by id' ? { ...request, seed: options.ids.next('seed').slice('seed_'.length) } : request,
-      run,
-    );
-  }
-
   function isOwned(route: Route, principal: Principal, params: unknown): boolean | Promise<boolean> {
     const rule = route.owner;
     if (typeof rule === 'string' || 'none' in rule) return true;
@@ -386,66 +263,12 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     get streams() {
       return streams.size;
     },
-    cut(match) {
-      for (const context of [...lasting]) {
-        if (match(context.principal)) cutOff(context);
-      }
-    },
+    cut: lasting.cut,
     close(reason) {
       streams.close(reason);
       for (const context of [...running]) context.abort();
     },
   };
-}
-
-function noop(): void {}
-
-function cutOff(context: RequestContext): void {
-  context.abort();
-  context.response.destroy();
-}
-
-function send(
-  response: ServerResponse,
-  status: number,
-  text: string,
-  requestId: string,
-  extra?: Readonly<Record<string, string>>,
-): void {
-  if (text === '') {
-    response.writeHead(status, { ...baseHeaders, 'x-request-id': requestId, ...extra });
-    response.end();
-    return;
-  }
-  response.writeHead(status, {
-    ...baseHeaders,
-    'content-type': 'application/json; charset=utf-8',
-    'content-length': Buffer.byteLength(text),
-    'x-request-id': requestId,
-    ...extra,
-  });
-  response.end(text);
-}
-
-function fail(
-  response: ServerResponse,
-  error: AppError,
-  shape: ErrorShape,
-  requestId: string,
-  extra?: Readonly<Record<string, string>>,
-): void {
-  const { status, body, headers } = render(error, shape);
-  send(response, status, JSON.stringify(body), requestId, { ...headers, ...extra });
-}
-
-function isDryRun(context: RequestContext): boolean {
-  const { body, query } = context as { body?: { dryRun?: unknown }; query?: { dryRun?: unknown } };
-  return body?.dryRun === true || query?.dryRun === true;
-}
-
-function pathOf(target: string): string {
-  const end = target.search(/[?#]/);
-  return end === -1 ? target : target.slice(0, end);
 }
 
 function stackOf(cause: unknown): unknown {

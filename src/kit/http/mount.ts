@@ -1,9 +1,18 @@
 /**
- * The rules that a route must meet before it is served. A table that breaks one stops the program at start, never at the first request. Must not know
- * sockets.
+ * Mounts routes, and the rules that each must meet before it is served. A table that breaks one stops the program at start, never at the first request.
+ * Must not know sockets.
  */
+import createRouter from 'find-my-way';
 import type { Route } from '../../contracts/common/route.ts';
-import type { OwnerLookups } from './types.ts';
+import type { Gate } from './admission.ts';
+import { type AnswerCheck, createAnswerCheck } from './answer-check.ts';
+import type { BoundRoute, OwnerLookups } from './types.ts';
+
+export interface Mounted extends Gate {
+  readonly bound: BoundRoute;
+  readonly defaultStatus: number;
+  readonly check: AnswerCheck;
+}
 
 const ownerReasonAtLeast = 3;
 
@@ -39,3 +48,58 @@ export function routeProblems(route: Route, owners: OwnerLookups | null): string
   }
   return problems;
 }
+
+/** Throws for all that breaks a rule. */
+export function mountRoutes(
+  options: Parameters<typeof createAnswerCheck>[1] & {
+    readonly routes: readonly BoundRoute[];
+    readonly owners: OwnerLookups;
+    /** Whether answers can be kept for routes that are `idempotent`. */
+    readonly keepsAnswers: boolean;
+  },
+) {
+  const router = createRouter({
+    caseSensitive: true,
+    ignoreTrailingSlash: false,
+    ignoreDuplicateSlashes: false,
+    maxParamLength: 500,
+    // Queries are parsed only if the route reads them.
+    querystringParser: (text) => text,
+    // Distinguished by its missing store.
+    onBadUrl: noop,
+  });
+  const served: Route[] = [];
+  const ops = new Set<string>();
+  const problems: string[] = [];
+  for (const bound of options.routes) {
+    const { route } = bound;
+    const name = `${route.op ?? '?'} (${route.method} ${route.path})`;
+    for (const problem of routeProblems(route, bound.passThrough ? null : options.owners))
+      problems.push(`${name}: ${problem}`);
+    if (ops.has(route.op)) problems.push(`${name}: op is used twice`);
+    ops.add(route.op);
+    if (route.idempotent && !bound.passThrough && !options.keepsAnswers) {
+      problems.push(`${name}: is idempotent, but no store keeps its answers`);
+    }
+    const mounted: Mounted = {
+      route,
+      bound,
+      kinds: new Set(route.auth),
+      onlyPublic: route.auth?.length === 1 && route.auth[0] === 'public',
+      before: bound.before,
+      // Numeric keys always come in ascending order, so the original order is lost.
+      check: createAnswerCheck(route, options),
+      defaultStatus: route.answers?.[201] === undefined ? Number(Object.keys(route.answers ?? {})[0]) : 201,
+    };
+    try {
+      router.on(route.method, route.path, noop, mounted);
+      served.push(route);
+    } catch (error) {
+      problems.push(`${name}: ${(error as Error).message}`);
+    }
+  }
+  if (problems.length > 0) throw new Error(`Routes that cannot be mounted:\n${problems.join('\n')}`);
+  return { router, served };
+}
+
+function noop(): void {}
