@@ -66,7 +66,7 @@ export function createJsonAnswer(options: {
   }
 }
 
-export function send(
+function send(
   response: ServerResponse,
   status: number,
   text: string,
