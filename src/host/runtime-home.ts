@@ -2,56 +2,33 @@
  * Composes what goes home: the link with the cloud that is home, the questions that wait for their person, and events. What waits is sent again where
  * another cloud becomes home.
  */
-import type { Clock } from '../kit/clock/clock.ts';
-import { systemTimers } from '../kit/clock/timers.ts';
 import { localUserId } from '../kit/http/principals.ts';
-import type { Ids } from '../kit/ids/ids.ts';
-import { createLanes, type LanesOptions } from '../kit/lane/create-lanes.ts';
-import type { LaneMetrics } from '../kit/lane/lane-metrics.ts';
-import type { Ledger } from '../kit/ledger/ledger.ts';
-import type { Log } from '../kit/log/log.ts';
+import type { LanesOptions } from '../kit/lane/create-lanes.ts';
 import { createSealer } from '../kit/secrets/sealer.ts';
-import type { Store } from '../kit/store/store.ts';
-import type { Telemetry } from '../kit/telemetry/telemetry.ts';
 import { createHeldApprovals, liveApprovals } from '../runtime-server/approvals/index.ts';
 import { createOutbox } from '../runtime-server/events/outbox.ts';
 import { ensureDeviceToken } from '../runtime-server/link/device.ts';
-import type { Closing } from './closing.ts';
 import type { DataFolder } from './data-folder.ts';
 import { createHomeLink } from './home-link.ts';
+import type { RuntimeCore } from './runtime-core.ts';
 
 /** A person waits for what goes to the cloud; the embedded one is back within a second. */
 const backoffMs = [500, 1000, 1000, 2000, 5000, 10_000, 30_000, 60_000];
 
 export async function createRuntimeHome({
   folder,
-  store,
-  ledger,
   embedded,
   botName,
-  outboxes,
-  clock,
-  ids,
-  log,
-  telemetry,
-  closing,
-}: {
+  ...core
+}: RuntimeCore & {
   readonly folder: DataFolder;
-  readonly store: Store;
-  readonly ledger: Ledger;
   /** Address of the cloud in the same process; null without one. */
   readonly embedded: () => { readonly host: string; readonly port: number } | null;
   readonly botName: (agentId: string) => string | null;
-  readonly outboxes: LaneMetrics;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly log: Log;
-  readonly telemetry: Telemetry;
-  readonly closing: Closing;
 }) {
-  const onFault = (fault: unknown) => log.error('Queued data could not be sent to the cloud.', { fault });
+  const { store, clock, log, closing } = core;
   const lanesHome = (name: string, send: LanesOptions['send']) =>
-    outboxes.watch(name, createLanes({ store, clock, name, send, trace: telemetry, onFault, backoffMs }));
+    core.openLanes({ name, send, backoffMs, failed: 'Queued data could not be sent to the cloud.' });
   const deviceToken = await ensureDeviceToken({
     store,
     sealer: createSealer({ masterKey: folder.masterKey, purpose: 'device' }),
@@ -60,22 +37,14 @@ export async function createRuntimeHome({
     log,
   });
   const homeLink = createHomeLink({
+    ...core,
     folder,
-    store,
     deviceToken,
     embedded,
     waiting: () => liveApprovals(store, clock),
-    clock,
-    ids,
-    log,
   });
   const held = createHeldApprovals({
-    store,
-    ledger,
-    clock,
-    timers: systemTimers,
-    ids,
-    log,
+    ...core,
     ownerId: localUserId,
     cloudAheadMs: () => homeLink.home.aheadMs() ?? 0,
     knows: () => homeLink.pairing.knows(),

@@ -2,18 +2,15 @@
  * The servers of the runtime: the engine's, for this computer and its cloud, and the one for the person's other computers. Opened once everything behind
  * them is up; only then the home cloud is dialled.
  */
-import type { Clock } from '../kit/clock/clock.ts';
-import { systemTimers } from '../kit/clock/timers.ts';
 import type { DispatcherOptions } from '../kit/http/dispatcher.ts';
 import { createIdempotency } from '../kit/http/idempotency.ts';
 import { createLinkAuthenticator } from '../kit/http/principals.ts';
 import type { Authenticator, BoundRoute, OwnerLookups } from '../kit/http/types.ts';
 import { shareStore } from '../kit/store/share-store.ts';
-import type { Store } from '../kit/store/store.ts';
-import type { Closing } from './closing.ts';
 import { type EngineServer, type openEngineListeners, stopReason } from './engine-server.ts';
 import type { HomeLink } from './home-link.ts';
 import { createPeerServer, type PeerServer } from './peer-server.ts';
+import type { RuntimeCore } from './runtime-core.ts';
 
 interface RuntimeServers {
   /** The server for other computers; null until it is opened. */
@@ -33,26 +30,24 @@ export function createRuntimeServers({
   authenticators,
   linkToken,
   peerPort,
-  store,
-  clock,
-  closing,
   meter,
-  telemetry,
   traceOf,
-  ...shared
-}: Pick<DispatcherOptions, 'ids' | 'log' | 'limits' | 'answers' | 'meter' | 'telemetry' | 'traceOf'> & {
-  readonly listeners: Awaited<ReturnType<typeof openEngineListeners>>;
-  readonly homeLink: HomeLink;
-  /** Owner and bots. */
-  readonly authenticators: readonly Authenticator[];
-  /** Of the cloud API in the same process. */
-  readonly linkToken: string;
-  /** 0: any free one. */
-  readonly peerPort: number;
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly closing: Closing;
-}): RuntimeServers {
+  limits,
+  answers,
+  ...core
+}: Pick<DispatcherOptions, 'limits' | 'answers' | 'meter' | 'traceOf'> &
+  RuntimeCore & {
+    readonly listeners: Awaited<ReturnType<typeof openEngineListeners>>;
+    readonly homeLink: HomeLink;
+    /** Owner and bots. */
+    readonly authenticators: readonly Authenticator[];
+    /** Of the cloud API in the same process. */
+    readonly linkToken: string;
+    /** 0: any free one. */
+    readonly peerPort: number;
+  }): RuntimeServers {
+  const { store, clock, timers, ids, log, telemetry, closing } = core;
+  const shared = { ids, log, limits, answers };
   let serving: EngineServer | null = null;
   let peers: PeerServer | null = null;
   return {
@@ -77,7 +72,7 @@ export function createRuntimeServers({
         pairing: homeLink.tickets,
         port: peerPort,
         clock,
-        timers: systemTimers,
+        timers,
       });
       peers = others;
       closing.add('server for other computers', () => others.close());

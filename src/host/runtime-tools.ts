@@ -1,20 +1,13 @@
 /**
  * Composes the runtime's half of the tool server: the registry, documents, attached servers and signing in to them. Must not know what a tool does.
  */
-import type { Clock } from '../kit/clock/clock.ts';
-import { systemTimers } from '../kit/clock/timers.ts';
 import { createEgress, type Egress } from '../kit/egress/egress.ts';
 import type { EgressMeter } from '../kit/egress/egress-metrics.ts';
 import { localUserId } from '../kit/http/principals.ts';
-import type { Ids } from '../kit/ids/ids.ts';
-import type { Ledger } from '../kit/ledger/ledger.ts';
-import type { Log } from '../kit/log/log.ts';
 import { createGrants } from '../kit/oauth/grants.ts';
 import { createOAuthClient, type OAuthClient } from '../kit/oauth/oauth-client.ts';
 import { programCommand } from '../kit/process/programs.ts';
 import { createSealer } from '../kit/secrets/sealer.ts';
-import type { Store } from '../kit/store/store.ts';
-import type { Telemetry } from '../kit/telemetry/telemetry.ts';
 import type { Approvals } from '../runtime-server/approvals/index.ts';
 import type { Policy } from '../runtime-server/policy/index.ts';
 import { createConverter } from '../runtime-server/tool-server/documents/index.ts';
@@ -25,10 +18,10 @@ import {
   ownAddress,
 } from '../runtime-server/tool-server/servers/index.ts';
 import { signInRoutes } from '../runtime-server/tool-server/servers/sign-in-routes.ts';
-import type { Closing } from './closing.ts';
 import type { Factory } from './factory/factory.ts';
 import { packageVersion, placesIn } from './places.ts';
 import { readEgressAllow } from './push-settings.ts';
+import type { RuntimeCore } from './runtime-core.ts';
 
 export interface RuntimeTools {
   readonly registry: ToolServer['registry'];
@@ -41,29 +34,23 @@ export interface RuntimeTools {
   start(): Promise<void>;
 }
 
-export function createRuntimeTools(deps: {
-  readonly store: Store;
-  readonly ledger: Ledger;
+export function createRuntimeTools({
+  policy,
+  approvals,
+  webOrigin,
+  port,
+  egress,
+  ...core
+}: RuntimeCore & {
   readonly policy: Policy;
   readonly approvals: Approvals;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly log: Log;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly masterKey: string;
-  readonly computerId: string;
-  /** `GANTRY_HOME`. */
-  readonly home: string;
-  readonly workspace: string;
   /** Where the person's browser finds Gantry. */
   readonly webOrigin: () => string;
   /** Port of the engine's own listener, on the loopback address. */
   readonly port: number;
-  readonly telemetry: Telemetry;
   readonly egress: EgressMeter;
-  readonly closing: Closing;
 }): RuntimeTools {
-  const { store, ledger, clock, ids, log, env, masterKey, closing } = deps;
+  const { store, clock, timers, ids, env, masterKey, computerId, home, closing } = core;
   const version = packageVersion();
   const egressAllow = readEgressAllow(env);
 
@@ -78,47 +65,39 @@ export function createRuntimeTools(deps: {
       return way;
     },
     clock,
-    origin: deps.webOrigin,
-    computerId: deps.computerId,
+    origin: webOrigin,
+    computerId,
   });
   closing.add('sign-ins at servers', async () => {
     await Promise.all([...ways.values()].map((way) => way.close()));
   });
   const attached = createAttachedServers({
-    store,
+    ...core,
     sealer: createSealer({ masterKey, purpose: 'attached-servers' }),
     ownerId: localUserId,
-    clock,
-    timers: systemTimers,
-    ids,
     random: Math.random,
-    log,
     version,
     auth: oauth,
     egressAllow,
-    isOwn: (url) => isOwnToolServer(url, deps.computerId, [deps.webOrigin(), `http://127.0.0.1:${deps.port}`]),
+    isOwn: (url) => isOwnToolServer(url, computerId, [webOrigin(), `http://127.0.0.1:${port}`]),
   });
   closing.add('attached servers', () => attached.close());
   const converter = createConverter({
     command: programCommand('converter'),
-    after: systemTimers.after,
+    after: timers.after,
     ocr: env.GANTRY_OCR === 'on',
   });
   closing.add('converter', () => converter.close());
   const tools = createToolServer({
-    policy: deps.policy,
-    approvals: deps.approvals,
-    clock,
-    timers: systemTimers,
-    env,
+    ...core,
+    policy,
+    approvals,
     freshName: () => ids.next('tmp'),
-    hidden: [deps.home],
-    commandNotes: placesIn(deps.home).commandNotes,
-    log,
+    hidden: [home],
+    commandNotes: placesIn(home).commandNotes,
     converter,
     foreign: attached.tools,
-    telemetry: deps.telemetry,
-    egress: deps.egress,
+    egress,
   });
   closing.add('tools', () => tools.close());
 
@@ -130,16 +109,12 @@ export function createRuntimeTools(deps: {
     start: () => attached.start(),
     wire({ toolBots, library }) {
       const wire = tools.wire({
+        ...core,
         ...toolBots,
         library,
         ownerId: localUserId,
-        workspace: deps.workspace,
-        store,
-        ledger,
-        ids,
         info: { name: 'gantry', title: 'Gantry', version },
-        inboxUrl: () => `${deps.webOrigin()}/inbox`,
-        log,
+        inboxUrl: () => `${webOrigin()}/inbox`,
       });
       closing.add('calls that became tasks', () => wire.close());
       const signIns = signInRoutes({ oauth, find: (id) => attached.signInAt(id) });

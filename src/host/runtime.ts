@@ -11,24 +11,17 @@ import { createLocalLink } from '../cloud-api/link/local-link.ts';
 import type { DoctorCheck } from '../contracts/common/doctor-check.ts';
 import { harnesses as agentPrograms } from '../contracts/factory/agent.ts';
 import type { Clock } from '../kit/clock/clock.ts';
-import { systemTimers } from '../kit/clock/timers.ts';
 import { createEgressMeter } from '../kit/egress/egress-metrics.ts';
 import { createBotTokens } from '../kit/http/bot-tokens.ts';
 import type { DispatcherOptions } from '../kit/http/dispatcher.ts';
 import { createHttpMeter } from '../kit/http/http-meter.ts';
 import { createOwnerAuthenticator, localUserId, proofOf } from '../kit/http/principals.ts';
 import type { Ids } from '../kit/ids/ids.ts';
-import { createLanes } from '../kit/lane/create-lanes.ts';
-import { createLaneMetrics } from '../kit/lane/lane-metrics.ts';
-import { createLedger } from '../kit/ledger/create-ledger.ts';
 import type { Log } from '../kit/log/log.ts';
 import { metricsRoute } from '../kit/metrics/route.ts';
 import { programCommand } from '../kit/process/programs.ts';
 import { createSealer } from '../kit/secrets/sealer.ts';
 import { newToken } from '../kit/secrets/token-file.ts';
-import { openStore } from '../kit/store/open-store.ts';
-import { shareStore } from '../kit/store/share-store.ts';
-import { measureWrites } from '../kit/store/store-metrics.ts';
 import type { Telemetry } from '../kit/telemetry/telemetry.ts';
 import { createBotDirectory } from '../runtime-server/agents/bot-directory.ts';
 import { createBotMemory } from '../runtime-server/agents/bot-memory.ts';
@@ -60,10 +53,10 @@ import {
   trustCheck,
 } from './runtime-checks.ts';
 import { createRuntimeConnectors } from './runtime-connectors.ts';
+import { openRuntimeCore } from './runtime-core.ts';
 import { createRuntimeHands } from './runtime-hands.ts';
 import { createRuntimeHome } from './runtime-home.ts';
 import { createSpendMetrics, runtimeMetrics } from './runtime-metrics.ts';
-import { runtimeMigrations } from './runtime-migrations.ts';
 import { createRuntimeModels } from './runtime-models.ts';
 import { createRuntimePanes, readable } from './runtime-panes.ts';
 import { createRuntimePhone } from './runtime-phone.ts';
@@ -72,8 +65,6 @@ import { createRuntimeServers } from './runtime-servers.ts';
 import { createRuntimeTools } from './runtime-tools.ts';
 import type { Settings } from './settings.ts';
 import { spoolMetrics } from './spool-metrics.ts';
-import { traceLedger } from './traces.ts';
-import { runtimeRows, watchRows } from './watched-rows.ts';
 
 export interface RuntimeOptions {
   readonly folder: DataFolder;
@@ -150,56 +141,30 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
 }
 
 async function compose(options: RuntimeOptions, closing: Closing): Promise<Runtime> {
-  const { folder, clock, ids, log, env, telemetry } = options;
+  const { folder, clock, log, env, telemetry } = options;
   const { places, ownerToken, computer } = folder;
   const listeners = await openEngineListeners(places, options.port, closing);
   const workspace = await options.workspace();
-  const { store, metrics: storeMetrics } = measureWrites(
-    await openStore({
-      file: places.runtimeDb,
-      migrations: runtimeMigrations,
-      clock,
-      remember: telemetry.remember,
-      onFault: (fault) => log.error('An effect after a commit failed.', { fault }),
-    }),
-  );
-  const outboxes = createLaneMetrics(clock);
+  const { core, store, rows, traces, metrics: coreMetrics } = await openRuntimeCore(options, workspace.path, closing);
   const spending = createSpendMetrics();
   const meter = createHttpMeter();
   const egress = createEgressMeter(['tools']);
-  closing.add('runtime.db', () => store.close());
-  const rows = watchRows({ store: shareStore(store), tables: runtimeRows, file: places.runtimeDb, clock, log });
-  closing.add('checks of rows', () => rows.close());
-  const { ledger, traces } = await traceLedger(await createLedger({ store, clock, ids }), { store, clock, telemetry });
   const botTokens = await createBotTokens({ store, clock, userId: localUserId, random: randomBytes });
 
   const directory = createBotDirectory();
   const { homeLink, held, outbox, deviceToken } = await createRuntimeHome({
+    ...core,
     folder,
-    store,
-    ledger,
     embedded: options.homeCloud,
     botName: directory.nameOf,
-    outboxes,
-    clock,
-    ids,
-    log,
-    telemetry,
-    closing,
   });
-  const phone = createRuntimePhone({ store, clock, log, homeLink, closing, outboxes, telemetry });
+  const { approvals } = held;
+  const phone = createRuntimePhone({ ...core, homeLink });
 
-  const { panes, begun } = createRuntimePanes({ home: places.home, settings: options.panes, log, closing });
+  const { panes, begun } = createRuntimePanes({ ...core, settings: options.panes });
 
   const cutShort: string[] = [];
-  const trust = await createWorkspaceTrust({
-    store,
-    ledger,
-    clock,
-    timers: systemTimers,
-    workspace: workspace.path,
-    readSteps,
-  });
+  const trust = await createWorkspaceTrust({ ...core, readSteps });
   // What Gantry has just written for the person is as they would have it.
   await trust.sayYes(await writtenFiles(workspace.path, workspace.written), { actor: 'owner', surface: 'start' });
   closing.add('trust', () => trust.close());
@@ -207,74 +172,43 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
   const webOrigin = () => homeLink.home.current().cloudUrl ?? '';
   const linkToken = newToken();
   const servers = createRuntimeServers({
+    ...core,
     listeners,
     homeLink,
     authenticators: [createOwnerAuthenticator(ownerToken), botTokens.authenticator, homeLink.device],
     linkToken,
     peerPort: options.peerPort,
-    store,
-    clock,
-    ids,
-    log,
     meter,
-    telemetry,
     traceOf: traces.ofBot,
     limits: options.limits,
     answers: options.answers,
-    closing,
   });
   const harnesses = createHarnesses({
     panes,
     clock,
     memory: await createBotMemory(store, log),
-    approvals: held.approvals,
+    approvals,
     policy,
     trust,
     processes: harnessProcesses,
     env,
     home: homedir(),
   });
-  const tools = createRuntimeTools({
-    store,
-    ledger,
-    policy,
-    approvals: held.approvals,
-    clock,
-    ids,
-    log,
-    env,
-    masterKey: folder.masterKey,
-    computerId: computer.id,
-    home: places.home,
-    workspace: workspace.path,
-    webOrigin,
-    port: listeners.port,
-    telemetry,
-    egress,
-    closing,
-  });
+  const tools = createRuntimeTools({ ...core, policy, approvals, webOrigin, port: listeners.port, egress });
   const hands = createRuntimeHands({
-    store,
+    ...core,
     policy,
-    approvals: held.approvals,
-    clock,
-    ids,
-    log,
-    env,
-    masterKey: folder.masterKey,
-    workspace: workspace.path,
-    home: places.home,
+    approvals,
     webOrigin,
     ownPorts: () =>
       [listeners.port, servers.peers()?.port ?? null, options.homeCloud()?.port ?? null].filter(
         (port) => port !== null,
       ),
-    closing,
   });
-  const base = { store, ledger, clock, env, log, masterKey: folder.masterKey };
   const { models, modelRoutes } = await createRuntimeModels({
-    ...options,
-    ...base,
+    ...core,
+    models: options.models,
+    computerUse: options.computerUse,
     spent(tx, spend) {
       outbox.spent(tx, spend);
       spending.count(tx, spend);
@@ -282,59 +216,32 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
       if (programs.has(spend.wire)) traces.request(tx, spend);
     },
   });
-  const runs = createRuntimeRuns({ store, hands, models, clock, ids, log, home: places.home, closing });
+  const runs = createRuntimeRuns({ ...core, hands, models });
   const factory = createFactory({
+    ...core,
     directory,
     modelRoutes,
-    store,
-    ledger,
     events: outbox,
-    openLanes: (worker) =>
-      outboxes.watch(
-        'sends',
-        createLanes({
-          store,
-          clock,
-          name: 'sends',
-          ...worker,
-          trace: telemetry,
-          onFault: (fault) => log.error('A queued send failed.', { fault }),
-        }),
-      ),
+    openLanes: (worker) => core.openLanes({ ...worker, name: 'sends', failed: 'A queued send failed.' }),
     panes,
     harnesses,
-    clock,
-    timers: systemTimers,
-    ids,
-    log,
-    workspace: workspace.path,
-    home: places.home,
     userHome: homedir(),
-    computerId: computer.id,
     ownerId: localUserId,
     botTokens,
     webOrigin,
     vaultSealer: createSealer({ masterKey: folder.masterKey, purpose: 'vault' }),
     urlFile: places.url,
     gantry: programCommand('cli'),
-    env,
     prove: (challenge) => proofOf(ownerToken, challenge),
     policy,
     trust,
     channelOut: phone.out,
-    approvals: held.approvals,
+    approvals,
     sandbox: tools.sandbox,
-    hosted: {
-      models,
-      tools: tools.registry,
-    },
+    hosted: { models, tools: tools.registry },
     peerHome: createPeerHome(homeLink.home),
     random: Math.random,
-    traces: {
-      ...traces,
-      within: telemetry.within,
-      carry: telemetry.carry,
-    },
+    traces: { ...traces, within: telemetry.within, carry: telemetry.carry },
     restartBots: options.panes?.restartBots,
     hostChecks: async () => [
       ...paneHostChecks(panes),
@@ -354,34 +261,17 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
   });
   closing.add('factory', () => factory.close());
 
-  const connectors = createRuntimeConnectors({
-    store,
-    ledger,
-    tools,
-    clock,
-    ids,
-    log,
-    folder,
-    homeLink,
-    approvals: held.approvals,
-    outbox,
-    factory,
-    closing,
-  });
+  const connectors = createRuntimeConnectors({ ...core, tools, homeLink, approvals, outbox, factory });
 
   const metrics = runtimeMetrics({
-    store,
-    clock,
-    home: places.home,
-    workspace: workspace.path,
+    ...core,
     states: () => factory.botStates(),
     panes: () => panes.list(),
     pairing: () => homeLink.pairing.status(),
     parts: [
       telemetry.metrics,
       meter.metrics,
-      storeMetrics,
-      outboxes.metrics,
+      coreMetrics,
       spending.metrics,
       egress.metrics,
       hands.metrics,
@@ -398,7 +288,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     },
     waiting: () => ({ files: trust.waiting(), hash: trust.show().hash }),
     homeLink,
-    questions: () => held.approvals.live(),
+    questions: () => approvals.live(),
     device: { computerId: computer.id, userId: localUserId, token: deviceToken },
     link: createLocalLink({
       computerId: computer.id,
@@ -412,7 +302,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
       begun();
       await homeLink.load();
       // Comes before the askers: questions that nobody can ask again end first.
-      await held.approvals.start();
+      await approvals.start();
       await outbox.start();
       // Before anything reads the folder, and before a yes to all that waits in it.
       for (const note of await tools.sandbox.recover()) {
