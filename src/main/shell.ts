@@ -5,18 +5,20 @@
 import { join } from 'node:path';
 import { AppError } from '../contracts/common/errors.ts';
 import { desktopChannels } from '../contracts/desktop/channel-names.ts';
-import type { DesktopChange, DesktopState, desktopActs, UpdateState } from '../contracts/desktop/channels.ts';
+import type { DesktopState } from '../contracts/desktop/channels.ts';
 import type { DesktopGantry } from '../host/desktop.ts';
 import type { Log } from '../kit/log/log.ts';
-import { linkIn, newRunPage, readDeepLink, readNewRun } from './deep-links.ts';
+import { linkIn } from './deep-links.ts';
 import { openDesktopState } from './desktop-state.ts';
 import { type Counts, createFeed, type Feed } from './feed.ts';
 import { guardPages, guardPermissions } from './guards.ts';
 import { answerPage } from './ipc.ts';
+import { createLinks } from './links.ts';
 import { canOpenAtLogin, type LoginItemDeps, quietly, setOpenAtLogin } from './login-item.ts';
 import { appMenu, type MenuActs, trayMenu, trayWords } from './menus.ts';
 import { sessionCookie } from './navigation.ts';
 import { createNews, shownAs } from './news.ts';
+import { createNotices } from './notices.ts';
 import type { ElectronParts } from './parts.ts';
 import { createQuitting } from './quitting.ts';
 import type { Fault } from './reviving.ts';
@@ -52,17 +54,6 @@ export interface RunningShell {
   quit(code: number): void;
 }
 
-/** What a notification of the system can be answered with. */
-interface Buttons {
-  readonly actions: { type: 'button'; text: string }[];
-  readonly pressed: (index: number) => void;
-}
-
-const decisions = [
-  { decision: 'approve', text: 'Approve' },
-  { decision: 'reject', text: 'Reject' },
-] as const;
-
 /** Null: another one runs for this data folder, which shows itself instead. */
 export function runShell(deps: ShellDeps): RunningShell | null {
   const { parts, log, now, after } = deps;
@@ -77,7 +68,6 @@ export function runShell(deps: ShellDeps): RunningShell | null {
   const kept = openDesktopState(join(deps.profile, 'desktop.json'), (fault) =>
     warn('The choices of the desktop program cannot be kept.', { fault: String(fault) }),
   );
-  const loginItem: LoginItemDeps = { ...deps, app };
 
   let gantry: DesktopGantry | null = null;
   let feed: Feed | null = null;
@@ -86,9 +76,21 @@ export function runShell(deps: ShellDeps): RunningShell | null {
   let closed = false;
   /** While Gantry starts, requests for a window wait. */
   let opening: Promise<void> | null = Promise.resolve();
-  let waitingLink: string | null = linkIn(deps.argv);
 
   const windows = createWindows({ parts, preload: deps.preload, kept, logs: deps.logs, now, after, warn });
+  const notices = createNotices({
+    parts,
+    platform: deps.platform,
+    lead: windows.lead,
+    answer: () => feed?.answer ?? null,
+  });
+  const { follow, followWaiting } = createLinks({
+    first: linkIn(deps.argv),
+    windows,
+    isOpening: () => opening !== null,
+    feed: () => feed,
+    warn,
+  });
   const origin = (): string | null => gantry?.origin ?? null;
   const quitting = createQuitting({
     close: closeAll,
@@ -109,7 +111,7 @@ export function runShell(deps: ShellDeps): RunningShell | null {
     now: () => new Date(now()).toISOString(),
     every: (ms, task) => repeat(after, ms, task),
     changed: (state) => {
-      if (state.kind === 'ready') tellUpdate(state);
+      if (state.kind === 'ready') notices.update(state.version);
       if (state.kind === 'failed' && closed) quitting.begin(70);
       sayState();
     },
@@ -145,59 +147,6 @@ export function runShell(deps: ShellDeps): RunningShell | null {
     quit: () => quitting.begin(0),
   };
 
-  /** Links only show something: what is no link of ours is written down, and Gantry shows itself. */
-  function follow(link: string | null): void {
-    if (opening !== null) {
-      waitingLink = link ?? waitingLink;
-      return;
-    }
-    const newRun = link === null ? null : readNewRun(link);
-    if (newRun !== null) {
-      const known = newRun.repository === null ? undefined : feed?.usedRepository(newRun.repository);
-      void Promise.resolve(known).then((isKnown) => windows.lead(newRunPage(newRun, isKnown === true)));
-      return;
-    }
-    const to = link === null ? null : readDeepLink(link);
-    if (link !== null && to === null) warn('A link was refused.', { link: link.slice(0, 200) });
-    if (to === null) windows.show();
-    else windows.lead(to);
-  }
-
-  function followWaiting(): boolean {
-    const link = waitingLink;
-    waitingLink = null;
-    if (link !== null) follow(link);
-    return link !== null;
-  }
-
-  function notify(title: string, body: string, clicked: () => void, more: Buttons | null = null): void {
-    const notification = parts.notify({ title, body, ...(more === null ? {} : { actions: more.actions }) });
-    notification.on('click', clicked);
-    if (more !== null) notification.on('action', ({ actionIndex }) => more.pressed(actionIndex));
-    notification.show();
-  }
-  /** The buttons of a question where the system has them; elsewhere a click leads to its card. */
-  function buttonsOf(answers: string | null, asked: string): Buttons | null {
-    if (answers === null || (deps.platform !== 'darwin' && deps.platform !== 'win32')) return null;
-    const inbox = () => windows.lead({ kind: 'go', path: '/inbox' });
-    return {
-      actions: decisions.map(({ text }) => ({ type: 'button', text })),
-      pressed(index) {
-        const decision = decisions[index]?.decision;
-        if (decision === undefined || feed === null) return inbox();
-        feed.answer(answers, decision).catch((error: unknown) => {
-          const isOver = error instanceof AppError && error.options.status === 409;
-          notify(isOver ? 'Already answered' : 'Not answered', error instanceof AppError ? error.fact : asked, inbox);
-        });
-      },
-    };
-  }
-  function tellUpdate({ version }: Extract<UpdateState, { kind: 'ready' }>): void {
-    notify(`Gantry ${version} is ready`, 'Install it under Settings → Desktop when nothing is running.', () =>
-      windows.lead({ kind: 'go', path: '/settings/desktop' }),
-    );
-  }
-
   function openFeed(at: string, cookie: { name: string; value: string }): Feed {
     return createFeed({
       origin: at,
@@ -211,9 +160,7 @@ export function runShell(deps: ShellDeps): RunningShell | null {
       },
       onNews(rows, open) {
         const view = { choice: kept.settings().notifications, watched: windows.focused() };
-        for (const { title, body, url, answers } of shownAs(news.take(rows, view), open)) {
-          notify(title, body, () => windows.lead({ kind: 'go', path: url }), buttonsOf(answers, body));
-        }
+        for (const one of shownAs(news.take(rows, view), open)) notices.news(one);
       },
       onFault: (fault) => warn('Gantry could not be asked what is new.', { fault: String(fault) }),
     });
@@ -225,8 +172,8 @@ export function runShell(deps: ShellDeps): RunningShell | null {
       const opened = gantry?.kind === 'own' ? gantry : await deps.openGantry();
       if (quitting.begun()) return await opened.close();
       gantry = opened;
-      const cookie = await letIn(opened);
-      for (const notice of opened.notices) notify('Gantry', notice, acts.show);
+      const cookie = await signIn(opened, deps);
+      for (const notice of opened.notices) notices.notify('Gantry', notice, acts.show);
       log.info('The desktop program shows Gantry.', { origin: opened.origin, servers: opened.kind });
       feed?.close();
       feed = openFeed(opened.origin, cookie);
@@ -236,19 +183,6 @@ export function runShell(deps: ShellDeps): RunningShell | null {
       log.error('Gantry could not be shown.', { error });
       windows.aim({ fault: faultOf(error, deps.logs) });
     }
-  }
-
-  /** The page never sees the code or the cookie: main spends the one for the other. */
-  async function letIn(opened: DesktopGantry): Promise<{ name: string; value: string }> {
-    const answer = await deps.fetch(await opened.openUrl(), { redirect: 'manual' });
-    const cookie = sessionCookie(answer.headers.getSetCookie());
-    if (cookie === null) {
-      const fact = `Gantry refused its own window (status ${answer.status}).`;
-      throw new AppError('internal', fact, 'Start the app again; the log has details.');
-    }
-    deps.secret(cookie.value);
-    await parts.session().cookies.set({ url: opened.origin, ...cookie, path: '/', httpOnly: true, sameSite: 'strict' });
-    return cookie;
   }
 
   function again(): void {
@@ -291,25 +225,20 @@ export function runShell(deps: ShellDeps): RunningShell | null {
         windows.ready(contentsId);
         return state();
       },
-      [desktopChannels.change]: (change) => changeSettings(change),
+      [desktopChannels.change](change) {
+        if (change.openAtLogin !== undefined) setOpenAtLogin({ ...deps, app }, change.openAtLogin);
+        kept.change(change);
+        sayState();
+        return state();
+      },
       async [desktopChannels.act](act) {
-        await perform(act);
+        if (act === 'open-logs') acts.openLogs();
+        else if (act === 'check-updates') await updates.check();
+        else await updates.install();
         return state();
       },
     },
   );
-
-  function changeSettings(change: DesktopChange): DesktopState {
-    if (change.openAtLogin !== undefined) setOpenAtLogin(loginItem, change.openAtLogin);
-    kept.change(change);
-    sayState();
-    return state();
-  }
-  async function perform(act: (typeof desktopActs)[number]): Promise<void> {
-    if (act === 'open-logs') acts.openLogs();
-    else if (act === 'check-updates') await updates.check();
-    else await updates.install();
-  }
 
   async function start(): Promise<void> {
     await app.whenReady();
@@ -340,6 +269,22 @@ export function runShell(deps: ShellDeps): RunningShell | null {
     void updates.check();
   }
   return { started: start(), quit: (code) => quitting.begin(code) };
+}
+
+/** The page never sees the code or the cookie: main spends the one for the other. */
+async function signIn(
+  opened: DesktopGantry,
+  { parts, fetch, secret }: Pick<ShellDeps, 'parts' | 'fetch' | 'secret'>,
+): Promise<{ name: string; value: string }> {
+  const answer = await fetch(await opened.openUrl(), { redirect: 'manual' });
+  const cookie = sessionCookie(answer.headers.getSetCookie());
+  if (cookie === null) {
+    const fact = `Gantry refused its own window (status ${answer.status}).`;
+    throw new AppError('internal', fact, 'Start the app again; the log has details.');
+  }
+  secret(cookie.value);
+  await parts.session().cookies.set({ url: opened.origin, ...cookie, path: '/', httpOnly: true, sameSite: 'strict' });
+  return cookie;
 }
 
 function repeat(after: ShellDeps['after'], ms: number, task: () => void): () => void {

@@ -27,7 +27,7 @@ interface WindowsDeps {
 /** What all windows show: an origin, or the reason why there is none. */
 type Aim = { readonly origin: string } | { readonly fault: Fault };
 
-interface Windows {
+export interface Windows {
   aim(aim: Aim): void;
   open(path?: string): void;
   /** The one used last comes to the front; without any, a new one. */
