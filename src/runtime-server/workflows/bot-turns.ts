@@ -6,7 +6,7 @@
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Delivery } from '../../contracts/factory/delivery.ts';
 import type { Base } from '../base/base.ts';
-import type { DispatchTo, OverBudget, StopBot, WorkPlaces } from './deps.ts';
+import type { DispatchTo, OverBudget, StopBot, WorkflowDeps, WorkPlaces } from './deps.ts';
 import { cancelledFor, goOnFor, instructionFor, reviewFor } from './instruction.ts';
 import { isClosed, type RunNode } from './model.ts';
 import type { Queues, Turn } from './queues.ts';
@@ -146,7 +146,7 @@ export function createBotTurns(
           // The delivery's end may have arrived before this answer.
           const later = early.get(delivery.id);
           early.delete(delivery.id);
-          apply(work, now, later ?? delivery);
+          apply(work, now, later ?? delivery, deps.overBudget);
         });
       },
       (error: unknown) => {
@@ -172,61 +172,6 @@ export function createBotTurns(
         resolve(!closed && now?.attempt === attempt && now.handed === 'sending' && !isClosed(now.status));
       });
     });
-
-  /** Applies the delivery's state to the node that it hands over. */
-  function apply(work: Work, node: RunNode, delivery: Delivery): void {
-    const detail = delivery.detail ?? null;
-    if (delivery.state === 'failed') {
-      notDelivered(work, node, detail ?? 'The message could not be delivered.');
-      return;
-    }
-    if (node.status === 'checking') {
-      if (delivery.state === 'queued' || delivery.state === 'accepted') return;
-      if (delivery.state !== 'unconfirmed') {
-        work.asked(node);
-        return;
-      }
-      work.move(
-        node,
-        'needs_you',
-        'proof_to_accept',
-        `Whether ${node.checker} was asked to check is unknown. ${detail ?? ''}`.trim(),
-      );
-      return;
-    }
-    switch (delivery.state) {
-      case 'queued':
-      case 'accepted':
-        queued(work, node, detail);
-        return;
-      case 'unconfirmed':
-        if (node.status === 'ready') work.move(node, 'needs_you', 'unconfirmed', detail);
-        return;
-      default:
-        if (node.status !== 'ready' && !(node.status === 'needs_you' && mayArrive.includes(node.cause))) return;
-        node.wakeAt = node.step.timeoutMinutes === undefined ? null : work.now + node.step.timeoutMinutes * 60_000;
-        work.move(node, 'working', 'delivered');
-    }
-  }
-
-  /** It waits before its bot. One that may spend no more is a question to a person. */
-  function queued(work: Work, node: RunNode, detail: string | null): void {
-    const asks = deps.overBudget?.(node.assignee) ?? null;
-    const asked = node.status === 'needs_you' && node.cause === 'budget';
-    if (asks !== null && (node.status === 'ready' || (asked && node.detail !== asks))) {
-      work.move(node, 'needs_you', 'budget', asks);
-    } else if (asks === null && (asked || (node.status === 'ready' && node.cause !== 'queued'))) {
-      work.move(node, 'ready', 'queued', detail);
-    }
-  }
-
-  function notDelivered(work: Work, node: RunNode, why: string): void {
-    if (node.status === 'checking') {
-      node.holder = null;
-      work.move(node, 'needs_you', 'proof_to_accept', `${node.checker} could not be asked to check: ${why}`);
-    } else if (node.status === 'ready' || (node.status === 'needs_you' && node.cause === 'budget'))
-      attemptFailed(work, node, 'delivery_failed', why);
-  }
 
   return {
     add,
@@ -265,34 +210,11 @@ export function createBotTurns(
         if (node.handed === 'sending') {
           if (early.size >= maxEarly) early.delete(early.keys().next().value as string);
           early.set(delivery.id, delivery);
-        } else if (node.handed === 'sent' && node.delivery === delivery.id) apply(work, node, delivery);
+        } else if (node.handed === 'sent' && node.delivery === delivery.id)
+          apply(work, node, delivery, deps.overBudget);
       });
     },
-    tellCancelled(work, node) {
-      const address = node.holder;
-      if (address === null) return;
-      const { dagId, nodeId } = node;
-      const text = cancelledFor(work.run, node);
-      const dispatch = {
-        dagId: node.dagId,
-        nodeId: node.nodeId,
-        idempotencyKey: `${node.dagId}:${node.nodeId}:${node.attempt}:cancel`,
-      };
-      work.after(() => {
-        const stop = async () => {
-          const stopped = await deps.stopBot?.(address, { dagId, nodeId }).catch((error: unknown) => {
-            deps.log.warn(`The turn of ${address} could not be ended.`, { error: String(error) });
-            return false;
-          });
-          if (stopped !== true) await deps.dispatch(address, text, dispatch);
-        };
-        stop().catch((error: unknown) => {
-          deps.log.warn(`${address} could not be notified that ${node.nodeId} was cancelled.`, {
-            error: String(error),
-          });
-        });
-      });
-    },
+    tellCancelled: (work, node) => tellCancelled(deps, work, node),
     limited(work, node, why, waits) {
       if (node.status !== 'working' && !(node.status === 'needs_you' && node.cause === 'usage_limit')) return;
       // Its time does not run while its bot may do nothing.
@@ -305,18 +227,107 @@ export function createBotTurns(
       const minutes = node.step.timeoutMinutes;
       node.wakeAt = minutes === undefined ? null : work.now + minutes * 60_000;
       work.move(node, 'working', 'resumed');
-      const { dagId, nodeId, attempt } = node;
-      const key = `${dagId}:${nodeId}:${attempt}:limit:${work.now}`;
-      const text = goOnFor(work.run, node, 'The usage limit that stopped you is over.');
-      work.after(() => {
-        deps.dispatch(node.assignee, text, { dagId, nodeId, idempotencyKey: key }).catch((error: unknown) => {
-          deps.log.warn(`${node.assignee} did not get the message to continue ${nodeId}.`, { error: String(error) });
-        });
-      });
+      tellToGoOn(deps, work, node, node.assignee, 'limit', 'The usage limit that stopped you is over.');
       return true;
     },
     close() {
       closed = true;
     },
   };
+}
+
+/** Applies the delivery's state to the node that it hands over. */
+function apply(work: Work, node: RunNode, delivery: Delivery, overBudget: OverBudget | undefined): void {
+  const detail = delivery.detail ?? null;
+  if (delivery.state === 'failed') {
+    notDelivered(work, node, detail ?? 'The message could not be delivered.');
+    return;
+  }
+  if (node.status === 'checking') {
+    if (delivery.state === 'queued' || delivery.state === 'accepted') return;
+    if (delivery.state !== 'unconfirmed') {
+      work.asked(node);
+      return;
+    }
+    work.move(
+      node,
+      'needs_you',
+      'proof_to_accept',
+      `Whether ${node.checker} was asked to check is unknown. ${detail ?? ''}`.trim(),
+    );
+    return;
+  }
+  switch (delivery.state) {
+    case 'queued':
+    case 'accepted':
+      queued(work, node, detail, overBudget?.(node.assignee) ?? null);
+      return;
+    case 'unconfirmed':
+      if (node.status === 'ready') work.move(node, 'needs_you', 'unconfirmed', detail);
+      return;
+    default:
+      if (node.status !== 'ready' && !(node.status === 'needs_you' && mayArrive.includes(node.cause))) return;
+      node.wakeAt = node.step.timeoutMinutes === undefined ? null : work.now + node.step.timeoutMinutes * 60_000;
+      work.move(node, 'working', 'delivered');
+  }
+}
+
+/** It waits before its bot. One that may spend no more is a question to a person. */
+function queued(work: Work, node: RunNode, detail: string | null, asks: string | null): void {
+  const asked = node.status === 'needs_you' && node.cause === 'budget';
+  if (asks !== null && (node.status === 'ready' || (asked && node.detail !== asks))) {
+    work.move(node, 'needs_you', 'budget', asks);
+  } else if (asks === null && (asked || (node.status === 'ready' && node.cause !== 'queued'))) {
+    work.move(node, 'ready', 'queued', detail);
+  }
+}
+
+function notDelivered(work: Work, node: RunNode, why: string): void {
+  if (node.status === 'checking') {
+    node.holder = null;
+    work.move(node, 'needs_you', 'proof_to_accept', `${node.checker} could not be asked to check: ${why}`);
+  } else if (node.status === 'ready' || (node.status === 'needs_you' && node.cause === 'budget'))
+    attemptFailed(work, node, 'delivery_failed', why);
+}
+
+/** Its turn is ended where it can be; else its bot reads that the step is cancelled. */
+function tellCancelled(deps: Pick<WorkflowDeps, 'dispatch' | 'stopBot' | 'log'>, work: Work, node: RunNode): void {
+  const address = node.holder;
+  if (address === null) return;
+  const { dagId, nodeId } = node;
+  const text = cancelledFor(work.run, node);
+  const dispatch = { dagId, nodeId, idempotencyKey: `${dagId}:${nodeId}:${node.attempt}:cancel` };
+  work.after(() => {
+    const stop = async () => {
+      const stopped = await deps.stopBot?.(address, { dagId, nodeId }).catch((error: unknown) => {
+        deps.log.warn(`The turn of ${address} could not be ended.`, { error: String(error) });
+        return false;
+      });
+      if (stopped !== true) await deps.dispatch(address, text, dispatch);
+    };
+    stop().catch((error: unknown) => {
+      deps.log.warn(`${address} could not be notified that ${nodeId} was cancelled.`, {
+        error: String(error),
+      });
+    });
+  });
+}
+
+/** What stopped its bot in the middle of the step is over, as `over` says in a sentence. `cause` keeps the message apart from others. */
+export function tellToGoOn(
+  { dispatch, log }: Pick<WorkflowDeps, 'dispatch' | 'log'>,
+  work: Work,
+  node: RunNode,
+  address: string,
+  cause: 'limit' | 'budget',
+  over: string,
+): void {
+  const { dagId, nodeId, attempt } = node;
+  const idempotencyKey = `${dagId}:${nodeId}:${attempt}:${cause}:${work.now}`;
+  const text = goOnFor(work.run, node, over);
+  work.after(() => {
+    dispatch(address, text, { dagId, nodeId, idempotencyKey }).catch((error: unknown) => {
+      log.warn(`${address} did not get the message to continue ${nodeId}.`, { error: String(error) });
+    });
+  });
 }

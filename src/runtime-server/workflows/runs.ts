@@ -1,11 +1,9 @@
 /**
- * Starts runs, saves them as templates, and manages campaigns and projects. A dry run is the same code, stopped before the first write. Must not
+ * Starts runs and saves them as templates. A dry run is the same code, stopped before the first write. Must not
  * know HTTP.
  */
 import { AppError } from '../../contracts/common/errors.ts';
-import type { CampaignSummary } from '../../contracts/factory/board.ts';
 import {
-  type Project,
   type RunPlan,
   type RunRequest,
   type RunStarted,
@@ -13,20 +11,22 @@ import {
   type Template,
   TemplateId,
 } from '../../contracts/factory/workflow.ts';
+import type { Ids } from '../../kit/ids/ids.ts';
 import type { Tx } from '../../kit/store/store.ts';
 import type { Actor } from '../base/actor.ts';
+import { type Campaigns, createCampaigns } from './campaigns.ts';
 import type { WorkflowDeps } from './deps.ts';
 import { type Resolved, resolveExecutors } from './executors.ts';
 import { isClosed, type Run, type RunNode } from './model.ts';
 import { begin } from './rules.ts';
 import { type Scheduler, unknownRun } from './scheduler.ts';
-import { cardsOfRun, hasCampaign, insertCampaign, putProject, readCampaigns, readProject } from './store/campaigns.ts';
+import { cardsOfRun, hasCampaign } from './store/campaigns.ts';
 import { assembleRun, insertRun, loadOf, loadRun } from './store/runs.ts';
 import type { TemplateFolder } from './template/folder.ts';
 import { depthsOf } from './template/order.ts';
 import { fillIn } from './template/references.ts';
 
-export interface Runs {
+export interface Runs extends Pick<Campaigns, 'createCampaign' | 'putProject'> {
   /**
    * `given`: the template itself if it is not on disk; otherwise the request names one. `also` runs in the transaction of the start; if it throws,
    * nothing starts.
@@ -42,25 +42,13 @@ export interface Runs {
     request: { fromRun: string; id?: string; force?: boolean; dryRun?: boolean },
     by: Actor & { readonly inPerson: boolean },
   ): Promise<{ saved: SavedTemplate } | { dryRun: true; plan: SavedTemplate }>;
-  createCampaign(campaign: { title: string; intent: string }, by: Actor): Promise<CampaignSummary>;
-  /** Creates or changes a project; omitted fields stay. */
-  putProject(given: ProjectRequest, by: Actor): Promise<ProjectAnswer>;
 }
-
-interface ProjectRequest {
-  readonly id: string;
-  readonly name?: string;
-  readonly workerBot?: string | null;
-  readonly dryRun?: boolean;
-}
-type ProjectAnswer =
-  | { readonly project: Project; readonly dryRun: false }
-  | { readonly dryRun: true; readonly plan: { readonly project: Project; readonly replaces: boolean } };
 
 type Deps = WorkflowDeps & { readonly scheduler: Scheduler; readonly templates: TemplateFolder };
 
 export function createRuns(deps: Deps): Runs {
   const { store, workspace, scheduler, templates } = deps;
+  const campaigns = createCampaigns(deps);
 
   async function start(
     request: RunRequest,
@@ -77,9 +65,9 @@ export function createRuns(deps: Deps): Runs {
     }
     const template = given ?? templates.use(request.template);
     const params = paramsOf(template, request);
-    const campaign = await campaignOf(request, by);
+    const campaign = await campaigns.forRun(request, by);
     const { executors, load } = await resolve(template, request);
-    const run = makeRun(template, params, request.intent ?? '', campaign.id, executors);
+    const run = makeRun(deps.ids, template, params, request.intent ?? '', campaign.id, executors);
     const records = [...(campaign.create === null ? [] : ['campaign.created']), 'run.started', 'node.status'];
     if (request.dryRun === true) {
       const nodes = [...run.nodes.values()].map((node) => ({
@@ -93,21 +81,8 @@ export function createRuns(deps: Deps): Runs {
     return store.write((tx) => {
       const at = deps.clock.now();
       also?.(tx, run.dagId);
-      if (campaign.create !== null && !hasCampaign(tx, workspace, campaign.id)) {
-        insertCampaign(tx, workspace, campaign.create, at);
-        deps.ledger.append(tx, {
-          type: 'campaign.created',
-          subject: `campaign:${campaign.id}`,
-          ...by,
-          body: {
-            v: 1,
-            id: campaign.id,
-            projectId: campaign.create.projectId,
-            title: campaign.create.title,
-            intent: campaign.create.intent,
-          },
-        });
-      }
+      if (campaign.create !== null && !hasCampaign(tx, workspace, campaign.id))
+        campaigns.insert(tx, campaign.create, by);
       insertRun(tx, run, { workspace, team: request.team ?? null, preset: request.preset ?? null, at });
       deps.ledger.append(tx, {
         type: 'run.started',
@@ -146,86 +121,6 @@ export function createRuns(deps: Deps): Runs {
     });
   }
 
-  async function campaignOf(request: RunRequest, by: Actor) {
-    if (request.campaignId !== undefined) {
-      const id = request.campaignId;
-      if (await store.read((tx) => hasCampaign(tx, workspace, id))) return { id, create: null };
-      throw new AppError(
-        'not_found',
-        `There is no campaign ${JSON.stringify(id)}.`,
-        'List them with `gantry workspace campaigns`, or name a project.',
-      );
-    }
-    const projectId = request.projectId ?? '';
-    const id = `project-${projectId}`;
-    return store.read((tx) => {
-      if (hasCampaign(tx, workspace, id)) return { id, create: null };
-      const project = readProject(tx, workspace, projectId);
-      const objective = request.intent ?? `Project ${projectId}`;
-      const create = {
-        id,
-        projectId,
-        title: project?.name ?? `Project ${projectId}`,
-        intent: objective,
-        owner: by.actor,
-        executor: project?.workerBot ?? `bot:project-worker-${projectId}`,
-      };
-      return { id, create };
-    });
-  }
-
-  function makeRun(
-    template: Template,
-    params: Record<string, string>,
-    intent: string,
-    campaignId: string,
-    executors: readonly Resolved[],
-  ): Run {
-    const dagId = deps.ids.next('dag');
-    const depths = depthsOf(template.steps);
-    const ids = new Map(template.steps.map((step) => [step.id, deps.ids.next('node')]));
-    // Params are filled in once, here; results of steps are filled in when a step begins.
-    const title = (text: string) =>
-      fillIn(text, (one) =>
-        one.kind === 'param'
-          ? (params[one.name] ?? '')
-          : one.kind === 'intent'
-            ? intent
-            : `{{ step.${one.step}.${one.what} }}`,
-      );
-    const nodes = template.steps.map((step, seq): RunNode => {
-      const executor = executors[seq] as Resolved;
-      return {
-        dagId,
-        nodeId: ids.get(step.id) as string,
-        stepId: step.id,
-        seq,
-        depth: depths.get(step.id) ?? 0,
-        title: title(step.title).slice(0, 300),
-        step,
-        parents: step.blockedBy.map((parent) => ids.get(parent) as string),
-        assignee: executor.executor,
-        bindingType: executor.bindingType,
-        checker: executor.checker,
-        status: 'new',
-        cause: 'created',
-        detail: null,
-        attempt: 0,
-        tries: 0,
-        rounds: 0,
-        holder: null,
-        handed: 'no',
-        delivery: null,
-        agentRun: null,
-        gate: 'closed',
-        wakeAt: null,
-        proven: new Set(),
-      };
-    });
-    const facts = { dagId, campaignId, title: titleOf(template, intent), intent, params, template };
-    return assembleRun({ ...facts, status: 'running', stopping: false, cancelAt: null }, nodes);
-  }
-
   const save: Runs['save'] = async (request, { inPerson, ...by }) => {
     const run = await store.read((tx) => loadRun(tx, workspace, request.fromRun));
     if (run === null) throw unknownRun(request.fromRun);
@@ -260,43 +155,60 @@ export function createRuns(deps: Deps): Runs {
     return { saved };
   };
 
-  return {
-    start,
-    save,
-    async createCampaign({ title, intent }, by) {
-      const id = deps.ids.next('campaign');
-      return store.write((tx) => {
-        insertCampaign(
-          tx,
-          workspace,
-          { id, projectId: null, title, intent, owner: by.actor, executor: null },
-          deps.clock.now(),
-        );
-        deps.ledger.append(tx, {
-          type: 'campaign.created',
-          subject: `campaign:${id}`,
-          ...by,
-          body: { v: 1, id, projectId: null, title, intent },
-        });
-        return readCampaigns(tx, workspace, id)[0] as CampaignSummary;
-      });
-    },
-    async putProject(given, by) {
-      const before = await store.read((tx) => readProject(tx, workspace, given.id));
-      const project: Project = {
-        id: given.id,
-        name: given.name ?? before?.name ?? given.id,
-        workerBot: given.workerBot === undefined ? (before?.workerBot ?? null) : given.workerBot,
-      };
-      if (given.dryRun === true) return { dryRun: true, plan: { project, replaces: before !== null } };
-      await store.write((tx) => {
-        putProject(tx, workspace, project, deps.clock.now());
-        const type = before === null ? 'project.created' : 'project.changed';
-        deps.ledger.append(tx, { type, subject: `project:${project.id}`, ...by, body: { v: 1, ...project } });
-      });
-      return { project, dryRun: false };
-    },
-  };
+  return { start, save, createCampaign: campaigns.createCampaign, putProject: campaigns.putProject };
+}
+
+function makeRun(
+  ids: Pick<Ids, 'next'>,
+  template: Template,
+  params: Record<string, string>,
+  intent: string,
+  campaignId: string,
+  executors: readonly Resolved[],
+): Run {
+  const dagId = ids.next('dag');
+  const depths = depthsOf(template.steps);
+  const nodeIds = new Map(template.steps.map((step) => [step.id, ids.next('node')]));
+  // Params are filled in once, here; results of steps are filled in when a step begins.
+  const title = (text: string) =>
+    fillIn(text, (one) =>
+      one.kind === 'param'
+        ? (params[one.name] ?? '')
+        : one.kind === 'intent'
+          ? intent
+          : `{{ step.${one.step}.${one.what} }}`,
+    );
+  const nodes = template.steps.map((step, seq): RunNode => {
+    const executor = executors[seq] as Resolved;
+    return {
+      dagId,
+      nodeId: nodeIds.get(step.id) as string,
+      stepId: step.id,
+      seq,
+      depth: depths.get(step.id) ?? 0,
+      title: title(step.title).slice(0, 300),
+      step,
+      parents: step.blockedBy.map((parent) => nodeIds.get(parent) as string),
+      assignee: executor.executor,
+      bindingType: executor.bindingType,
+      checker: executor.checker,
+      status: 'new',
+      cause: 'created',
+      detail: null,
+      attempt: 0,
+      tries: 0,
+      rounds: 0,
+      holder: null,
+      handed: 'no',
+      delivery: null,
+      agentRun: null,
+      gate: 'closed',
+      wakeAt: null,
+      proven: new Set(),
+    };
+  });
+  const facts = { dagId, campaignId, title: titleOf(template, intent), intent, params, template };
+  return assembleRun({ ...facts, status: 'running', stopping: false, cancelAt: null }, nodes);
 }
 
 /** Values of the declared params; an undeclared or missing one is `usage`, all named at once. `intent` fills the param of that name. */

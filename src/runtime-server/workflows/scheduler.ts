@@ -64,10 +64,8 @@ export function createScheduler(
   },
 ): Scheduler {
   const live = new Map<string, Run>();
-  const timers = new Map<string, { readonly at: number; readonly cancel: () => void }>();
-  /** Which bot holds a node, and which node a bot holds, as of the last commit. */
-  const holders = new Map<string, string>();
-  const held = new Map<string, AgentWork>();
+  const { arm, closeAlarms } = createAlarms(deps);
+  const holdings = createHoldings();
   const queues = createQueues();
   const moved = new Set<(id: string) => void>();
   let closed = false;
@@ -173,14 +171,8 @@ export function createScheduler(
     silence?.follow(node);
     budgets.follow(node, run);
     arm(`${node.dagId} ${node.nodeId}`, node.wakeAt, () => wakeNode(node.dagId, node.nodeId));
-    const before = holders.get(node.nodeId);
-    if (before !== undefined && held.get(before)?.currentNode?.nodeId === node.nodeId) held.delete(before);
-    if (node.holder === null) holders.delete(node.nodeId);
-    else {
-      holders.set(node.nodeId, node.holder);
-      held.set(node.holder, workOn(node));
-      deps.handed?.(node.holder, node);
-    }
+    const before = holdings.follow(node);
+    if (node.holder !== null) deps.handed?.(node.holder, node);
     if (before !== undefined && before !== node.holder) bots.freed(before);
   }
 
@@ -217,21 +209,6 @@ export function createScheduler(
     });
   }
 
-  function arm(key: string, at: number | null, effect: () => void): void {
-    const armed = timers.get(key);
-    if (armed?.at === at) return;
-    armed?.cancel();
-    timers.delete(key);
-    if (at === null || closed) return;
-    const left = Math.max(0, at - deps.clock.now());
-    const fire = () => {
-      timers.delete(key);
-      if (left > maxTimerMs) arm(key, at, effect);
-      else effect();
-    };
-    timers.set(key, { at, cancel: deps.timers.after(Math.min(left, maxTimerMs), fire) });
-  }
-
   function wakeNode(dagId: string, nodeId: string): void {
     persist(dagId, (work) => {
       const node = work.run.nodes.get(nodeId);
@@ -256,9 +233,9 @@ export function createScheduler(
   return {
     mutate,
     end,
-    workOf: (address) => held.get(address) ?? idle,
+    workOf: (address) => holdings.of(address),
     limited(address, why, waits) {
-      const at = held.get(address)?.currentNode ?? null;
+      const at = holdings.of(address).currentNode;
       if (at === null) return;
       persist(at.dagId, (work) => {
         const node = work.run.nodes.get(at.nodeId);
@@ -266,7 +243,7 @@ export function createScheduler(
       });
     },
     async goOn(address) {
-      const at = held.get(address)?.currentNode ?? null;
+      const at = holdings.of(address).currentNode;
       if (at === null) return false;
       return mutate(at.dagId, engineActor, (work) => {
         const node = work.run.nodes.get(at.nodeId);
@@ -311,10 +288,59 @@ export function createScheduler(
       budgets.close();
       gates?.close();
       silence?.close();
-      for (const armed of timers.values()) armed.cancel();
-      timers.clear();
+      closeAlarms();
       bots.close();
       commands.close();
+    },
+  };
+}
+
+/** One timer for each key, at a time of the wall clock. */
+function createAlarms({ clock, timers }: Pick<WorkflowDeps, 'clock' | 'timers'>) {
+  const all = new Map<string, { readonly at: number; readonly cancel: () => void }>();
+  let closed = false;
+
+  function arm(key: string, at: number | null, effect: () => void): void {
+    const armed = all.get(key);
+    if (armed?.at === at) return;
+    armed?.cancel();
+    all.delete(key);
+    if (at === null || closed) return;
+    const left = Math.max(0, at - clock.now());
+    const fire = () => {
+      all.delete(key);
+      if (left > maxTimerMs) arm(key, at, effect);
+      else effect();
+    };
+    all.set(key, { at, cancel: timers.after(Math.min(left, maxTimerMs), fire) });
+  }
+
+  return {
+    arm,
+    closeAlarms() {
+      closed = true;
+      for (const armed of all.values()) armed.cancel();
+      all.clear();
+    },
+  };
+}
+
+/** Which bot holds a node, and which node a bot holds, as of the last commit. */
+function createHoldings() {
+  const holders = new Map<string, string>();
+  const held = new Map<string, AgentWork>();
+  return {
+    of: (address: string): AgentWork => held.get(address) ?? idle,
+    /** Returns who held the node before. */
+    follow(node: RunNode): string | undefined {
+      const before = holders.get(node.nodeId);
+      if (before !== undefined && held.get(before)?.currentNode?.nodeId === node.nodeId) held.delete(before);
+      if (node.holder === null) holders.delete(node.nodeId);
+      else {
+        holders.set(node.nodeId, node.holder);
+        held.set(node.holder, workOn(node));
+      }
+      return before;
     },
   };
 }

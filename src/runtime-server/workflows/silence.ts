@@ -76,6 +76,25 @@ function patienceOf({ silence = {} }: RunNode['step']): Patience {
   };
 }
 
+function newLease({ dagId, nodeId, attempt, step }: RunNode, address: string, now: number): Lease {
+  return {
+    dagId,
+    nodeId,
+    attempt,
+    address,
+    patience: patienceOf(step),
+    bot: null,
+    last: null,
+    quietMs: 0,
+    begunAt: now,
+    nudged: false,
+    silent: false,
+    busy: false,
+    countedAt: now,
+    files: null,
+  };
+}
+
 export function createSilence(
   deps: Pick<Base, 'clock' | 'timers' | 'log'> & {
     readonly watch: BotWatch;
@@ -108,27 +127,10 @@ export function createSilence(
   }
 
   function begin(node: RunNode, address: string): Lease {
-    const { dagId, nodeId, attempt } = node;
-    const now = clock.monotonic();
     if (!isSilent(node)) watch.begin(address);
-    const lease: Lease = {
-      dagId,
-      nodeId,
-      attempt,
-      address,
-      patience: patienceOf(node.step),
-      bot: null,
-      last: null,
-      quietMs: 0,
-      begunAt: now,
-      nudged: false,
-      silent: false,
-      busy: false,
-      countedAt: now,
-      files: null,
-    };
+    const lease = newLease(node, address, clock.monotonic());
     lease.last = lookAt(lease)?.activity.at ?? null;
-    leases.set(nodeId, lease);
+    leases.set(node.nodeId, lease);
     return lease;
   }
 

@@ -1,6 +1,6 @@
 /** Steps that a used-up budget stops, and how they go on once it is raised. Must not know what is used. */
+import { tellToGoOn } from '../bot-turns.ts';
 import type { WorkflowDeps } from '../deps.ts';
-import { goOnFor } from '../instruction.ts';
 import { isBeingChecked, isSilent, type RunNode } from '../model.ts';
 import { fail } from '../rules.ts';
 import { runsOfBudget } from '../store/budgets.ts';
@@ -79,20 +79,14 @@ export function createHolds(
       work.enqueue(node);
       return;
     }
-    const { dagId, nodeId, attempt, step } = node;
+    const { step } = node;
     const isCheck = isBeingChecked(node);
     node.wakeAt = isCheck || step.timeoutMinutes === undefined ? null : work.now + step.timeoutMinutes * 60_000;
     if (isCheck) {
       work.move(node, 'checking', 'reviewing', `${node.checker} is checking it.`);
       work.asked(node);
     } else work.move(node, 'working', 'resumed');
-    const text = goOnFor(work.run, node, 'The budget that stopped you was raised.');
-    const idempotencyKey = `${dagId}:${nodeId}:${attempt}:budget:${work.now}`;
-    work.after(() => {
-      deps.dispatch(address, text, { dagId, nodeId, idempotencyKey }).catch((error: unknown) => {
-        deps.log.warn(`${address} did not get the message to continue ${nodeId}.`, { error: String(error) });
-      });
-    });
+    tellToGoOn(deps, work, node, address, 'budget', 'The budget that stopped you was raised.');
   }
 }
 
