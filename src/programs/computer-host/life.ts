@@ -71,6 +71,7 @@ export function createLife(record: ComputerRecord, deps: LifeDeps): Life {
   const uid = settings.firstUid + slot;
   const folder = records.folderOf(computer);
   const socket = join(folder, roomFolders.run, socketName);
+  const { prepare, clearSocket, closeRun } = createFolders({ folder, socket, uid, gid: settings.owner.gid });
   const guest = network.guest(slot);
 
   let now: HostedState = stopped(null);
@@ -87,29 +88,6 @@ export function createLife(record: ComputerRecord, deps: LifeDeps): Life {
     const result = lane.then(work);
     lane = result.catch(() => {});
     return result;
-  }
-
-  function prepare(): void {
-    mkdirSync(folder, { recursive: true });
-    chmodSync(folder, 0o711);
-    for (const name of Object.values(roomFolders)) mkdirSync(join(folder, name), { recursive: true });
-    chmodSync(join(folder, roomFolders.etc), 0o755);
-    for (const name of [roomFolders.home, roomFolders.data]) own(join(folder, name), 0o700);
-    // The program's files there also belong to the group that may call it.
-    own(join(folder, roomFolders.run), 0o2710, settings.owner.gid);
-    clearSocket();
-    writeEtc(join(folder, roomFolders.etc), uid, network.addresses(slot).gateway4);
-  }
-
-  /** Nothing of it runs. Until its run has ended it may have put anything there. */
-  function clearSocket(): void {
-    rmSync(socket, { recursive: true, force: true });
-  }
-
-  function own(path: string, mode: number, gid = uid): void {
-    if (!lstatSync(path).isDirectory()) throw new HostError('failed', `${path} is not a folder.`);
-    chownSync(path, uid, gid);
-    chmodSync(path, mode);
   }
 
   function startNames(): Promise<NameServer> {
@@ -138,45 +116,6 @@ export function createLife(record: ComputerRecord, deps: LifeDeps): Life {
     await firewall.admit(guest);
     await network.connect(slot);
     names53 = await startNames();
-  }
-
-  function launch(token: string): number {
-    const groupFolders = groups.make(slot, settings);
-    const log = openSync(join(folder, 'boot.log'), 'w', 0o600);
-    const joinGroups = groupFolders.map((each) => `echo $$ > '${each}/cgroup.procs'`).join(' && ');
-    const script = `${joinGroups === '' ? '' : `${joinGroups} && `}ulimit -c 0 && exec "$@"`;
-    const words = [
-      ...['nsenter', `--net=/run/netns/${names.namespaceOf(slot)}`, '--', ...asUser(uid)],
-      ...['bwrap', ...roomWords({ folder, code: deps.code, node: process.execPath }), '--'],
-      ...[inside.node, join(inside.gantry, deps.code.program)],
-    ];
-    try {
-      // Not a child that ends with us: the next helper takes it over.
-      const child = spawn('/bin/sh', ['-c', script, 'sh', ...words], {
-        stdio: ['pipe', log, log],
-        env: { PATH: deps.path },
-        detached: true,
-      });
-      if (child.pid === undefined) throw new HostError('failed', 'The computer’s first process could not be started.');
-      const gone = new Promise<string>((resolve) => {
-        child.once('exit', (code, signal) => resolve(signal ?? `code ${code}`));
-        child.once('error', (error) => resolve(error.message));
-      });
-      watch(gone);
-      const boot: Boot = {
-        computer,
-        token,
-        socket: join(inside.run, socketName),
-        folder: inside.data,
-        screen,
-      };
-      child.stdin?.on('error', () => {});
-      child.stdin?.end(`${JSON.stringify(boot)}\n`);
-      child.unref();
-      return child.pid;
-    } finally {
-      closeSync(log);
-    }
   }
 
   function watch(gone: Promise<string>): void {
@@ -219,18 +158,6 @@ export function createLife(record: ComputerRecord, deps: LifeDeps): Life {
     await Promise.race([tried, gone]);
   }
 
-  /** From now on no process in the computer can replace its socket. */
-  function closeRun(): void {
-    const run = join(folder, roomFolders.run);
-    chownSync(run, 0, settings.owner.gid);
-    chmodSync(run, 0o710);
-    const found = lstatSync(socket);
-    if (!found.isSocket() || found.uid !== uid)
-      throw new HostError('failed', 'The program that answers is not the computer.');
-    chownSync(socket, uid, settings.owner.gid);
-    chmodSync(socket, 0o660);
-  }
-
   /** Ends all processes and the network. Its files stay. */
   async function end(why: string | null): Promise<void> {
     if (ended !== null) ended.wanted = true;
@@ -252,9 +179,10 @@ export function createLife(record: ComputerRecord, deps: LifeDeps): Life {
     const token = randomBytes(32).toString('hex');
     now = { computer, state: 'starting', why: null, channel: null, since: clock.now() };
     try {
-      prepare();
+      prepare(network.addresses(slot).gateway4);
       await isolate();
-      const pid = launch(token);
+      const { pid, gone } = launch(deps, { record, folder, uid, token });
+      watch(gone);
       records.setRun(computer, { token, pid, began: beganAt(pid) ?? '', since: now.since });
       await answers();
       closeRun();
@@ -345,6 +273,89 @@ export function createLife(record: ComputerRecord, deps: LifeDeps): Life {
         deps.onEnded(computer, why);
       }),
   };
+}
+
+/** The folders of one computer, and the socket in them: who may read and replace what, before and after its program answers. */
+function createFolders({ folder, socket, uid, gid }: { folder: string; socket: string; uid: number; gid: number }) {
+  return { prepare, clearSocket, closeRun };
+
+  function prepare(gateway: string): void {
+    mkdirSync(folder, { recursive: true });
+    chmodSync(folder, 0o711);
+    for (const name of Object.values(roomFolders)) mkdirSync(join(folder, name), { recursive: true });
+    chmodSync(join(folder, roomFolders.etc), 0o755);
+    for (const name of [roomFolders.home, roomFolders.data]) own(join(folder, name), 0o700);
+    // The program's files there also belong to the group that may call it.
+    own(join(folder, roomFolders.run), 0o2710, gid);
+    clearSocket();
+    writeEtc(join(folder, roomFolders.etc), uid, gateway);
+  }
+
+  /** Nothing of it runs. Until its run has ended it may have put anything there. */
+  function clearSocket(): void {
+    rmSync(socket, { recursive: true, force: true });
+  }
+
+  function own(path: string, mode: number, group = uid): void {
+    if (!lstatSync(path).isDirectory()) throw new HostError('failed', `${path} is not a folder.`);
+    chownSync(path, uid, group);
+    chmodSync(path, mode);
+  }
+
+  /** From now on no process in the computer can replace its socket. */
+  function closeRun(): void {
+    const run = join(folder, roomFolders.run);
+    chownSync(run, 0, gid);
+    chmodSync(run, 0o710);
+    const found = lstatSync(socket);
+    if (!found.isSocket() || found.uid !== uid)
+      throw new HostError('failed', 'The program that answers is not the computer.');
+    chownSync(socket, uid, gid);
+    chmodSync(socket, 0o660);
+  }
+}
+
+/** Starts the first process of a computer. `gone` resolves with how it ended. */
+function launch(
+  { settings, names, groups, code, path }: Pick<LifeDeps, 'settings' | 'names' | 'groups' | 'code' | 'path'>,
+  { record, folder, uid, token }: { record: ComputerRecord; folder: string; uid: number; token: string },
+): { readonly pid: number; readonly gone: Promise<string> } {
+  const { computer, slot } = record;
+  const groupFolders = groups.make(slot, settings);
+  const log = openSync(join(folder, 'boot.log'), 'w', 0o600);
+  const joinGroups = groupFolders.map((each) => `echo $$ > '${each}/cgroup.procs'`).join(' && ');
+  const script = `${joinGroups === '' ? '' : `${joinGroups} && `}ulimit -c 0 && exec "$@"`;
+  const words = [
+    ...['nsenter', `--net=/run/netns/${names.namespaceOf(slot)}`, '--', ...asUser(uid)],
+    ...['bwrap', ...roomWords({ folder, code: code, node: process.execPath }), '--'],
+    ...[inside.node, join(inside.gantry, code.program)],
+  ];
+  try {
+    // Not a child that ends with us: the next helper takes it over.
+    const child = spawn('/bin/sh', ['-c', script, 'sh', ...words], {
+      stdio: ['pipe', log, log],
+      env: { PATH: path },
+      detached: true,
+    });
+    if (child.pid === undefined) throw new HostError('failed', 'The computer’s first process could not be started.');
+    const gone = new Promise<string>((resolve) => {
+      child.once('exit', (code, signal) => resolve(signal ?? `code ${code}`));
+      child.once('error', (error) => resolve(error.message));
+    });
+    const boot: Boot = {
+      computer,
+      token,
+      socket: join(inside.run, socketName),
+      folder: inside.data,
+      screen,
+    };
+    child.stdin?.on('error', () => {});
+    child.stdin?.end(`${JSON.stringify(boot)}\n`);
+    child.unref();
+    return { pid: child.pid, gone };
+  } finally {
+    closeSync(log);
+  }
 }
 
 function connects(socket: string): Promise<boolean> {

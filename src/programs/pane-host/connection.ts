@@ -55,14 +55,6 @@ export interface Connection {
   close(): void;
 }
 
-interface Watch {
-  /** A screen is on its way. */
-  busy: boolean;
-  /** The screen has changed since. */
-  stale: boolean;
-  sentAt: number;
-}
-
 type Answer<O extends Op> = Answers[O] | { readonly header: Answers[O]; readonly tail: Uint8Array };
 type Handlers = {
   readonly [O in Op]: (request: Extract<Request, { op: O }>, tail: Uint8Array) => Answer<O> | Promise<Answer<O>>;
@@ -70,7 +62,6 @@ type Handlers = {
 
 export function serveConnection(socket: Socket, deps: ConnectionDeps): Connection {
   const { host } = deps;
-  const watches = new Map<string, Watch>();
   const streams = new Map<number, Stream>();
   const lateFacts = new Set<string>();
   let greeted = false;
@@ -95,20 +86,7 @@ export function serveConnection(socket: Socket, deps: ConnectionDeps): Connectio
     socket.uncork();
   }
   const tell = (event: Event, tail?: Uint8Array, left?: () => void): void => send(event, tail, left);
-
-  function sendScreen(pane: LivePane, watch: Watch): void {
-    watch.busy = true;
-    watch.stale = false;
-    watch.sentAt = performance.now();
-    const { screen, ansi } = pane.draw();
-    tell({ ev: 'screen', pane: pane.spec.id, screen }, Buffer.from(ansi, 'utf8'), () => {
-      watch.busy = false;
-      if (watch.stale) setTimeout(() => again(pane, watch), Math.max(0, tickMs - (performance.now() - watch.sentAt)));
-    });
-  }
-  function again(pane: LivePane, watch: Watch): void {
-    if (watch.stale && !watch.busy && watches.get(pane.spec.id) === watch && pane.alive) sendScreen(pane, watch);
-  }
+  const screens = createScreens(tell);
 
   function livePane(id: string): LivePane {
     const pane = host.find(id);
@@ -159,14 +137,11 @@ export function serveConnection(socket: Socket, deps: ConnectionDeps): Connectio
       return { header: screen, tail: Buffer.from(ansi, 'utf8') };
     },
     watch({ pane: id }) {
-      const pane = livePane(id);
-      const watch = { busy: false, stale: false, sentAt: 0 };
-      watches.set(id, watch);
-      sendScreen(pane, watch);
+      screens.watch(livePane(id));
       return {};
     },
     unwatch({ pane }) {
-      watches.delete(pane);
+      screens.unwatch(pane);
       return {};
     },
     async capture({ pane, lines }) {
@@ -215,24 +190,6 @@ export function serveConnection(socket: Socket, deps: ConnectionDeps): Connectio
     'hand-over': ({ command }) => deps.handOver(command, connection),
   };
 
-  function greet(request: Request): void {
-    const refuse = (fact: string, action: string) => new HostRefusal('refused', fact, action);
-    if (request.op !== 'hello') throw refuse('The first request was not a hello.', 'Say hello first.');
-    if (request.major !== protocol.major) {
-      throw refuse(
-        `This host speaks protocol ${protocol.major}, not ${request.major}.`,
-        'Use the host of your own version.',
-      );
-    }
-    const given = Buffer.from(String(request.token));
-    const wanted = Buffer.from(deps.token);
-    if (given.length !== wanted.length || !timingSafeEqual(given, wanted)) {
-      throw refuse('The token is not this host’s.', 'Read the token file beside the socket.');
-    }
-    greeted = true;
-    clearTimeout(helloTimer);
-  }
-
   function handle(request: ToHost, tail: Uint8Array): void {
     const answer = (value: Answer<Op>): void => {
       if ('tail' in value) send({ re: request.id, ok: value.header }, value.tail);
@@ -243,7 +200,11 @@ export function serveConnection(socket: Socket, deps: ConnectionDeps): Connectio
       if (!greeted) socket.end();
     };
     try {
-      if (!greeted) greet(request);
+      if (!greeted) {
+        checkHello(request, deps.token);
+        greeted = true;
+        clearTimeout(helloTimer);
+      }
       const handler = handlers[request.op] as
         | ((request: Request, tail: Uint8Array) => Answer<Op> | Promise<Answer<Op>>)
         | undefined;
@@ -283,7 +244,7 @@ export function serveConnection(socket: Socket, deps: ConnectionDeps): Connectio
     clearTimeout(helloTimer);
     for (const stream of streams.values()) stream.close();
     streams.clear();
-    watches.clear();
+    screens.clear();
     observing = false;
     deps.closed(connection);
   });
@@ -294,15 +255,13 @@ export function serveConnection(socket: Socket, deps: ConnectionDeps): Connectio
   }
 
   const connection: Connection = {
-    watches: (pane) => watches.has(pane),
-    wanted: (pane) => observing || watches.has(pane),
+    watches: screens.watches,
+    wanted: (pane) => observing || screens.watches(pane),
     created(info) {
       if (observing) tell({ ev: 'created', pane: info.id, info });
     },
     tick(pane) {
-      const watch = watches.get(pane.spec.id);
-      if (watch?.busy) watch.stale = true;
-      else if (watch) sendScreen(pane, watch);
+      screens.changed(pane);
       if (observing) tellFacts(pane);
     },
     printed(pane) {
@@ -312,7 +271,7 @@ export function serveConnection(socket: Socket, deps: ConnectionDeps): Connectio
       if (observing) tell({ ev: 'osc', pane, seq: kept.seq, osc: kept.osc });
     },
     ended(info) {
-      const last = watches.delete(info.id);
+      const last = screens.unwatch(info.id);
       for (const stream of streams.values()) if (stream.pane === info.id) stream.pump();
       if (observing) tell({ ev: 'exit', pane: info.id, info });
       if (last) tell({ ev: 'gone', pane: info.id, reason: endWords(info) });
@@ -320,6 +279,67 @@ export function serveConnection(socket: Socket, deps: ConnectionDeps): Connectio
     close: () => socket.end(),
   };
   return connection;
+}
+
+interface Watch {
+  /** A screen is on its way. */
+  busy: boolean;
+  /** The screen has changed since. */
+  stale: boolean;
+  sentAt: number;
+}
+
+/** The screens that a client watches: one at a time is on its way, and the newest follows. */
+function createScreens(tell: (event: Event, tail: Uint8Array, left: () => void) => void) {
+  const watches = new Map<string, Watch>();
+
+  function sendScreen(pane: LivePane, watch: Watch): void {
+    watch.busy = true;
+    watch.stale = false;
+    watch.sentAt = performance.now();
+    const { screen, ansi } = pane.draw();
+    tell({ ev: 'screen', pane: pane.spec.id, screen }, Buffer.from(ansi, 'utf8'), () => {
+      watch.busy = false;
+      if (watch.stale) setTimeout(() => again(pane, watch), Math.max(0, tickMs - (performance.now() - watch.sentAt)));
+    });
+  }
+  function again(pane: LivePane, watch: Watch): void {
+    if (watch.stale && !watch.busy && watches.get(pane.spec.id) === watch && pane.alive) sendScreen(pane, watch);
+  }
+
+  return {
+    watches: (pane: string) => watches.has(pane),
+    watch(pane: LivePane): void {
+      const watch = { busy: false, stale: false, sentAt: 0 };
+      watches.set(pane.spec.id, watch);
+      sendScreen(pane, watch);
+    },
+    /** Returns whether it was watched. */
+    unwatch: (pane: string) => watches.delete(pane),
+    changed(pane: LivePane): void {
+      const watch = watches.get(pane.spec.id);
+      if (watch?.busy) watch.stale = true;
+      else if (watch) sendScreen(pane, watch);
+    },
+    clear: () => watches.clear(),
+  };
+}
+
+/** Throws for a client that speaks another protocol, or does not know the token. */
+function checkHello(request: Request, token: string): void {
+  const refuse = (fact: string, action: string) => new HostRefusal('refused', fact, action);
+  if (request.op !== 'hello') throw refuse('The first request was not a hello.', 'Say hello first.');
+  if (request.major !== protocol.major) {
+    throw refuse(
+      `This host speaks protocol ${protocol.major}, not ${request.major}.`,
+      'Use the host of your own version.',
+    );
+  }
+  const given = Buffer.from(String(request.token));
+  const wanted = Buffer.from(token);
+  if (given.length !== wanted.length || !timingSafeEqual(given, wanted)) {
+    throw refuse('The token is not this host’s.', 'Read the token file beside the socket.');
+  }
 }
 
 function endWords(info: InfoWire): string {

@@ -4,9 +4,9 @@
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { createEmulator, type EmulatorParts, loadEmulatorParts } from './emulator.ts';
+import { createClosedPanes } from './closed-panes.ts';
+import { type EmulatorParts, loadEmulatorParts } from './emulator.ts';
 import { createFeed } from './feed.ts';
-import { journalFiles, readFiles } from './journal.ts';
 import {
   defaultScrollback,
   type HandedPane,
@@ -19,8 +19,7 @@ import {
 import { endTree, paneMark, startOf } from './process-tree.ts';
 import { type Answers, hostEnded, type InfoWire, type PaneSpecWire, type Revival } from './protocol.ts';
 import type { AdoptPty, PtySink, StartPty } from './pty.ts';
-import { closeRecord, type PaneRecord, readRecords, removeRecord, writeRecord } from './records.ts';
-import { replayBytes, replay as replayBytesOf } from './replay.ts';
+import { closeRecord, type PaneRecord, readRecords, writeRecord } from './records.ts';
 import { checkStart, HostRefusal } from './start-check.ts';
 
 interface HostListener {
@@ -81,7 +80,6 @@ type PaneSize = { readonly cols: number; readonly rows: number };
 export function createHost(deps: HostDeps): Host {
   const { folder, listener, log } = deps;
   const panes = new Map<string, LivePane>();
-  const closed = new Map<string, PaneRecord>();
   const records = new Map<string, PaneRecord>();
   const ending = new Map<string, Promise<void>>();
   const feed = createFeed();
@@ -89,7 +87,13 @@ export function createHost(deps: HostDeps): Host {
   let pty: Promise<StartPty> | undefined;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const stopped = new Set<LivePane>();
+  const closed = createClosedPanes(folder, loadParts);
   takeRecords();
+
+  function loadParts(): Promise<EmulatorParts> {
+    parts ??= loadEmulatorParts();
+    return parts;
+  }
 
   /** Ids are unique in a data folder, and a computer may have several of those. */
   function markOf(id: string): string {
@@ -116,7 +120,7 @@ export function createHost(deps: HostDeps): Host {
           endTree({ pid, started }, markOf(id)).then(() => {}),
         );
       }
-      closed.set(id, record);
+      closed.add(record);
     }
   }
 
@@ -155,7 +159,7 @@ export function createHost(deps: HostDeps): Host {
     ended(pane: LivePane) {
       const { id } = pane.spec;
       save(pane);
-      closed.set(id, records.get(id)!);
+      closed.add(records.get(id)!);
       records.delete(id);
       panes.delete(id);
       listener.ended(pane.info());
@@ -163,46 +167,7 @@ export function createHost(deps: HostDeps): Host {
     },
   };
 
-  function recordOf(id: string): PaneRecord {
-    const record = closed.get(id);
-    if (!record)
-      throw new HostRefusal('not_found', `There is no pane ${id}.`, 'List the panes and use an id from there.');
-    return record;
-  }
-
-  /** A closed pane's text, parsed again at the sizes it had. */
-  async function replay<T>(id: string, look: (emulator: ReturnType<typeof createEmulator>) => T): Promise<T> {
-    const record = recordOf(id);
-    parts ??= loadEmulatorParts();
-    const first = record.resizes[0] ?? { cols: record.info.cols, rows: record.info.rows };
-    const silent = { onReply: () => {}, onOsc: () => {} };
-    const emulator = createEmulator(await parts, {
-      ...silent,
-      cols: first.cols,
-      rows: first.rows,
-      scrollback: record.scrollback,
-    });
-    const from = Math.max(0, record.info.offset - replayBytes);
-    const { start, bytes } = readFiles(journalFiles(folder, id), from, replayBytes);
-    replayBytesOf(emulator, start, bytes, record.resizes);
-    try {
-      return look(emulator);
-    } finally {
-      emulator.dispose();
-    }
-  }
-
   const paneDeps = (loaded: EmulatorParts) => ({ folder, parts: loaded, feed, now: deps.now, events });
-
-  /** The text of its last life, and the size that its viewers gave it. */
-  function past(record: PaneRecord, { words, offset, revision }: Revival): { past: PanePast; size: PaneSize } {
-    const { cols, rows } = record.info;
-    const start = record.info.offset;
-    const seen = Math.max(record.info.facts.revision, revision);
-    const screen = { offset: start, revision: seen, frozen: null, drawing: null };
-    const lost = Math.max(0, offset - start);
-    return { past: { offset: start, resizes: record.resizes, screen, words, lost }, size: { cols, rows } };
-  }
 
   /** Before the first request: everything it needs is there. */
   function takeHanded({ panes: list, parts: loaded, adoptPty }: NonNullable<HostDeps['handed']>): void {
@@ -225,21 +190,17 @@ export function createHost(deps: HostDeps): Host {
   if (deps.handed) takeHanded(deps.handed);
 
   const host: Host = {
-    infos: () => [
-      ...[...closed.values()].map((record) => record.info),
-      ...[...panes.values()].map((pane) => pane.info()),
-    ],
+    infos: () => [...closed.all().map((record) => record.info), ...[...panes.values()].map((pane) => pane.info())],
     live: () => [...panes.values()],
     find: (id) => panes.get(id),
     async create(spec, revival) {
       checkStart(spec);
       pty ??= Promise.resolve(deps.loadPty());
-      parts ??= loadEmulatorParts();
-      const [startPty, loaded] = await Promise.all([pty, parts]);
+      const [startPty, loaded] = await Promise.all([pty, loadParts()]);
       // What is left of its last program is ended first.
       if (revival) await ending.get(spec.id);
-      const before = revival ? closed.get(spec.id) : undefined;
-      if (panes.has(spec.id) || (closed.has(spec.id) && !before)) {
+      const before = revival ? closed.find(spec.id) : undefined;
+      if (panes.has(spec.id) || (closed.find(spec.id) && !before)) {
         throw new HostRefusal('usage', `A pane ${spec.id} already exists.`, 'Choose a new id for each pane.');
       }
       const marked = { ...spec, env: { ...spec.env, [paneMark]: markOf(spec.id) } };
@@ -251,7 +212,7 @@ export function createHost(deps: HostDeps): Host {
         own,
         again?.past,
       );
-      closed.delete(spec.id);
+      closed.takeOut(spec.id);
       panes.set(spec.id, pane);
       save(pane);
       const info = pane.info();
@@ -264,7 +225,7 @@ export function createHost(deps: HostDeps): Host {
       const pane = panes.get(id);
       const root = pane
         ? { pid: pane.pty.pid, started: records.get(id)?.processStart ?? null }
-        : { pid: recordOf(id).info.pid, started: recordOf(id).processStart };
+        : { pid: closed.recordOf(id).info.pid, started: closed.recordOf(id).processStart };
       pane?.willEnd('killed');
       const work = endTree(root, markOf(id)).then(async (left) => {
         if (left > 0)
@@ -275,35 +236,22 @@ export function createHost(deps: HostDeps): Host {
     },
     forget(id) {
       if (panes.has(id)) throw new HostRefusal('refused', `Pane ${id} is still running.`, 'Kill it first.');
-      if (!closed.delete(id)) return;
-      removeRecord(folder, id);
+      closed.forget(id);
     },
     async draw(id) {
       const pane = panes.get(id);
       if (pane) return pane.draw();
-      return replay(id, (emulator) => {
-        const { info } = recordOf(id);
-        const { cols, rows } = info;
-        const screen = {
-          revision: info.facts.revision,
-          at: info.endedAt ?? info.startedAt,
-          cols,
-          rows,
-          cursor: emulator.cursor(),
-        };
-        return { screen, ansi: emulator.screen() };
-      });
+      return closed.draw(id);
     },
     async capture(id, lines) {
       const pane = panes.get(id);
       if (pane) return pane.capture(lines);
-      const at = recordOf(id).info.endedAt ?? '';
-      return replay(id, (emulator) => ({ text: emulator.lastLines(lines), at }));
+      return closed.capture(id, lines);
     },
     async scrollback(id, before, lines) {
       const pane = panes.get(id);
       if (pane) return pane.scrollback(before, lines);
-      return replay(id, (emulator) => emulator.scrollback(before, lines));
+      return closed.scrollback(id, before, lines);
     },
     read(id, offset, max) {
       const pane = panes.get(id);
@@ -311,14 +259,7 @@ export function createHost(deps: HostDeps): Host {
         const { end } = pane.journal;
         return { ...pane.journal.read(offset, max), end, live: pane.alive, at: pane.printedAt() };
       }
-      const { info } = recordOf(id);
-      const at = info.endedAt ?? info.startedAt;
-      return {
-        ...readFiles(journalFiles(folder, id), Math.min(offset, info.offset), max),
-        end: info.offset,
-        live: false,
-        at,
-      };
+      return closed.read(id, offset, max);
     },
     sleepOne(idleMs) {
       const since = performance.now() - idleMs;
@@ -354,4 +295,14 @@ export function createHost(deps: HostDeps): Host {
     },
   };
   return host;
+}
+
+/** The text of its last life, and the size that its viewers gave it. */
+function past(record: PaneRecord, { words, offset, revision }: Revival): { past: PanePast; size: PaneSize } {
+  const { cols, rows } = record.info;
+  const start = record.info.offset;
+  const seen = Math.max(record.info.facts.revision, revision);
+  const screen = { offset: start, revision: seen, frozen: null, drawing: null };
+  const lost = Math.max(0, offset - start);
+  return { past: { offset: start, resizes: record.resizes, screen, words, lost }, size: { cols, rows } };
 }
