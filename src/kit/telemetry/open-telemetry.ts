@@ -35,7 +35,8 @@ export function startOpenTelemetry(options: {
   let dropped = 0;
   let untracedRequests = 0;
   const mayBegin = createBucket();
-  const otlp = new OTLPTraceExporter({ url: options.url, timeoutMillis: exportTimeoutMs, concurrencyLimit: 1 });
+  // One batch is sent at a time. The second place is for the one that begins while the SDK has not yet let go of the one before, and would refuse it.
+  const otlp = new OTLPTraceExporter({ url: options.url, timeoutMillis: exportTimeoutMs, concurrencyLimit: 2 });
   const exporter: SpanExporter = {
     export(spans, done) {
       queued -= spans.length;

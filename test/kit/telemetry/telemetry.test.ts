@@ -65,6 +65,16 @@ test('an endpoint that never answers slows nothing, and a stop does not wait for
   await telemetry.close();
 });
 
+test('batches that follow each other without a pause all arrive', async () => {
+  const { spans, url } = await startCollector();
+  const telemetry = await openTelemetry({ OTEL_EXPORTER_OTLP_ENDPOINT: url }, { name: 'test', version: '1' });
+  onEnd(() => telemetry.close());
+  const ended = { name: 'past', attributes: {}, parent: null, from: 1, to: 2 };
+  for (let n = 0; n < 2000; n += 1) telemetry.past({ ...ended, own: telemetry.reserve(null) });
+  await expect.poll(() => spans.length, { timeout: 20_000 }).toBe(2000);
+  expect(telemetry.metrics[0]?.read()).toBe(0);
+});
+
 test('a flood of requests is traced by sample: whole traces or none, and what has none is counted', async () => {
   const { spans, url } = await startCollector();
   const telemetry = await openTelemetry({ OTEL_EXPORTER_OTLP_ENDPOINT: url }, { name: 'test', version: '1' });
