@@ -201,6 +201,6 @@ test('gantry wait ends with the answer to an approval: yes is 0, no is 6, nobody
   ];
   await run('workspace', 'approve', first.id, '--note', 'go on');
   const [yes, no] = await Promise.all(waits);
-  expect([yes?.code, yes?.out]).toEqual([0, 'A program of yours: shell.exec: approved, go on.\n']);
+  expect([yes?.code, yes?.out]).toEqual([0, '“A program of yours: shell.exec”: approved, go on.\n']);
   expect(no?.code).toBe(6);
 });
