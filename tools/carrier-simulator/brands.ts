@@ -24,17 +24,14 @@ const codeLives = 24 * 60 * 60 * 1000;
 const maxBrandsOfMobile = 3;
 /** An EIN that the tax office does not know, so that a person can see a refusal. */
 const unknownEin = /0000$/;
+const at = '/10dlc/brand';
 /** Sender of a code: a short code. */
 const registrySender = '57873';
 
 export function createBrands(world: World, texts: Texts): { routes: readonly Route[]; jobs: JobHandlers } {
   const { state } = world;
-
-  function brand(call: Call): SimBrand {
-    const found = state.brands[call.params.id as string];
-    if (found === undefined) throw notFound('brand');
-    return found;
-  }
+  const brand = (call: Call) => brandIn(world, call);
+  const tell = (made: SimBrand, type: string, more?: Json) => tellOf(world, made, type, more);
 
   function check(body: Json): void {
     for (const field of ['entityType', 'displayName', 'country', 'email', 'vertical']) demanded(body, field);
@@ -140,62 +137,6 @@ export function createBrands(world: World, texts: Texts): { routes: readonly Rou
     return ok(shape(made));
   }
 
-  function sendCode(call: Call): Reply {
-    const made = brand(call);
-    if (made.asked.entityType !== 'SOLE_PROPRIETOR')
-      throw refused(400, '10015', 'Bad Request', 'The brand is not of a sole proprietor.');
-    const pinSms = demanded(call.body, 'pinSms');
-    demanded(call.body, 'successSms');
-    if (!pinSms.includes('@OTP_PIN@'))
-      throw refused(400, '10015', 'Bad Request', 'pinSms does not contain @OTP_PIN@.', { pointer: '/pinSms' });
-    longest(call.body, { pinSms: 500, successSms: 500 });
-    const reference = world.id();
-    const digest = createHash('sha256').update(`${state.seed}:pin:${reference}`).digest();
-    const pin = String(digest.readUInt32BE(0) % 1_000_000).padStart(6, '0');
-    made.code = { pin, reference, sentAt: world.time(), tries: 0, verifiedAt: null };
-    made.asked.successSms = call.body.successSms;
-    const mobile = String(made.asked.mobilePhone);
-    handsetFor(state, mobile);
-    if (world.strikes('code_undelivered', mobile) === null)
-      texts.sendOwn(registrySender, mobile, pinSms.replaceAll('@OTP_PIN@', pin), null);
-    return ok({ brandId: made.id, referenceId: reference });
-  }
-
-  function checkCode(call: Call): Reply {
-    const made = brand(call);
-    const pin = given(call.body, 'otpPin') ?? '';
-    const { code } = made;
-    const wrong = (why: string) => refused(400, '10015', 'Bad Request', why, { pointer: '/otpPin' });
-    if (code === null) throw wrong('No code was sent for this brand.');
-    code.tries += 1;
-    if (world.strikes('code_expired') !== null || world.time() - code.sentAt > codeLives)
-      throw wrong('The OTP pin has expired.');
-    if (pin !== code.pin) throw wrong('The OTP pin is invalid.');
-    if (code.verifiedAt === null) {
-      world.charge('brand', brandFee, made.id);
-      code.verifiedAt = world.time();
-      made.status = 'OK';
-      made.identity = 'VERIFIED';
-      texts.sendOwn(registrySender, String(made.asked.mobilePhone), String(made.asked.successSms), null);
-      tell(made, 'BRAND_OTP_VERIFIED');
-    }
-    return { status: 204, body: undefined };
-  }
-
-  function codeState(made: SimBrand): Reply {
-    const { code } = made;
-    if (code === null) throw notFound('OTP request');
-    const expired = world.time() - code.sentAt > codeLives;
-    return ok({
-      brandId: made.id,
-      referenceId: code.reference,
-      mobilePhone: String(made.asked.mobilePhone),
-      requestDate: iso(code.sentAt),
-      deliveryStatus: code.verifiedAt !== null ? 'VERIFIED' : expired ? 'EXPIRED' : 'DELIVERED_HANDSET',
-      ...(code.verifiedAt === null ? {} : { verifyDate: iso(code.verifiedAt) }),
-    } satisfies BrandSMSOtpStatus);
-  }
-
   function feedback(call: Call): Reply {
     const made = brand(call);
     return ok({
@@ -209,19 +150,6 @@ export function createBrands(world: World, texts: Texts): { routes: readonly Rou
     } satisfies BrandGetFeedbackResponse);
   }
 
-  function tell(made: SimBrand, type: string, more: Json = {}): void {
-    const failed = made.status === 'REGISTRATION_FAILED';
-    world.emit(given(made.asked, 'webhookURL') ?? null, '10dlc.brand.update', {
-      type,
-      brandId: made.id,
-      tcrBrandId: made.tcrId,
-      ...(type === 'REGISTRATION' ? { status: failed ? 'failed' : 'success' } : {}),
-      ...(failed ? { reasons: made.reasons.map(({ fields, description }) => ({ fields, description })) } : {}),
-      brandIdentityStatus: made.identity,
-      ...more,
-    });
-  }
-
   function list(call: Call): Reply {
     const name = call.query.get('displayName');
     const type = call.query.get('entityType');
@@ -231,20 +159,10 @@ export function createBrands(world: World, texts: Texts): { routes: readonly Rou
     return records(call, all.map(shape));
   }
 
-  const at = '/10dlc/brand';
   return {
     routes: [
       { at: `POST ${at}`, op: 'brand.create', handle: create },
       { at: `GET ${at}`, op: 'brand.list', handle: list },
-      {
-        at: `GET ${at}/smsOtp/:reference`,
-        op: 'brand.codeByReference',
-        handle: ({ params }) => {
-          const found = Object.values(state.brands).find(({ code }) => code?.reference === params.reference);
-          if (found === undefined) throw notFound('OTP request');
-          return codeState(found);
-        },
-      },
       { at: `GET ${at}/feedback/:id`, op: 'brand.feedback', handle: feedback },
       {
         at: `GET ${at}/:id`,
@@ -265,12 +183,105 @@ export function createBrands(world: World, texts: Texts): { routes: readonly Rou
           return { status: 204, body: undefined };
         },
       },
-      { at: `POST ${at}/:id/smsOtp`, op: 'brand.sendCode', handle: sendCode },
-      { at: `PUT ${at}/:id/smsOtp`, op: 'brand.checkCode', handle: checkCode },
-      { at: `GET ${at}/:id/smsOtp`, op: 'brand.code', handle: (call) => codeState(brand(call)) },
+      ...codeRoutes(world, texts),
     ],
     jobs: { 'brand.vetted': vetted },
   };
+}
+
+/** The code by which a sole proprietor confirms their mobile number. */
+function codeRoutes(world: World, texts: Texts): readonly Route[] {
+  const { state } = world;
+
+  function sendCode(call: Call): Reply {
+    const made = brandIn(world, call);
+    if (made.asked.entityType !== 'SOLE_PROPRIETOR')
+      throw refused(400, '10015', 'Bad Request', 'The brand is not of a sole proprietor.');
+    const pinSms = demanded(call.body, 'pinSms');
+    demanded(call.body, 'successSms');
+    if (!pinSms.includes('@OTP_PIN@'))
+      throw refused(400, '10015', 'Bad Request', 'pinSms does not contain @OTP_PIN@.', { pointer: '/pinSms' });
+    longest(call.body, { pinSms: 500, successSms: 500 });
+    const reference = world.id();
+    const digest = createHash('sha256').update(`${state.seed}:pin:${reference}`).digest();
+    const pin = String(digest.readUInt32BE(0) % 1_000_000).padStart(6, '0');
+    made.code = { pin, reference, sentAt: world.time(), tries: 0, verifiedAt: null };
+    made.asked.successSms = call.body.successSms;
+    const mobile = String(made.asked.mobilePhone);
+    handsetFor(state, mobile);
+    if (world.strikes('code_undelivered', mobile) === null)
+      texts.sendOwn(registrySender, mobile, pinSms.replaceAll('@OTP_PIN@', pin), null);
+    return ok({ brandId: made.id, referenceId: reference });
+  }
+
+  function checkCode(call: Call): Reply {
+    const made = brandIn(world, call);
+    const pin = given(call.body, 'otpPin') ?? '';
+    const { code } = made;
+    const wrong = (why: string) => refused(400, '10015', 'Bad Request', why, { pointer: '/otpPin' });
+    if (code === null) throw wrong('No code was sent for this brand.');
+    code.tries += 1;
+    if (world.strikes('code_expired') !== null || world.time() - code.sentAt > codeLives)
+      throw wrong('The OTP pin has expired.');
+    if (pin !== code.pin) throw wrong('The OTP pin is invalid.');
+    if (code.verifiedAt === null) {
+      world.charge('brand', brandFee, made.id);
+      code.verifiedAt = world.time();
+      made.status = 'OK';
+      made.identity = 'VERIFIED';
+      texts.sendOwn(registrySender, String(made.asked.mobilePhone), String(made.asked.successSms), null);
+      tellOf(world, made, 'BRAND_OTP_VERIFIED');
+    }
+    return { status: 204, body: undefined };
+  }
+
+  function codeState(made: SimBrand): Reply {
+    const { code } = made;
+    if (code === null) throw notFound('OTP request');
+    const expired = world.time() - code.sentAt > codeLives;
+    return ok({
+      brandId: made.id,
+      referenceId: code.reference,
+      mobilePhone: String(made.asked.mobilePhone),
+      requestDate: iso(code.sentAt),
+      deliveryStatus: code.verifiedAt !== null ? 'VERIFIED' : expired ? 'EXPIRED' : 'DELIVERED_HANDSET',
+      ...(code.verifiedAt === null ? {} : { verifyDate: iso(code.verifiedAt) }),
+    } satisfies BrandSMSOtpStatus);
+  }
+
+  return [
+    {
+      at: `GET ${at}/smsOtp/:reference`,
+      op: 'brand.codeByReference',
+      handle: ({ params }) => {
+        const found = Object.values(state.brands).find(({ code }) => code?.reference === params.reference);
+        if (found === undefined) throw notFound('OTP request');
+        return codeState(found);
+      },
+    },
+    { at: `POST ${at}/:id/smsOtp`, op: 'brand.sendCode', handle: sendCode },
+    { at: `PUT ${at}/:id/smsOtp`, op: 'brand.checkCode', handle: checkCode },
+    { at: `GET ${at}/:id/smsOtp`, op: 'brand.code', handle: (call) => codeState(brandIn(world, call)) },
+  ];
+}
+
+function brandIn({ state }: World, call: Call): SimBrand {
+  const found = state.brands[call.params.id as string];
+  if (found === undefined) throw notFound('brand');
+  return found;
+}
+
+function tellOf(world: World, made: SimBrand, type: string, more: Json = {}): void {
+  const failed = made.status === 'REGISTRATION_FAILED';
+  world.emit(given(made.asked, 'webhookURL') ?? null, '10dlc.brand.update', {
+    type,
+    brandId: made.id,
+    tcrBrandId: made.tcrId,
+    ...(type === 'REGISTRATION' ? { status: failed ? 'failed' : 'success' } : {}),
+    ...(failed ? { reasons: made.reasons.map(({ fields, description }) => ({ fields, description })) } : {}),
+    brandIdentityStatus: made.identity,
+    ...more,
+  });
 }
 
 export function nameOf(brand: SimBrand): string {

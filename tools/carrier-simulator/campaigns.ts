@@ -44,16 +44,11 @@ interface Campaigns {
 /** `provisioned` is called for every campaign that may be used from now on. */
 export function createCampaigns(world: World, provisioned: (campaign: SimCampaign) => void): Campaigns {
   const { state } = world;
+  const { brandOf, next, backIntoReview, jobs } = createReview(world, provisioned);
 
   function campaign(call: Call): SimCampaign {
     const found = state.campaigns[call.params.id as string];
     if (found === undefined) throw notFound('campaign');
-    return found;
-  }
-
-  function brandOf(id: string): SimBrand {
-    const found = state.brands[id];
-    if (found === undefined) throw notFound('brand');
     return found;
   }
 
@@ -98,70 +93,6 @@ export function createCampaigns(world: World, provisioned: (campaign: SimCampaig
     return ok(shape(made));
   }
 
-  function next(made: SimCampaign): void {
-    world.forget((job) => job.kind === 'campaign.next' && job.args.id === made.id);
-    const step = review[made.state];
-    if (step === undefined) return;
-    const what = `campaign of ${nameOf(brandOf(made.brandId))}: ${step.what}`;
-    world.later({ what, kind: 'campaign.next', args: { id: made.id }, after: step.after });
-  }
-
-  function goOn({ id = '' }: Record<string, string>): void {
-    const made = state.campaigns[id];
-    if (made === undefined || made.status !== 'ACTIVE' || state.brands[made.brandId] === undefined) return;
-    const step = review[made.state];
-    if (step === undefined) return;
-    const about = nameOf(brandOf(made.brandId));
-    const failing = step.to === 'TELNYX_ACCEPTED' ? 'campaign_telnyx_failed' : 'campaign_mno_rejected';
-    const strikes = step.to === 'TELNYX_ACCEPTED' || step.to === 'MNO_ACCEPTED' ? world.strikes(failing, about) : null;
-    if (strikes !== null) {
-      made.state = failing === 'campaign_telnyx_failed' ? 'TELNYX_FAILED' : 'MNO_REJECTED';
-      made.inUse = false;
-      made.reason = reasonOf(strikes.given, 'The samples do not match the use case.');
-      const type = failing === 'campaign_telnyx_failed' ? 'TELNYX_REVIEW' : 'MNO_REVIEW';
-      tell(made, type, { status: 'REJECTED', description: made.reason });
-      return;
-    }
-    made.state = step.to;
-    if (step.to === 'TCR_ACCEPTED') tell(made, 'TCR_EVENT', { eventType: 'CAMPAIGN_ADD', status: 'ACCEPTED' });
-    if (step.to === 'TELNYX_ACCEPTED') tell(made, 'TELNYX_REVIEW', { status: 'ACCEPTED' });
-    if (step.to === 'MNO_ACCEPTED') tell(made, 'MNO_REVIEW', { status: 'ACCEPTED' });
-    if (step.to === 'MNO_PROVISIONED') {
-      tell(made, 'VERIFIED', { status: 'ACCEPTED' });
-      provisioned(made);
-      if (world.strikes('campaign_dormant', about) !== null)
-        world.later({
-          what: `campaign of ${about}: falls dormant`,
-          kind: 'campaign.dormant',
-          args: { id },
-          after: 10_000,
-        });
-      if (world.strikes('campaign_suspended', about) !== null)
-        world.later({
-          what: `campaign of ${about}: suspended`,
-          kind: 'campaign.suspended',
-          args: { id },
-          after: 10_000,
-        });
-    }
-    next(made);
-  }
-
-  function fallDormant({ id = '' }: Record<string, string>): void {
-    const made = state.campaigns[id];
-    if (made === undefined) return;
-    made.status = 'DORMANT';
-    tell(made, 'TELNYX_EVENT', { status: 'DORMANT', description: 'No number has used the campaign.' });
-  }
-
-  function suspend({ id = '' }: Record<string, string>): void {
-    const made = state.campaigns[id];
-    if (made === undefined) return;
-    made.state = 'TCR_SUSPENDED';
-    made.reason = 'A network suspended the campaign.';
-    tell(made, 'TCR_EVENT', { eventType: 'MNO_CAMPAIGN_OPERATION_SUSPENDED', description: made.reason });
-  }
-
   /** Updates in place, and reviews again if it had failed. Ignores fields that may not change, like the carrier. */
   function correct(call: Call): Reply {
     const made = campaign(call);
@@ -184,29 +115,12 @@ export function createCampaigns(world: World, provisioned: (campaign: SimCampaig
     return ok({ appealed_at: world.now() });
   }
 
-  function backIntoReview(made: SimCampaign): void {
-    made.state = 'TCR_ACCEPTED';
-    made.reason = null;
-    next(made);
-  }
-
   function end(call: Call): Reply {
     const made = campaign(call);
     made.status = 'EXPIRED';
     made.state = 'TCR_EXPIRED';
     world.forget((job) => job.args.id === made.id);
     return ok({ record_type: 'campaign', message: 'Campaign deactivated', time: world.clock.now() });
-  }
-
-  function tell(made: SimCampaign, type: string, more: Json): void {
-    world.emit(given(made.asked, 'webhookURL') ?? null, '10dlc.campaign.update', {
-      type,
-      campaignId: made.id,
-      tcrCampaignId: made.tcrId,
-      brandId: made.brandId,
-      cspId: 'SIMULATED',
-      ...more,
-    });
   }
 
   function qualify({ params }: Call): Reply {
@@ -277,8 +191,107 @@ export function createCampaigns(world: World, provisioned: (campaign: SimCampaig
         },
       },
     ],
-    jobs: { 'campaign.next': goOn, 'campaign.dormant': fallDormant, 'campaign.suspended': suspend },
+    jobs,
   };
+}
+
+/** What three parties make of a campaign in turn, and what befalls it afterwards. */
+function createReview(world: World, provisioned: (campaign: SimCampaign) => void) {
+  const { state } = world;
+  const jobs: JobHandlers = {
+    'campaign.next': goOn,
+    'campaign.dormant': fallDormant,
+    'campaign.suspended': suspend,
+  };
+
+  return { brandOf, next, backIntoReview, jobs };
+
+  function brandOf(id: string): SimBrand {
+    const found = state.brands[id];
+    if (found === undefined) throw notFound('brand');
+    return found;
+  }
+
+  function next(made: SimCampaign): void {
+    world.forget((job) => job.kind === 'campaign.next' && job.args.id === made.id);
+    const step = review[made.state];
+    if (step === undefined) return;
+    const what = `campaign of ${nameOf(brandOf(made.brandId))}: ${step.what}`;
+    world.later({ what, kind: 'campaign.next', args: { id: made.id }, after: step.after });
+  }
+
+  function goOn({ id = '' }: Record<string, string>): void {
+    const made = state.campaigns[id];
+    if (made === undefined || made.status !== 'ACTIVE' || state.brands[made.brandId] === undefined) return;
+    const step = review[made.state];
+    if (step === undefined) return;
+    const about = nameOf(brandOf(made.brandId));
+    const failing = step.to === 'TELNYX_ACCEPTED' ? 'campaign_telnyx_failed' : 'campaign_mno_rejected';
+    const strikes = step.to === 'TELNYX_ACCEPTED' || step.to === 'MNO_ACCEPTED' ? world.strikes(failing, about) : null;
+    if (strikes !== null) {
+      made.state = failing === 'campaign_telnyx_failed' ? 'TELNYX_FAILED' : 'MNO_REJECTED';
+      made.inUse = false;
+      made.reason = reasonOf(strikes.given, 'The samples do not match the use case.');
+      const type = failing === 'campaign_telnyx_failed' ? 'TELNYX_REVIEW' : 'MNO_REVIEW';
+      tell(made, type, { status: 'REJECTED', description: made.reason });
+      return;
+    }
+    made.state = step.to;
+    if (step.to === 'TCR_ACCEPTED') tell(made, 'TCR_EVENT', { eventType: 'CAMPAIGN_ADD', status: 'ACCEPTED' });
+    if (step.to === 'TELNYX_ACCEPTED') tell(made, 'TELNYX_REVIEW', { status: 'ACCEPTED' });
+    if (step.to === 'MNO_ACCEPTED') tell(made, 'MNO_REVIEW', { status: 'ACCEPTED' });
+    if (step.to === 'MNO_PROVISIONED') {
+      tell(made, 'VERIFIED', { status: 'ACCEPTED' });
+      provisioned(made);
+      if (world.strikes('campaign_dormant', about) !== null)
+        world.later({
+          what: `campaign of ${about}: falls dormant`,
+          kind: 'campaign.dormant',
+          args: { id },
+          after: 10_000,
+        });
+      if (world.strikes('campaign_suspended', about) !== null)
+        world.later({
+          what: `campaign of ${about}: suspended`,
+          kind: 'campaign.suspended',
+          args: { id },
+          after: 10_000,
+        });
+    }
+    next(made);
+  }
+
+  function fallDormant({ id = '' }: Record<string, string>): void {
+    const made = state.campaigns[id];
+    if (made === undefined) return;
+    made.status = 'DORMANT';
+    tell(made, 'TELNYX_EVENT', { status: 'DORMANT', description: 'No number has used the campaign.' });
+  }
+
+  function suspend({ id = '' }: Record<string, string>): void {
+    const made = state.campaigns[id];
+    if (made === undefined) return;
+    made.state = 'TCR_SUSPENDED';
+    made.reason = 'A network suspended the campaign.';
+    tell(made, 'TCR_EVENT', { eventType: 'MNO_CAMPAIGN_OPERATION_SUSPENDED', description: made.reason });
+  }
+
+  function backIntoReview(made: SimCampaign): void {
+    made.state = 'TCR_ACCEPTED';
+    made.reason = null;
+    next(made);
+  }
+
+  function tell(made: SimCampaign, type: string, more: Json): void {
+    world.emit(given(made.asked, 'webhookURL') ?? null, '10dlc.campaign.update', {
+      type,
+      campaignId: made.id,
+      tcrCampaignId: made.tcrId,
+      brandId: made.brandId,
+      cspId: 'SIMULATED',
+      ...more,
+    });
+  }
 }
 
 function reasonOf(given: Json, other: string): string {

@@ -24,12 +24,7 @@ export interface Ports {
 
 export function createPorts(world: World): Ports {
   const { state } = world;
-
-  function order(id: string): SimPort {
-    const found = state.ports[id];
-    if (found === undefined) throw notFound('porting order');
-    return found;
-  }
+  const { order, move, next, messaging, settle } = createPortSteps(world);
 
   function check({ body }: Call): Reply {
     return data(
@@ -145,6 +140,59 @@ export function createPorts(world: World): Ports {
     return data(shape(found));
   }
 
+  function cancel(call: Call): Reply {
+    const found = order(call.params.id as string);
+    if (!['in-process', 'submitted', 'exception', 'foc-date-confirmed'].includes(found.state))
+      throw refused(422, '10015', 'Bad Request', `A porting order in ${found.state} cannot be cancelled.`);
+    move(found, 'cancel-pending', []);
+    return data(shape(found));
+  }
+
+  function remove(call: Call): Reply {
+    const found = order(call.params.id as string);
+    if (found.state !== 'draft') throw refused(422, '10015', 'Bad Request', 'Only a draft can be deleted.');
+    delete state.ports[found.id];
+    return { status: 204, body: undefined };
+  }
+
+  const at = '/porting_orders';
+  return {
+    settle,
+    routes: [
+      { at: 'POST /portability_checks', op: 'ports.check', handle: check },
+      { at: 'POST /documents', op: 'ports.document', handle: (call) => upload(world, call) },
+      { at: `POST ${at}`, op: 'ports.create', handle: create },
+      {
+        at: `GET ${at}`,
+        op: 'ports.list',
+        handle: (call) => {
+          const wanted = call.query.get('filter[customer_reference]');
+          const all = Object.values(state.ports).filter((one) => wanted === null || one.reference === wanted);
+          return page(call, all.map(shape));
+        },
+      },
+      { at: `GET ${at}/:id`, op: 'ports.read', handle: ({ params }) => data(shape(order(params.id as string))) },
+      { at: `PATCH ${at}/:id`, op: 'ports.change', handle: change },
+      { at: `DELETE ${at}/:id`, op: 'ports.delete', handle: remove },
+      { at: `POST ${at}/:id/actions/confirm`, op: 'ports.confirm', handle: confirm },
+      { at: `POST ${at}/:id/actions/cancel`, op: 'ports.cancel', handle: cancel },
+    ],
+    jobs: { 'port.next': next, 'port.messaging': messaging },
+  };
+}
+
+/** What the other carrier does with an order after it was confirmed: it moves from state to state, and its texts follow. */
+function createPortSteps(world: World) {
+  const { state } = world;
+
+  return { order, move, next, messaging, settle };
+
+  function order(id: string): SimPort {
+    const found = state.ports[id];
+    if (found === undefined) throw notFound('porting order');
+    return found;
+  }
+
   /** From one state to the next, in the carrier's own time. */
   function next({ id = '' }: Record<string, string>): void {
     const found = state.ports[id];
@@ -246,65 +294,25 @@ export function createPorts(world: World): Ports {
     } else
       throw refused(409, '10015', 'Bad Request', `Nothing happens automatically while the order is in ${found.state}.`);
   }
+}
 
-  function cancel(call: Call): Reply {
-    const found = order(call.params.id as string);
-    if (!['in-process', 'submitted', 'exception', 'foc-date-confirmed'].includes(found.state))
-      throw refused(422, '10015', 'Bad Request', `A porting order in ${found.state} cannot be cancelled.`);
-    move(found, 'cancel-pending', []);
-    return data(shape(found));
-  }
-
-  function remove(call: Call): Reply {
-    const found = order(call.params.id as string);
-    if (found.state !== 'draft') throw refused(422, '10015', 'Bad Request', 'Only a draft can be deleted.');
-    delete state.ports[found.id];
-    return { status: 204, body: undefined };
-  }
-
-  function upload({ body }: Call): Reply {
-    const given = { ...body, ...record(body.document) };
-    const content = textOf(given.file);
-    if (content === null) throw refused(422, '10004', 'Missing required parameter', 'file is required.');
-    const id = world.id();
-    const size = Buffer.byteLength(content, 'base64');
-    state.documents[id] = { name: textOf(given.filename) ?? 'document', size };
-    return data({
-      id,
-      record_type: 'document',
-      filename: state.documents[id]?.name,
-      content_type: 'application/pdf',
-      size: { amount: size, unit: 'bytes' },
-      status: 'verified',
-      av_scan_status: 'scanned',
-      created_at: world.now(),
-    });
-  }
-
-  const at = '/porting_orders';
-  return {
-    settle,
-    routes: [
-      { at: 'POST /portability_checks', op: 'ports.check', handle: check },
-      { at: 'POST /documents', op: 'ports.document', handle: upload },
-      { at: `POST ${at}`, op: 'ports.create', handle: create },
-      {
-        at: `GET ${at}`,
-        op: 'ports.list',
-        handle: (call) => {
-          const wanted = call.query.get('filter[customer_reference]');
-          const all = Object.values(state.ports).filter((one) => wanted === null || one.reference === wanted);
-          return page(call, all.map(shape));
-        },
-      },
-      { at: `GET ${at}/:id`, op: 'ports.read', handle: ({ params }) => data(shape(order(params.id as string))) },
-      { at: `PATCH ${at}/:id`, op: 'ports.change', handle: change },
-      { at: `DELETE ${at}/:id`, op: 'ports.delete', handle: remove },
-      { at: `POST ${at}/:id/actions/confirm`, op: 'ports.confirm', handle: confirm },
-      { at: `POST ${at}/:id/actions/cancel`, op: 'ports.cancel', handle: cancel },
-    ],
-    jobs: { 'port.next': next, 'port.messaging': messaging },
-  };
+function upload(world: World, { body }: Call): Reply {
+  const given = { ...body, ...record(body.document) };
+  const content = textOf(given.file);
+  if (content === null) throw refused(422, '10004', 'Missing required parameter', 'file is required.');
+  const id = world.id();
+  const size = Buffer.byteLength(content, 'base64');
+  world.state.documents[id] = { name: textOf(given.filename) ?? 'document', size };
+  return data({
+    id,
+    record_type: 'document',
+    filename: world.state.documents[id]?.name,
+    content_type: 'application/pdf',
+    size: { amount: size, unit: 'bytes' },
+    status: 'verified',
+    av_scan_status: 'scanned',
+    created_at: world.now(),
+  });
 }
 
 /** Whether its texts have arrived, too, if it was ported in. */
