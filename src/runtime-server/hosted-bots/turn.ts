@@ -1,6 +1,6 @@
 /**
- * One turn of a hosted bot, from a message to its end: the loop over the model, kept line by line, with its tools, its pauses while the model's
- * service is unavailable, and its final report to thread and node. Must not know queues, gates or panes.
+ * One turn of a hosted bot, from a message to its end: the loop over the model, kept line by line, with its tools, and its pauses while the model's
+ * service is unavailable. Must not know queues, gates or panes.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { HostedMode } from '../../contracts/factory/team-file.ts';
@@ -14,7 +14,8 @@ import { messagesOf } from './conversation.ts';
 import type { HostedDeps, NodeRef } from './deps.ts';
 import { systemFor } from './instructions.ts';
 import type { HostedSpec } from './spec.ts';
-import { addLine, dropTurn, insertTurn, lastLines, moveTurn, type TurnRecord, type TurnStatus } from './store.ts';
+import { addLine, dropTurn, insertTurn, lastLines, moveTurn, type TurnRecord } from './store.ts';
+import { createTurnEnd } from './turn-end.ts';
 
 interface TurnOrder {
   readonly record: TurnRecord;
@@ -71,8 +72,6 @@ const linesRead = 2000;
 const budgetPauseMs = 1000;
 /** How often a bot is reminded that its step is not done yet. */
 const maxNudges = 2;
-const maxOutputLength = 20_000;
-
 export function startTurn(deps: HostedDeps, order: TurnOrder, events: TurnEvents): RunningTurn {
   const { store, clock } = deps;
   const { record, spec, target } = order;
@@ -89,7 +88,6 @@ export function startTurn(deps: HostedDeps, order: TurnOrder, events: TurnEvents
   let abandoned = false;
   let stopReason: string | null = null;
   let place: { folder: string; env: Readonly<Record<string, string>> } = { folder: '', env: {} };
-  let reported = false;
   let isAsking = false;
   const acting = createActing(deps, {
     runId: record.id,
@@ -101,6 +99,8 @@ export function startTurn(deps: HostedDeps, order: TurnOrder, events: TurnEvents
     withheld: new Set(),
     asking: events.asking,
   });
+
+  const ending = createTurnEnd(deps, { record, spec, node, usage: acting.usage });
 
   const begin = () =>
     store.write((tx) => {
@@ -114,7 +114,7 @@ export function startTurn(deps: HostedDeps, order: TurnOrder, events: TurnEvents
     const result = await acting.call(call, signal);
     events.acted(null);
     isAsking = true;
-    if (!result.isError && (call.name === 'node.done' || call.name === 'node.fail')) reported = true;
+    if (!result.isError && (call.name === 'node.done' || call.name === 'node.fail')) ending.report();
     return result;
   };
 
@@ -192,98 +192,32 @@ export function startTurn(deps: HostedDeps, order: TurnOrder, events: TurnEvents
       const end = await ask(used);
       const { fault } = end;
       if (fault === null || !accepted || !waitsFor.includes(fault.kind)) return end;
-      const pause = pausesMs[waits];
-      if (pause === undefined) return end;
+      const pauseMs = pausesMs[waits];
+      if (pauseMs === undefined) return end;
       used = end.used;
-      const until = fault.retryAt ?? clock.now() + pause;
+      const until = fault.retryAt ?? clock.now() + pauseMs;
       const person = fault.kind === 'key' || fault.kind === 'unknown_model';
       const why = `${fault.message} It continues at ${new Date(until).toISOString()}.`;
       await store.write((tx) => moveTurn(tx, record.id, 'waiting', why, null));
       events.waiting({ why, person });
-      await sleepUntil(until);
+      if (!abort.signal.aborted) await pause(deps.timers, Math.max(0, until - clock.now()), abort.signal);
       if (abandoned) return end;
       await store.write((tx) => moveTurn(tx, record.id, 'running', null, null));
       events.waiting(null);
     }
   };
 
-  const sleepUntil = (until: number): Promise<void> =>
-    new Promise((resolve) => {
-      const done = () => {
-        cancel();
-        abort.signal.removeEventListener('abort', done);
-        resolve();
-      };
-      const cancel = deps.timers.after(Math.max(0, until - clock.now()), done);
-      if (abort.signal.aborted) done();
-      else abort.signal.addEventListener('abort', done, { once: true });
-    });
-
   /** Runs until the model stops talking; a bot whose step is not done is reminded. */
   const askToTheEnd = async (): Promise<TurnEnd> => {
     let used: Used = { steps: 0, tokens: 0, activeMs: 0, microUsd: 0 };
     for (let nudges = 0; ; nudges += 1) {
       const end = await askThrough(used);
-      if (node === null || reported || end.how !== 'done' || nudges >= maxNudges) return end;
-      const missing = await reportByText(node, end.text);
+      if (node === null || ending.isReported() || end.how !== 'done' || nudges >= maxNudges) return end;
+      const missing = await ending.byText(node, end.text);
       if (missing === null) return end;
       used = end.used;
       await store.write((tx) => addLine(tx, record.agentId, record.id, clock.now(), { kind: 'user', text: missing }));
     }
-  };
-
-  /** The last text counts as the result of a step. Returns what is still missing, or null. */
-  const reportByText = async (ref: NodeRef, text: string): Promise<string | null> => {
-    if (record.duty === 'review') {
-      return 'From Gantry\n\nYou were asked for a verdict: call node.done to accept the step, or node.fail with the reason to reject it.';
-    }
-    try {
-      await deps.nodes.done(ref, spec.address, { output: text.slice(0, maxOutputLength) });
-      reported = true;
-      return null;
-    } catch (error) {
-      if (!(error instanceof AppError)) throw error;
-      return `From Gantry\n\nThe step is not done. ${error.fact} Call node.proof for each line, then node.done; or give the step up with node.fail.`;
-    }
-  };
-
-  const finish = async (end: TurnEnd): Promise<TurnOutcome> => {
-    const how = end.how === 'fault' ? ('failed' as const) : end.how;
-    const reason = how === 'stopped' ? (stopReason ?? end.reason) : end.reason;
-    const status: TurnStatus = how;
-    const at = clock.now();
-    const error = how === 'done' ? null : reason;
-    await store.write((tx) => {
-      moveTurn(tx, record.id, status, reason, at);
-      deps.runs.end(tx, record.id, {
-        status: how === 'done' ? 'completed' : how === 'stopped' ? 'cancelled' : 'failed',
-        at,
-        usage: acting.usage(),
-        output: end.text === '' ? null : end.text.slice(0, maxOutputLength),
-        error,
-      });
-    });
-    if (record.threadId !== null) await tell(record.threadId, answerOf(how, end.text, reason));
-    if (node !== null && !reported) await giveUp(node, how, end.text, reason);
-    return { how, reason };
-  };
-
-  const tell = async (threadId: string, text: string): Promise<void> => {
-    await deps.reply(spec, threadId, text, `turn:${record.id}`).catch((error: unknown) => {
-      deps.log.warn(`The answer of ${spec.address} could not be posted to its thread.`, {
-        threadId,
-        error: String(error),
-      });
-    });
-  };
-
-  const giveUp = async (ref: NodeRef, how: TurnEnd['how'] | 'failed', text: string, reason: string | null) => {
-    const why = how === 'done' ? `It ended without a report. It said: ${text.slice(-1000)}` : (reason ?? how);
-    await deps.nodes.fail(ref, spec.address, why).catch((error: unknown) => {
-      // The node may have moved in between: cancelled, timed out, taken over.
-      if (!(error instanceof AppError))
-        deps.log.warn(`${spec.address} could not give up its step.`, { ...ref, error: String(error) });
-    });
   };
 
   const run = async (): Promise<TurnOutcome> => {
@@ -306,7 +240,7 @@ export function startTurn(deps: HostedDeps, order: TurnOrder, events: TurnEvents
       const fault = end.fault ?? { kind: 'stopped' as const, message: stopReason ?? 'It was stopped.', retryAt: null };
       return { how: 'not_taken', fault };
     }
-    return finish(end);
+    return ending.finish(end, stopReason);
   };
 
   return {
@@ -323,11 +257,4 @@ export function startTurn(deps: HostedDeps, order: TurnOrder, events: TurnEvents
       abort.abort();
     },
   };
-}
-
-function answerOf(how: string, text: string, reason: string | null): string {
-  if (how === 'done') return text === '' ? '(It ended without an answer.)' : text;
-  if (how === 'refused') return text === '' ? `(${reason ?? 'The model declined.'})` : text;
-  const ended = `(It did not finish: ${reason ?? how})`;
-  return text === '' ? ended : `${text}\n\n${ended}`;
 }

@@ -64,6 +64,7 @@ export function createSendService(
 ): SendService {
   const { store, ledger, lanes, deliverer } = deps;
   const resolve = createFindRoute(deps);
+  const outcome = createOutcome(deps);
   /** First sends under way by key: a duplicate waits for the first one's answer. */
   const running = new Map<string, Promise<Delivery>>();
 
@@ -188,51 +189,6 @@ export function createSendService(
     return deliverer.move(tx, accepted.id, { state: 'best_effort', via: 'vendor', evidence: null, detail }) ?? accepted;
   };
 
-  /** Resolves once the delivery is queued or settled, or when the time for an answer has run out. */
-  const outcome = async (accepted: DeliveryRecord, mayQueue: boolean): Promise<DeliveryRecord> => {
-    if (accepted.state !== 'accepted') return accepted;
-    let give = (_record: DeliveryRecord | null) => {};
-    const moved = new Promise<DeliveryRecord | null>((resolveMoved) => {
-      give = resolveMoved;
-    });
-    const off = deliverer.onMoved((record) => {
-      if (record.id === accepted.id) give(record);
-    });
-    const cancel = deps.timers.after(answerWithinMs, () => give(null));
-    try {
-      // The lane may have been faster than this listener.
-      const now = await store.read((tx) => readDelivery(tx, accepted.id));
-      if (now !== null && now.state !== 'accepted') return now;
-      return (await moved) ?? (await timeIsOver(accepted, mayQueue));
-    } finally {
-      off();
-      cancel();
-    }
-  };
-
-  const timeIsOver = async (accepted: DeliveryRecord, mayQueue: boolean): Promise<DeliveryRecord> => {
-    const typing = accepted.agentId !== null && deliverer.typing(accepted.agentId) === accepted.id;
-    return store.write((tx) => {
-      const now = readDelivery(tx, accepted.id) ?? accepted;
-      if (isSettled(now.state) || now.state === 'queued') return now;
-      if (now.via === 'hosted') {
-        const detail = 'its model has not started to answer yet';
-        return deliverer.move(tx, accepted.id, { state: 'queued', via: 'hosted', evidence: null, detail }) ?? now;
-      }
-      // Another computer's silence says nothing about typing. The same key asks it again, so what may wait is queued.
-      if (now.via === 'peer')
-        return deliverer.move(tx, accepted.id, { ...unanswered(mayQueue), evidence: null }) ?? now;
-      const change = typing
-        ? {
-            state: 'unconfirmed' as const,
-            via: now.via,
-            detail: 'it was typed, but nothing confirmed in time that it arrived',
-          }
-        : { state: 'queued' as const, via: 'pane_queue' as const, detail: 'other messages are typed first' };
-      return deliverer.move(tx, accepted.id, { ...change, evidence: null }) ?? now;
-    });
-  };
-
   /** From acceptance to the answer the lane is tried at once, whatever it waited for before. */
   const acceptAndWait = async (route: SendRoute, request: SendRequest, sender: Sender, key: string | null) => {
     const end =
@@ -275,6 +231,60 @@ export function createSendService(
       }
     },
   };
+}
+
+/** What a sender is answered: how far its message came by then. */
+function createOutcome({
+  store,
+  timers,
+  deliverer,
+}: Pick<Base, 'store' | 'timers'> & { readonly deliverer: Deliverer }) {
+  return outcome;
+
+  /** Resolves once the delivery is queued or settled, or when the time for an answer has run out. */
+  async function outcome(accepted: DeliveryRecord, mayQueue: boolean): Promise<DeliveryRecord> {
+    if (accepted.state !== 'accepted') return accepted;
+    let give = (_record: DeliveryRecord | null) => {};
+    const moved = new Promise<DeliveryRecord | null>((resolveMoved) => {
+      give = resolveMoved;
+    });
+    const off = deliverer.onMoved((record) => {
+      if (record.id === accepted.id) give(record);
+    });
+    const cancel = timers.after(answerWithinMs, () => give(null));
+    try {
+      // The lane may have been faster than this listener.
+      const now = await store.read((tx) => readDelivery(tx, accepted.id));
+      if (now !== null && now.state !== 'accepted') return now;
+      return (await moved) ?? (await timeIsOver(accepted, mayQueue));
+    } finally {
+      off();
+      cancel();
+    }
+  }
+
+  async function timeIsOver(accepted: DeliveryRecord, mayQueue: boolean): Promise<DeliveryRecord> {
+    const typing = accepted.agentId !== null && deliverer.typing(accepted.agentId) === accepted.id;
+    return store.write((tx) => {
+      const now = readDelivery(tx, accepted.id) ?? accepted;
+      if (isSettled(now.state) || now.state === 'queued') return now;
+      if (now.via === 'hosted') {
+        const detail = 'its model has not started to answer yet';
+        return deliverer.move(tx, accepted.id, { state: 'queued', via: 'hosted', evidence: null, detail }) ?? now;
+      }
+      // Another computer's silence says nothing about typing. The same key asks it again, so what may wait is queued.
+      if (now.via === 'peer')
+        return deliverer.move(tx, accepted.id, { ...unanswered(mayQueue), evidence: null }) ?? now;
+      const change = typing
+        ? {
+            state: 'unconfirmed' as const,
+            via: now.via,
+            detail: 'it was typed, but nothing confirmed in time that it arrived',
+          }
+        : { state: 'queued' as const, via: 'pane_queue' as const, detail: 'other messages are typed first' };
+      return deliverer.move(tx, accepted.id, { ...change, evidence: null }) ?? now;
+    });
+  }
 }
 
 /** A message to another computer that has not answered in time: it may have arrived. */

@@ -65,16 +65,17 @@ interface Placed {
   readonly sessionId: string;
 }
 
-export function createCommands(
-  deps: Pick<PartDeps, 'store' | 'clock' | 'ids' | 'log' | 'openLanes'> & {
-    readonly calls: CarrierCalls;
-    readonly steps: Pick<PaidSteps, 'run'>;
-    readonly numbers: Pick<Numbers, 'read'>;
-    readonly optOuts: Pick<OptOuts, 'isOptedOut'>;
-    readonly webhookUrl: string;
-  },
-): Commands {
+type CommandsDeps = Pick<PartDeps, 'store' | 'clock' | 'ids' | 'log' | 'openLanes'> & {
+  readonly calls: CarrierCalls;
+  readonly steps: Pick<PaidSteps, 'run'>;
+  readonly numbers: Pick<Numbers, 'read'>;
+  readonly optOuts: Pick<OptOuts, 'isOptedOut'>;
+  readonly webhookUrl: string;
+};
+
+export function createCommands(deps: CommandsDeps): Commands {
   const { store, clock, calls, steps, log } = deps;
+  const { findPlaced, place, allowed } = createDialling(deps);
   let told: CommandOutcomes | null = null;
   const lanes: SharedLanes = deps.openLanes({ name: 'calls', send, onExpired, backoffMs, parallel: 32 });
 
@@ -129,51 +130,6 @@ export function createCommands(
         if (now.carrierLeg === null) yield* outcomes().named(tx, now, placed.legId);
       },
     };
-  }
-
-  /** An event of the carrier said that it rings. Only the first event sets its session. */
-  async function findPlaced(id: string): Promise<Placed | null> {
-    return store.read(function* (tx) {
-      const leg = yield* findLeg(tx, id);
-      const sessionId = leg === null ? null : ((yield* findCall(tx, leg.callId))?.sessionId ?? null);
-      return leg?.carrierLeg == null || sessionId === null ? null : { legId: leg.carrierLeg, sessionId };
-    });
-  }
-
-  async function place(id: string): Promise<Placed> {
-    const { call, leg, linkTo } = await allowed(id, (leg) => leg.e164);
-    return calls.dial({
-      from: call.ours,
-      to: leg.e164,
-      key: leg.id,
-      clientState: leg.id,
-      webhookUrl: deps.webhookUrl,
-      ...(linkTo === null ? {} : { linkTo }),
-      timeoutSeconds: leg.role === 'person' ? ringSeconds : consultSeconds,
-      detectVoicemail: true,
-    });
-  }
-
-  /** Throws {@link Withheld} if that number must not ring now. */
-  async function allowed(id: string, toOf: (leg: LegRow) => string) {
-    const checked = await store.write(function* (tx) {
-      const leg = yield* findLeg(tx, id);
-      const call = leg === null ? null : yield* findCall(tx, leg.callId);
-      if (leg === null || call === null || leg.state === 'ended' || call.status === 'ended')
-        return 'The call has ended.';
-      if ((yield* deps.numbers.read(tx, call.numberId)) === null) return 'The number was released.';
-      if (yield* deps.optOuts.isOptedOut(tx, call.numberId, toOf(leg))) return saidStop;
-      const person = leg.role === 'person' ? null : yield* legOfPerson(tx, call.id);
-      return { call, leg, linkTo: person?.carrierLeg ?? null };
-    });
-    if (typeof checked === 'string') throw new Withheld(checked);
-    return checked;
-  }
-
-  function* legOfPerson(tx: SharedTx, callId: string): Op<LegRow | null> {
-    const sql = `SELECT carrier_leg AS "carrierLeg" FROM phone_call_leg WHERE call_id = ? AND role = 'person'`;
-    const row = yield* tx.get<{ carrierLeg: string | null }>(sql, callId);
-    return row?.carrierLeg == null ? null : yield* legByCarrier(tx, row.carrierLeg);
   }
 
   async function obey(leg: LegRow, at: string, command: Exclude<Command, { tell: 'dial' }>, key: string) {
@@ -267,6 +223,58 @@ export function createCommands(
     },
     close: () => lanes.close(),
   };
+}
+
+/** Lets a leg ring. The transaction before it decides whether that number may ring now. */
+function createDialling(deps: Pick<CommandsDeps, 'store' | 'calls' | 'numbers' | 'optOuts' | 'webhookUrl'>) {
+  const { store, calls } = deps;
+
+  return { findPlaced, place, allowed };
+
+  /** An event of the carrier said that it rings. Only the first event sets its session. */
+  async function findPlaced(id: string): Promise<Placed | null> {
+    return store.read(function* (tx) {
+      const leg = yield* findLeg(tx, id);
+      const sessionId = leg === null ? null : ((yield* findCall(tx, leg.callId))?.sessionId ?? null);
+      return leg?.carrierLeg == null || sessionId === null ? null : { legId: leg.carrierLeg, sessionId };
+    });
+  }
+
+  async function place(id: string): Promise<Placed> {
+    const { call, leg, linkTo } = await allowed(id, (leg) => leg.e164);
+    return calls.dial({
+      from: call.ours,
+      to: leg.e164,
+      key: leg.id,
+      clientState: leg.id,
+      webhookUrl: deps.webhookUrl,
+      ...(linkTo === null ? {} : { linkTo }),
+      timeoutSeconds: leg.role === 'person' ? ringSeconds : consultSeconds,
+      detectVoicemail: true,
+    });
+  }
+
+  /** Throws {@link Withheld} if that number must not ring now. */
+  async function allowed(id: string, toOf: (leg: LegRow) => string) {
+    const checked = await store.write(function* (tx) {
+      const leg = yield* findLeg(tx, id);
+      const call = leg === null ? null : yield* findCall(tx, leg.callId);
+      if (leg === null || call === null || leg.state === 'ended' || call.status === 'ended')
+        return 'The call has ended.';
+      if ((yield* deps.numbers.read(tx, call.numberId)) === null) return 'The number was released.';
+      if (yield* deps.optOuts.isOptedOut(tx, call.numberId, toOf(leg))) return saidStop;
+      const person = leg.role === 'person' ? null : yield* legOfPerson(tx, call.id);
+      return { call, leg, linkTo: person?.carrierLeg ?? null };
+    });
+    if (typeof checked === 'string') throw new Withheld(checked);
+    return checked;
+  }
+
+  function* legOfPerson(tx: SharedTx, callId: string): Op<LegRow | null> {
+    const sql = `SELECT carrier_leg AS "carrierLeg" FROM phone_call_leg WHERE call_id = ? AND role = 'person'`;
+    const row = yield* tx.get<{ carrierLeg: string | null }>(sql, callId);
+    return row?.carrierLeg == null ? null : yield* legByCarrier(tx, row.carrierLeg);
+  }
 }
 
 /** For {@link CommandOutcomes.named}. */

@@ -76,6 +76,7 @@ export async function createClipboard(display: Display): Promise<Clipboard> {
     atom('GANTRY_SELECTION'),
     atom('ATOM'),
   ]);
+  const read = createReader(display, window, inbox, incremental);
   const ignored = new Set(await Promise.all([...notContent].map(atom)));
 
   /** What is served now, by selection; stays after a paste with what was there before. */
@@ -134,45 +135,6 @@ export async function createClipboard(display: Display): Promise<Clipboard> {
         data.subarray(at, at + piece),
         () => true,
       );
-  }
-
-  function event(matches: (event: XEvent) => boolean, signal: AbortSignal): Promise<XEvent | null> {
-    return new Promise((resolve) => {
-      const end = (value: XEvent | null) => {
-        clearTimeout(timer);
-        off();
-        signal.removeEventListener('abort', stop);
-        resolve(value);
-      };
-      const stop = () => end(null);
-      const timer = setTimeout(stop, readMs);
-      const off = display.onEvent((one) => matches(one) && end(one));
-      signal.addEventListener('abort', stop);
-    });
-  }
-
-  const take = () => display.ask<Property>((reply) => client.GetProperty(1, window, inbox, 0, 0, maxKept / 4, reply));
-
-  async function read(selection: number, target: number, signal: AbortSignal): Promise<Form | null> {
-    const answered = event((one) => one.name === 'SelectionNotify' && one.target === target, signal);
-    client.ConvertSelection(window, selection, target, inbox, 0);
-    if (!(await answered)?.property) return null;
-    const whole = await take();
-    if (whole === null || whole.bytesAfter > 0) return null;
-    if (whole.type !== incremental) return { type: whole.type, format: whole.format, data: Buffer.from(whole.data) };
-    const pieces: Buffer[] = [];
-    let form: Property | null = null;
-    for (let length = 0; length <= maxKept; ) {
-      // Taking the property is what asks for the next piece; an empty one is the end.
-      const next = event((one) => one.name === 'PropertyNotify' && one.atom === inbox && one.state === 0, signal);
-      const part = (await next) === null ? null : await take();
-      if (part === null) return null;
-      if (part.data.length === 0) return form && { type: form.type, format: form.format, data: Buffer.concat(pieces) };
-      form = part;
-      pieces.push(Buffer.from(part.data));
-      length += part.data.length;
-    }
-    return null;
   }
 
   async function contentOf(selection: number, signal: AbortSignal): Promise<Content | null> {
@@ -286,4 +248,50 @@ export async function createClipboard(display: Display): Promise<Clipboard> {
       readers.delete(count);
     }
   }
+}
+
+/** Reads one form of a selection that another program owns, whole or in pieces. */
+function createReader(display: Display, window: number, inbox: number, incremental: number) {
+  const { client } = display;
+
+  function event(matches: (event: XEvent) => boolean, signal: AbortSignal): Promise<XEvent | null> {
+    return new Promise((resolve) => {
+      const end = (value: XEvent | null) => {
+        clearTimeout(timer);
+        off();
+        signal.removeEventListener('abort', stop);
+        resolve(value);
+      };
+      const stop = () => end(null);
+      const timer = setTimeout(stop, readMs);
+      const off = display.onEvent((one) => matches(one) && end(one));
+      signal.addEventListener('abort', stop);
+    });
+  }
+
+  const take = () => display.ask<Property>((reply) => client.GetProperty(1, window, inbox, 0, 0, maxKept / 4, reply));
+
+  async function read(selection: number, target: number, signal: AbortSignal): Promise<Form | null> {
+    const answered = event((one) => one.name === 'SelectionNotify' && one.target === target, signal);
+    client.ConvertSelection(window, selection, target, inbox, 0);
+    if (!(await answered)?.property) return null;
+    const whole = await take();
+    if (whole === null || whole.bytesAfter > 0) return null;
+    if (whole.type !== incremental) return { type: whole.type, format: whole.format, data: Buffer.from(whole.data) };
+    const pieces: Buffer[] = [];
+    let form: Property | null = null;
+    for (let length = 0; length <= maxKept; ) {
+      // Taking the property is what asks for the next piece; an empty one is the end.
+      const next = event((one) => one.name === 'PropertyNotify' && one.atom === inbox && one.state === 0, signal);
+      const part = (await next) === null ? null : await take();
+      if (part === null) return null;
+      if (part.data.length === 0) return form && { type: form.type, format: form.format, data: Buffer.concat(pieces) };
+      form = part;
+      pieces.push(Buffer.from(part.data));
+      length += part.data.length;
+    }
+    return null;
+  }
+
+  return read;
 }

@@ -24,26 +24,26 @@ export interface RemoteBot extends Omit<PlacedBot, 'placement' | 'ref' | 'cancel
 const settleMs = 10_000;
 const senderForm = /^From ([a-z0-9_-]{1,64}@[a-z0-9_-]{1,64})$/;
 
-export function createRemoteBot(
-  deps: Pick<Base, 'clock' | 'timers'> & {
-    readonly calls: PeerCalls;
-    readonly computers: RemoteComputers;
-    readonly address: string;
-    /** As it was last seen. */
-    readonly shown: BotState;
-    readonly ref: RemoteRef;
-    /** Its pane there is another one now. */
-    readonly onSession: (session: string) => void;
-    /** It does not run there any more. */
-    readonly onGone: (reason: string) => void;
-    /** The keys that end a turn of its harness. */
-    readonly interrupt: InterruptKeys;
-    /** Whether other computers can be reached at all. */
-    readonly paired: () => boolean;
-    /** A bot that was just started: earlier reports about it do not count. */
-    readonly fresh: boolean;
-  },
-): RemoteBot {
+type RemoteDeps = Pick<Base, 'clock' | 'timers'> & {
+  readonly calls: PeerCalls;
+  readonly computers: RemoteComputers;
+  readonly address: string;
+  /** As it was last seen. */
+  readonly shown: BotState;
+  readonly ref: RemoteRef;
+  /** Its pane there is another one now. */
+  readonly onSession: (session: string) => void;
+  /** It does not run there any more. */
+  readonly onGone: (reason: string) => void;
+  /** The keys that end a turn of its harness. */
+  readonly interrupt: InterruptKeys;
+  /** Whether other computers can be reached at all. */
+  readonly paired: () => boolean;
+  /** A bot that was just started: earlier reports about it do not count. */
+  readonly fresh: boolean;
+};
+
+export function createRemoteBot(deps: RemoteDeps): RemoteBot {
   const { calls, computers, clock, ref, address } = deps;
   const { computerId, computerName } = ref;
   const stateListeners = new Set<(state: BotState) => void>();
@@ -114,55 +114,7 @@ export function createRemoteBot(
     waits = why;
     return { state: 'held', why };
   };
-  const deliver = async (message: Outgoing): Promise<DeliverResult> => {
-    if (message.raw) {
-      return {
-        state: 'failed',
-        evidence: null,
-        detail: `raw text cannot be sent to another computer; type it into the pane`,
-      };
-    }
-    const from = senderForm.exec(message.senderLine)?.[1];
-    const body = {
-      to: address,
-      text: message.text,
-      ...(message.mayQueue === false ? { queue: false } : {}),
-      ...(from === undefined ? {} : { from }),
-    };
-    let answer: PeerAnswer;
-    try {
-      answer = await calls.call(computerId, {
-        method: 'POST',
-        path: 'send',
-        body,
-        idempotencyKey: message.deliveryId,
-      });
-    } catch (error) {
-      // Whether it arrived there is not known. Where it may wait the same key asks again.
-      const why = factOf(error);
-      if (message.mayQueue !== false) return { state: 'held', why };
-      return {
-        state: 'unconfirmed',
-        evidence: null,
-        detail: `whether it reached ${computerName} is unknown: ${why}`,
-      };
-    }
-    const sent = PeerSendResult.safeParse(answer.body);
-    if (answer.status === 200 && sent.success) {
-      const { state: became, reason } = sent.data;
-      if (became === 'queued') return hold(`it waits on ${computerName}: ${reason ?? 'it is queued'}`);
-      return {
-        state: 'verified',
-        evidence: sent.data.evidence ?? null,
-        ...(reason === undefined ? {} : { detail: reason }),
-      };
-    }
-    const fault = peerFault(answer);
-    const ended = PeerSendFailure.safeParse(answer.body);
-    if (ended.success) return { state: ended.data.state, evidence: null, detail: `on ${computerName}: ${fault.fact}` };
-    if (fault.code === 'transport' || fault.status === 409) return hold(`on ${computerName}: ${fault.fact}`);
-    return { state: 'failed', evidence: null, detail: `on ${computerName}: ${fault.fact}` };
-  };
+  const deliver = (message: Outgoing) => sendThere(deps, message, hold);
 
   return {
     state: () => state,
@@ -229,6 +181,62 @@ export function createRemoteBot(
       gateListeners.clear();
     },
   };
+}
+
+/** `hold`: that computer took it, and holds it back. */
+async function sendThere(
+  { calls, address, ref }: Pick<RemoteDeps, 'calls' | 'address' | 'ref'>,
+  message: Outgoing,
+  hold: (why: string) => DeliverResult,
+): Promise<DeliverResult> {
+  const { computerId, computerName } = ref;
+  if (message.raw) {
+    return {
+      state: 'failed',
+      evidence: null,
+      detail: `raw text cannot be sent to another computer; type it into the pane`,
+    };
+  }
+  const from = senderForm.exec(message.senderLine)?.[1];
+  const body = {
+    to: address,
+    text: message.text,
+    ...(message.mayQueue === false ? { queue: false } : {}),
+    ...(from === undefined ? {} : { from }),
+  };
+  let answer: PeerAnswer;
+  try {
+    answer = await calls.call(computerId, {
+      method: 'POST',
+      path: 'send',
+      body,
+      idempotencyKey: message.deliveryId,
+    });
+  } catch (error) {
+    // Whether it arrived there is not known. Where it may wait the same key asks again.
+    const why = factOf(error);
+    if (message.mayQueue !== false) return { state: 'held', why };
+    return {
+      state: 'unconfirmed',
+      evidence: null,
+      detail: `whether it reached ${computerName} is unknown: ${why}`,
+    };
+  }
+  const sent = PeerSendResult.safeParse(answer.body);
+  if (answer.status === 200 && sent.success) {
+    const { state: became, reason } = sent.data;
+    if (became === 'queued') return hold(`it waits on ${computerName}: ${reason ?? 'it is queued'}`);
+    return {
+      state: 'verified',
+      evidence: sent.data.evidence ?? null,
+      ...(reason === undefined ? {} : { detail: reason }),
+    };
+  }
+  const fault = peerFault(answer);
+  const ended = PeerSendFailure.safeParse(answer.body);
+  if (ended.success) return { state: ended.data.state, evidence: null, detail: `on ${computerName}: ${fault.fact}` };
+  if (fault.code === 'transport' || fault.status === 409) return hold(`on ${computerName}: ${fault.fact}`);
+  return { state: 'failed', evidence: null, detail: `on ${computerName}: ${fault.fact}` };
 }
 
 function factOf(error: unknown): string {
