@@ -36,7 +36,7 @@ interface Glance {
   readonly facts: EmulatorFacts;
 }
 
-interface PaneScreen {
+export interface PaneScreen {
   readonly asleep: boolean;
   /** `performance.now()` of when the emulator was last needed. */
   readonly usedAt: number;

@@ -6,7 +6,7 @@ import type { EmulatorParts } from './emulator.ts';
 import type { Feed } from './feed.ts';
 import { createJournal, type Journal } from './journal.ts';
 import { resetAndSay } from './mode-reset.ts';
-import { createPaneScreen, type ScreenStart } from './pane-screen.ts';
+import { createPaneScreen, type PaneScreen, type ScreenStart } from './pane-screen.ts';
 import type { Answers, FactsWire, InfoWire, OscWire, PaneSpecWire, ScreenWire } from './protocol.ts';
 import type { Pty, PtySink } from './pty.ts';
 import type { Resize } from './replay.ts';
@@ -135,10 +135,6 @@ export function startPane(deps: PaneDeps, spec: PaneSpecWire, past?: PanePast): 
   let paused = false;
   let handing = false;
   let printedAt = running?.printedAt ?? now();
-  let dirty = true;
-  let lastTick = -Infinity;
-  let tickTimer: NodeJS.Timeout | undefined;
-  let frameSince: number | null = null;
   let end: { code: number | null; signal: string | null; at: string } | null = null;
   let endReason: string | null = running?.endReason ?? null;
   let oscSeq = running?.oscSeq ?? 0;
@@ -166,6 +162,12 @@ export function startPane(deps: PaneDeps, spec: PaneSpecWire, past?: PanePast): 
     // It may be told while the pane is being made.
     onFault: (what) => queueMicrotask(() => events.fault(pane, what)),
     ...(past && { from: past.screen }),
+  });
+
+  const ticks = createTicks({
+    wanted: () => events.wanted(pane),
+    inFrame: () => screen.drawing() && end === null,
+    tick: () => events.tick(pane),
   });
 
   const feeder = {
@@ -203,27 +205,9 @@ export function startPane(deps: PaneDeps, spec: PaneSpecWire, past?: PanePast): 
     if (bytes && bytes.length > 0) {
       screen.write(bytes, parsed + bytes.length);
       parsed += bytes.length;
-      dirty = true;
-      pane.touch();
+      ticks.changed();
     }
     throttle();
-  }
-
-  function tick(): void {
-    clearTimeout(tickTimer);
-    tickTimer = undefined;
-    if (!dirty || !events.wanted(pane)) return;
-    if (screen.drawing() && !end) {
-      frameSince ??= performance.now();
-      if (performance.now() - frameSince < maxFrameMs) {
-        tickTimer = setTimeout(tick, tickMs);
-        return;
-      }
-    }
-    frameSince = null;
-    lastTick = performance.now();
-    dirty = false;
-    events.tick(pane);
   }
 
   const pane: LivePane = {
@@ -276,20 +260,14 @@ export function startPane(deps: PaneDeps, spec: PaneSpecWire, past?: PanePast): 
       screen.resized();
       pty.resize(cols, rows);
       events.resized(pane);
-      dirty = true;
-      pane.touch();
+      ticks.changed();
     },
     closed,
     dispose: () => screen.dispose(),
     willEnd(reason) {
       endReason ??= end ? null : reason;
     },
-    touch() {
-      if (tickTimer || !dirty || !events.wanted(pane)) return;
-      const wait = tickMs - (performance.now() - lastTick);
-      if (wait <= 0) tick();
-      else tickTimer = setTimeout(tick, wait);
-    },
+    touch: ticks.touch,
     get asleep() {
       return screen.asleep;
     },
@@ -329,30 +307,14 @@ export function startPane(deps: PaneDeps, spec: PaneSpecWire, past?: PanePast): 
     },
   };
 
-  if (past?.words !== undefined) {
-    const { ansi, cursor } = screen.draw();
-    const lines = ansi.replace(/\x1b\[[0-9;]*m/g, '').split('\r\n');
-    const lowest = Math.max(
-      cursor.y - (cursor.x === 0 ? 1 : 0),
-      lines.findLastIndex((line) => line.trim() !== ''),
-    );
-    const said = resetAndSay(past.words, { altScreen: screen.glance().facts.altScreen, rows, lowest });
-    let rest: Uint8Array = Buffer.concat([Buffer.alloc(past.lost ?? 0), Buffer.from(said, 'utf8')]);
-    while (rest.length > 0) {
-      const room = journal.room();
-      const taken = rest.subarray(0, room.length);
-      room.set(taken);
-      journal.took(taken.length);
-      rest = rest.subarray(taken.length);
-    }
-  }
+  if (past?.words !== undefined) sayAbove(past, past.words, { screen, journal, rows });
   const pty = deps.openPty({
     room: () => journal.room(),
     took,
     ended(code, signal) {
       end = { code, signal, at: iso(now()) };
       while (parsed < journal.end) parse(slice);
-      clearTimeout(tickTimer);
+      ticks.stop();
       void journal.finish().then(() => {
         events.ended(pane);
         close();
@@ -362,6 +324,74 @@ export function startPane(deps: PaneDeps, spec: PaneSpecWire, past?: PanePast): 
   while (parsed < journal.end) parse(slice);
   if (running) pty.write(Buffer.from(running.unwritten, 'base64'));
   return pane;
+}
+
+/** When listeners are told of a change: at most every {@link tickMs}, and not in the middle of a frame. */
+function createTicks(deps: {
+  readonly wanted: () => boolean;
+  readonly inFrame: () => boolean;
+  readonly tick: () => void;
+}) {
+  let dirty = true;
+  let lastTick = -Infinity;
+  let timer: NodeJS.Timeout | undefined;
+  let frameSince: number | null = null;
+
+  function tick(): void {
+    clearTimeout(timer);
+    timer = undefined;
+    if (!dirty || !deps.wanted()) return;
+    if (deps.inFrame()) {
+      frameSince ??= performance.now();
+      if (performance.now() - frameSince < maxFrameMs) {
+        timer = setTimeout(tick, tickMs);
+        return;
+      }
+    }
+    frameSince = null;
+    lastTick = performance.now();
+    dirty = false;
+    deps.tick();
+  }
+
+  function touch(): void {
+    if (timer || !dirty || !deps.wanted()) return;
+    const wait = tickMs - (performance.now() - lastTick);
+    if (wait <= 0) tick();
+    else timer = setTimeout(tick, wait);
+  }
+
+  return {
+    touch,
+    changed(): void {
+      dirty = true;
+      touch();
+    },
+    stop: () => clearTimeout(timer),
+  };
+}
+
+/** Puts words between the text of the last life and that of the next. */
+function sayAbove(
+  past: PanePast,
+  words: string,
+  { screen, journal, rows }: { readonly screen: PaneScreen; readonly journal: Journal; readonly rows: number },
+): void {
+  const { ansi, cursor } = screen.draw();
+  const lines = ansi.replace(/\x1b\[[0-9;]*m/g, '').split('\r\n');
+  const lowest = Math.max(
+    cursor.y - (cursor.x === 0 ? 1 : 0),
+    lines.findLastIndex((line) => line.trim() !== ''),
+  );
+  const said = resetAndSay(words, { altScreen: screen.glance().facts.altScreen, rows, lowest });
+  let rest: Uint8Array = Buffer.concat([Buffer.alloc(past.lost ?? 0), Buffer.from(said, 'utf8')]);
+  while (rest.length > 0) {
+    const room = journal.room();
+    const taken = rest.subarray(0, room.length);
+    room.set(taken);
+    journal.took(taken.length);
+    rest = rest.subarray(taken.length);
+  }
 }
 
 function iso(ms: number): string {
