@@ -1,5 +1,5 @@
 /**
- * Composes what goes home: the link with the cloud that is home, the questions that wait for their person, and events. What waits is sent again where
+ * Composes what goes home: the link with the cloud that is home, the questions that wait for their person, events and texts. What waits is sent again where
  * another cloud becomes home.
  */
 import { localUserId } from '../kit/http/principals.ts';
@@ -8,12 +8,15 @@ import { createSealer } from '../kit/secrets/sealer.ts';
 import { createHeldApprovals, liveApprovals } from '../runtime-server/approvals/index.ts';
 import { createOutbox } from '../runtime-server/events/outbox.ts';
 import { ensureDeviceToken } from '../runtime-server/link/device.ts';
+import { createPhone } from '../runtime-server/phone/index.ts';
 import type { DataFolder } from './data-folder.ts';
 import { createHomeLink } from './home-link.ts';
 import type { RuntimeCore } from './runtime-core.ts';
 
 /** A person waits for what goes to the cloud; the embedded one is back within a second. */
 const backoffMs = [500, 1000, 1000, 2000, 5000, 10_000, 30_000, 60_000];
+/** Somebody waits for an answer. */
+const textBackoffMs = [500, 1000, 2000, 5000, 10_000, 30_000, 60_000];
 
 export async function createRuntimeHome({
   folder,
@@ -61,16 +64,24 @@ export async function createRuntimeHome({
     home: () => homeLink.pairedWith(),
   });
   closing.add('events', () => outbox.close());
+  const phone = createPhone({
+    ...core,
+    openLanes: (worker) =>
+      core.openLanes({ ...worker, name: 'texts', backoffMs: textBackoffMs, failed: 'A text could not be forwarded.' }),
+    call: (request) => homeLink.home.call(request),
+  });
+  const wake = () => {
+    outbox.wake();
+    held.wake();
+    phone.wake();
+  };
   // What is asked now is answered in the home cloud of now; the one before may never be reached again.
   homeLink.onHome(() => {
-    outbox.wake();
-    held.wake();
+    wake();
     held.approvals.reportAgain().catch((fault) => log.error('Waiting approvals could not be sent home.', { fault }));
   });
-  homeLink.onLinked(() => {
-    outbox.wake();
-    held.wake();
-  });
+  homeLink.onLinked(wake);
   closing.add('pairing', () => homeLink.close());
-  return { homeLink, held, outbox, deviceToken };
+  closing.add('texts', () => phone.close());
+  return { homeLink, held, outbox, phone, deviceToken };
 }

@@ -54,13 +54,11 @@ import {
 } from './runtime-checks.ts';
 import { createRuntimeConnectors } from './runtime-connectors.ts';
 import { openRuntimeCore } from './runtime-core.ts';
-import { createRuntimeHands } from './runtime-hands.ts';
+import { createRuntimeHands, createRuntimeRuns } from './runtime-hands.ts';
 import { createRuntimeHome } from './runtime-home.ts';
 import { createSpendMetrics, runtimeMetrics } from './runtime-metrics.ts';
 import { createRuntimeModels } from './runtime-models.ts';
 import { createRuntimePanes, readable } from './runtime-panes.ts';
-import { createRuntimePhone } from './runtime-phone.ts';
-import { createRuntimeRuns } from './runtime-runs.ts';
 import { createRuntimeServers } from './runtime-servers.ts';
 import { createRuntimeTools } from './runtime-tools.ts';
 import type { Settings } from './settings.ts';
@@ -152,15 +150,13 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
   const botTokens = await createBotTokens({ store, clock, userId: localUserId, random: randomBytes });
 
   const directory = createBotDirectory();
-  const { homeLink, held, outbox, deviceToken } = await createRuntimeHome({
+  const { homeLink, held, outbox, phone, deviceToken } = await createRuntimeHome({
     ...core,
     folder,
     embedded: options.homeCloud,
     botName: directory.nameOf,
   });
   const { approvals } = held;
-  const phone = createRuntimePhone({ ...core, homeLink });
-
   const { panes, begun } = createRuntimePanes({ ...core, settings: options.panes });
 
   const cutShort: string[] = [];
