@@ -11,6 +11,7 @@ import { openBrowser, visit } from '../e2e/support/browser.ts';
 import { picture } from '../e2e/support/looks.ts';
 import { buildRenderer } from '../e2e/support/renderer.ts';
 import { type Product, type ScratchHome, scratchHome, startProduct, teamUp } from '../support/bench/product.ts';
+import { readDialog } from './scenes.ts';
 
 export interface InboxScenes {
   /** Approved over HTTP: the tool runs, and no key is typed. */
@@ -96,6 +97,7 @@ export async function openInbox(env: Readonly<Record<string, string>>, toolResul
 
   async function restart(): Promise<number> {
     await product.kill();
+    // Away for longer than a question waits before it asks again.
     await delay(1500);
     const from = performance.now();
     product = await startProduct(place);
@@ -160,7 +162,7 @@ export async function openInbox(env: Readonly<Record<string, string>>, toolResul
     },
     async inPane() {
       const approval = await question();
-      await delay(1000);
+      await readDialog();
       const from = performance.now();
       await press('1');
       const after = await ended(approval);
@@ -197,7 +199,7 @@ export async function openInbox(env: Readonly<Record<string, string>>, toolResul
       const approval = await question();
       await restart();
       await until('the dialog', async () => (await agentNow()).state === 'needs_you');
-      await delay(1000);
+      await readDialog();
       await press('1');
       const after = await ended(approval);
       assert.deepEqual([after.decision, after.resolvedBy?.surface], [null, 'pane']);

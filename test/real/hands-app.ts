@@ -32,11 +32,13 @@ export async function openApp(browser: Browser, url: string): Promise<App> {
       await page.emulateMedia({ colorScheme: 'light' });
       await shot('light');
       await page.setViewportSize(sizes.narrow);
+      // The live view is fitted to its new size, which nothing says.
       await delay(300);
       await shot('390-light');
       await page.emulateMedia({ colorScheme: 'dark' });
       await shot('390');
       await page.setViewportSize(sizes.wide);
+      // As above.
       await delay(300);
     },
   };
@@ -159,6 +161,7 @@ export async function playApp(around: Around): Promise<void> {
       await view.click({ position: { x: (x / 1280) * box.width, y: (y / 800) * box.height } });
       await page.keyboard.type('Leave it with ');
       await paste(page, 'Ödön');
+      // What was pasted is to be seen in the live view, a picture of which no text can be read.
       await delay(1500);
       await app.picture('10-mine', 'all');
       await control(page, 'release').click();

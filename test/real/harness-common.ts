@@ -11,6 +11,7 @@ import type {
   HarnessBot,
 } from '../../src/runtime-server/harness/harness.ts';
 import type { Bench } from './harness-play.ts';
+import { readDialog } from './scenes.ts';
 
 type Key = 'Enter' | 'Escape';
 
@@ -171,7 +172,7 @@ export function createCommon(bench: Bench, live: () => HarnessBot): Common {
           await verified('RUNSHELL again');
           await asked();
           await until('the dialog', () => bottom().includes(dialog), live());
-          await delay(1000);
+          await readDialog();
           await press(key);
           await until('its end', () => people.held.at(-1)?.ended !== null, live());
           assert.deepEqual(people.held.at(-1)?.ended, { kind: 'withdrawn', surface: 'pane' });

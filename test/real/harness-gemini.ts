@@ -7,6 +7,7 @@ import { processes } from '../support/bench/processes.ts';
 import { type ModelReply, text, tools } from '../support/model-server/script.ts';
 import { createCommon } from './harness-common.ts';
 import { createBench, type Play } from './harness-play.ts';
+import { readDialog } from './scenes.ts';
 
 /** Words that differ: what repeats itself it takes for a loop, and stops. */
 const counting = Array.from({ length: 300 }, (_, at) => `slow${at * 7} `).join('');
@@ -54,7 +55,7 @@ async function play(): Promise<boolean> {
     await until('the question', () => bot.state().reason?.includes('trusted') ?? false, bot);
     assert.deepEqual({ ...bot.gate(), why: '' }, { open: false, why: '', setup: true });
     assert.equal((await bot.deliver(bench.message('too early'))).state, 'held');
-    await delay(1000);
+    await readDialog();
     await bot.input({ keys: ['Enter'] });
     await open(bot);
     return bench.history();
@@ -85,7 +86,7 @@ async function play(): Promise<boolean> {
       await common.verified('RUNSHELL please');
       await until('the question', () => bot.state().reason === 'asks: Shell touch made && ls', bot);
       assert.equal((await bot.deliver(bench.message('into the dialog'))).state, 'held');
-      await delay(1000);
+      await readDialog();
       await bot.input({ keys: [key] });
       await open(bot);
       assert.equal(existsSync(made), key === 'Enter');
@@ -98,7 +99,7 @@ async function play(): Promise<boolean> {
     bot = bench.again(spec(), bot.paneId);
     await until('the question', () => bot.state().reason?.startsWith('asks: WriteFile') ?? false, bot);
     const { reason } = bot.state();
-    await delay(1000);
+    await readDialog();
     await bot.input({ keys: ['Enter'] });
     await open(bot);
     assert.ok(existsSync(second));
@@ -126,6 +127,7 @@ async function play(): Promise<boolean> {
   });
   await scene('leaving with Ctrl-C twice is offline', async () => {
     await bot.input({ keys: ['C-c'] });
+    // The second press counts only as one of its own, and within the program's second.
     await delay(150);
     await bot.input({ keys: ['C-c'] });
     await until('its end', () => ['offline', 'failed'].includes(bot.state().state), bot);

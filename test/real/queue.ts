@@ -75,6 +75,7 @@ async function thousand(
   await Promise.all(bench.workers.map((worker) => worker.start()));
   const over = new AbortController();
   const killing = killInTurn(kill, over.signal);
+  // In the middle of the work, as a person looks.
   const picture = delay(15_000, undefined, { signal: over.signal })
     .then(() => page.picture(name))
     .catch(() => {});
@@ -122,6 +123,7 @@ async function away(cloud: Replicas, bench: Bench, page: QueuePage): Promise<str
     const payload = { n: -1, command: `sleep ${seconds[n % seconds.length]}; echo done` };
     ids.push((await insistCreate(bench, payload)).id);
   }
+  // In the middle of the work: some tasks have ended, some run and some wait.
   await delay(4_000);
   await cloud.postgres.crash();
   const end = performance.now() + awayMs;

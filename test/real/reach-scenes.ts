@@ -12,7 +12,7 @@ import { cut, heal, type Place } from '../support/namespaces.ts';
 import { openFirefox } from './firefox.ts';
 import { command, urls } from './reach-places.ts';
 import { startAround, startCloud, startComputer } from './reach-programs.ts';
-import { createScenes, seconds, until } from './scenes.ts';
+import { createScenes, readDialog, seconds, until } from './scenes.ts';
 
 const { cloud, here, there, claudeBin } = JSON.parse(process.env.GANTRY_REACH ?? '{}') as {
   readonly cloud: Place;
@@ -179,11 +179,10 @@ async function play(): Promise<void> {
     await inPane('box', /^far-42/m);
     await open('ops');
     await inPane('ops', /trust/i);
-    // A person reads a dialog before answering; Claude Code drops keys that come as soon as it has drawn one.
-    await delay(1500);
+    await readDialog();
     await page.keyboard.press('ArrowDown');
     await inPane('ops', /❯ Yes/);
-    await delay(500);
+    await readDialog();
     await page.keyboard.press('Enter');
     const one = await until('an idle bot', async () => {
       const found = await bot('ops');

@@ -54,3 +54,6 @@ export async function until<T>(
   }
   throw new Error(`${what}: not within ${ms / 1000} s${last}`);
 }
+
+/** As a person reads a dialog before answering: agent programs drop keys that come as soon as they have drawn one, and nothing shows when they no longer do. */
+export const readDialog = () => delay(1500);

@@ -20,33 +20,33 @@ export interface GantryOptions {
   readonly apart: boolean;
 }
 
-const ofComputer: readonly Target[] = [
-  { kind: 'kill', name: 'runtime', weight: 5 },
-  { kind: 'kill', name: 'pane host', weight: 1 },
-  { kind: 'kill', name: 'first agent', weight: 1 },
-  { kind: 'kill', name: 'second agent', weight: 1 },
-  { kind: 'kill', name: 'worker', weight: 2 },
-  { kind: 'freeze', name: 'runtime', weight: 3 },
-  { kind: 'freeze', name: 'pane host', weight: 1 },
-  { kind: 'freeze', name: 'worker', weight: 1 },
-  { kind: 'freeze', name: 'first agent', weight: 1 },
-  { kind: 'freeze', name: 'second agent', weight: 1 },
-  { kind: 'clock', name: 'clock', weight: 1 },
-];
-/** What there is besides when the cloud is apart. */
-const ofCloud: readonly Target[] = [
-  { kind: 'kill', name: 'cloud', weight: 3 },
-  { kind: 'kill', name: 'database', weight: 1 },
-  { kind: 'freeze', name: 'cloud', weight: 2 },
-  { kind: 'cut', name: 'link', weight: 2 },
-  { kind: 'hold', name: 'link', weight: 1 },
-  { kind: 'delay', name: 'link', weight: 1 },
-];
+/** How often each comes, by what is done to it. */
+const weights: Readonly<
+  Record<'computer' | 'cloud', Partial<Record<Target['kind'], Readonly<Record<string, number>>>>>
+> = {
+  computer: {
+    kill: { runtime: 5, 'pane host': 1, 'first agent': 1, 'second agent': 1, worker: 2 },
+    freeze: { runtime: 3, 'pane host': 1, worker: 1, 'first agent': 1, 'second agent': 1 },
+    clock: { clock: 1 },
+  },
+  /** What there is besides when the cloud is apart. */
+  cloud: {
+    kill: { cloud: 3, database: 1 },
+    freeze: { cloud: 2 },
+    cut: { link: 2 },
+    hold: { link: 1 },
+    delay: { link: 1 },
+  },
+};
 /** Milliseconds, each way back. */
 const slowMs = 300;
 
 export const targetsOf = ({ apart }: Pick<GantryOptions, 'apart'>): readonly Target[] =>
-  apart ? [...ofComputer, ...ofCloud] : ofComputer;
+  [weights.computer, ...(apart ? [weights.cloud] : [])].flatMap((place) =>
+    Object.entries(place).flatMap(([kind, names]) =>
+      Object.entries(names).map(([name, weight]) => ({ kind: kind as Target['kind'], name, weight })),
+    ),
+  );
 
 const openRuns = 5;
 const openTasks = 6;

@@ -122,7 +122,6 @@ async function killRounds(kills: number, log: (line: string) => void) {
       log(`kill ${round}: ${problems.length} problems`);
     }
     await Promise.all(sending);
-    await delay(1000);
     const counts = await verdict(product, place, noted, sent, killedAt, problems);
     return { problems, counts: { kills, ...counts } };
   } finally {
@@ -213,6 +212,7 @@ async function verdict(
     if (![...deliveries.values()].some(({ state }) => state === 'queued' || state === 'accepted')) break;
     await delay(100);
   }
+  // What is typed a second time would be there by now; nobody says that it is not.
   await delay(1000);
   const messages = existsSync(join(place.workspace, 'messages.txt'))
     ? readFileSync(join(place.workspace, 'messages.txt'), 'utf8')

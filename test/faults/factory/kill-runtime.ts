@@ -75,6 +75,7 @@ async function run({ quick, log, place, ports, proxy, random }: RunOptions): Pro
     text: `cat >> ${typedFile}`,
     keys: ['Enter'],
   });
+  // Nothing shows when `cat` reads: it prints nothing.
   await delay(300);
   // Ports and token outlive every restart, and so do these callers.
   const direct = createCaller(product.origin, product.token);
@@ -114,6 +115,7 @@ async function run({ quick, log, place, ports, proxy, random }: RunOptions): Pro
   });
 
   const deliveries = await settledDeliveries(direct);
+  // An event that comes twice would be there by now.
   await delay(500);
   const followed = await events.close();
   const problems = [

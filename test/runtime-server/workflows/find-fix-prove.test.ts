@@ -95,8 +95,8 @@ test('find, fix, prove: a hosted bot mends the sample on its own branch, through
     /^The run “Make the counts right” needs you because “Fix it” waits for you: Gantry stopped while/,
   );
   const before = model.requests.length;
+  // Nothing is done again by itself: a request would be there by now. What the bot had done is still there.
   await delay(300);
-  // Nothing is done again by itself, and what the bot had done is still there.
   expect(model.requests.length).toBe(before);
   const half = await call<WorktreeDiff>('GET', '/agents/fixer@crew/diff');
   expect(half.files.map((file) => file.path)).toEqual(['draft.md']);

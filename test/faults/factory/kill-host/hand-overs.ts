@@ -53,6 +53,7 @@ export async function handOvers(options: {
     }
     for (let round = 1; round <= options.times; round++) {
       follow(engine, counters, problems);
+      // They count between two hand-overs.
       await delay(400);
       const before = engine.host()?.pid;
       await engine.close();
@@ -68,24 +69,29 @@ export async function handOvers(options: {
       options.log(`hand-over ${round} of ${counters.length} panes in ${(performance.now() - start).toFixed(0)} ms`);
     }
     follow(engine, counters, problems);
-    await delay(1000);
+    const before = new Map(counters.map(({ id, pieces }) => [id, linesOf(pieces).length]));
+    const stands = ({ id, pieces }: Counter) => linesOf(pieces).length < (before.get(id) ?? 0) + 10;
+    for (let tries = 0; tries < 200 && counters.some(stands); tries += 1) await delay(50);
     let bytes = 0;
     for (const { id, pieces } of counters) {
-      const text = Buffer.concat(pieces).toString();
-      bytes += text.length;
-      const lines = text.split('\n').slice(0, -1);
+      const lines = linesOf(pieces);
+      bytes += Buffer.concat(pieces).length;
       const wrong = lines.findIndex((line, index) => line !== `count ${index + 1}`);
       if (wrong >= 0) problems.push(`${id}: line ${wrong + 1} reads ${lines[wrong]}`);
-      if (lines.length < options.times * 10) problems.push(`${id}: only ${lines.length} lines: it did not go on`);
+      if (lines.length < (before.get(id) ?? 0) + 10)
+        problems.push(`${id}: only ${lines.length} lines: it did not go on`);
     }
     return { problems, bytes };
   } finally {
     await engine.stopHost({ force: true }).catch(() => {});
     await engine.close();
+    // The host still writes after it has answered.
     await delay(500);
     rmSync(home, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
   }
 }
+
+const linesOf = (pieces: readonly Uint8Array[]) => Buffer.concat(pieces).toString().split('\n').slice(0, -1);
 
 function follow(engine: PaneEngine, counters: readonly Counter[], problems: string[]): void {
   for (const counter of counters) {

@@ -46,6 +46,7 @@ test('a server that dies at once is tried again and again, ever more rarely, and
   await expect.poll(() => existsSync(file) && pidsIn(file).length).toBeGreaterThan(4);
   await servers.http('DELETE', `/mcp/servers/${id}`);
   const pids = pidsIn(file);
+  // Three times as long as until the next try, which would come by now.
   await new Promise((resolve) => setTimeout(resolve, 300));
   expect(pidsIn(file)).toEqual(pids);
   expect(pids.filter(alive)).toEqual([]);
