@@ -525,7 +525,7 @@ describe.each([wide, narrow])('the history in a $name window', (size) => {
     await page.route('**/stats/history?**', (route) => route.fulfill({ json: { step_seconds: 3600, moments } }));
     await page.goto(`${gantry.origin}/queue/history?range=week`);
     await page.locator('canvas').nth(2).waitFor();
-    const words = page.getByText('No task waited or ended in this time.');
+    const words = page.getByText('No task waited or ended in this period.');
     await expect.poll(() => words.count()).toBe(many === 'none' ? 1 : 0);
     await looked(page, `queue-history-${many.replace(' ', '-')}`);
     expect(own.errors).toEqual([]);

@@ -33,7 +33,7 @@ function here({ env, names }: Context): AdminClient {
   if (address === null) {
     throw new AppError(
       'transport',
-      `No Gantry is running for ${dataFolder(env)}.`,
+      `Gantry is not running for ${dataFolder(env)}.`,
       `Start one with ${names.gantry} cloud or ${names.start}, set GANTRY_HOME, or name another with --url.`,
     );
   }

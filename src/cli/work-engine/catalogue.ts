@@ -11,7 +11,7 @@ export const mail: Verb = {
   name: 'mail',
   args: '[text...]',
   about: 'Your inbox (in a bot’s terminal the bot’s); read one with --read, send one with --to',
-  more: 'Mail is never typed into a terminal: its receiver reads it in the inbox. Without text, or with "-", a mail’s text is read from stdin.',
+  more: 'Mail is never typed into a terminal: its recipient reads it in the inbox. Without text, or with "-", a mail’s text is read from stdin.',
   options: [
     { flags: '--read <mail>', about: 'print this mail, and mark it as read if it is yours' },
     { flags: '--keep-unread', about: 'with --read: do not mark it' },

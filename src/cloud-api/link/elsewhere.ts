@@ -68,7 +68,7 @@ export function createElsewhere({
       const opened = sealer.open(place(computerId), credential!);
       return { linked: true, since: at!, replica, address: address!, epoch: epoch!, credential: opened };
     } catch (fault) {
-      onFault(`What is said of the link of ${computerId} was not sealed by a replica for it.`, fault);
+      onFault(`The record of the link of ${computerId} was not sealed for it by a replica.`, fault);
       return { linked: false, since: row.seenAt ?? 0 };
     }
   }

@@ -78,7 +78,9 @@ export function createQueue({
     if (last !== undefined && last.draining === draining && last.at > at - seenEveryMs) return;
     if (seen.size >= maxRemembered) seen.clear();
     seen.set(who, { at, draining });
-    store.seen(userId, workerId, draining).catch((error) => onFault('Who polls could not be written down.', error));
+    store
+      .seen(userId, workerId, draining)
+      .catch((error) => onFault('The workers that poll could not be recorded.', error));
   }
 
   async function find(userId: string, id: string): Promise<TaskRow> {

@@ -169,7 +169,7 @@ export async function openHost({ settings, path, clock, timers, log }: HostDeps)
     },
     find(computer) {
       const life = lives.get(computer);
-      if (life === undefined) throw new HostError('not_found', `${computer} is not here.`);
+      if (life === undefined) throw new HostError('not_found', `There is no computer ${computer} here.`);
       return life;
     },
     async delete(computer) {

@@ -24,7 +24,7 @@ export function AlwaysAllowDialog({
       planKey={['policy-rule', approvalId]}
       readPlan={async (signal) => {
         const answer = await api.factory.addPolicyRule({ body: { approvalId, dryRun: true } }, { signal });
-        if (!('dryRun' in answer)) throw new Error('The rule was not only shown.');
+        if (!('dryRun' in answer)) throw new Error('The server acted on a dry run.');
         setShown(answer.plan.sha256);
         return answer.plan;
       }}

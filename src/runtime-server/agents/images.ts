@@ -53,7 +53,7 @@ export function agentImageRoutes({
       }
       const type = imageTypeOf(bytes);
       if (type === null) {
-        throw new AppError('usage', 'This is no PNG, JPEG, GIF or WebP image.', 'Convert it to one of them.');
+        throw new AppError('usage', 'The file is not a PNG, JPEG, GIF or WebP image.', 'Convert it to one of these.');
       }
       const folder = join(home, 'run', 'bots', bot.id, 'images');
       await mkdir(folder, { recursive: true, mode: 0o700 });

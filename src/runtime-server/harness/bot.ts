@@ -72,7 +72,7 @@ export function createBot(
     judge,
     unreachable() {
       if (closed || !live()) return 'no live pane';
-      return panes.engine().running ? null : 'the pane engine cannot be read';
+      return panes.engine().running ? null : 'the panes cannot be read';
     },
   });
 

@@ -39,7 +39,11 @@ export function policyRuleRoutes({ workspace, trust, actionOf, asked }: PolicyRu
     for (const id of approvalIds) {
       const action = await actionOf(id);
       if (action === undefined) {
-        throw new AppError('not_found', `This computer knows no approval ${id}.`, 'See `gantry approvals`.');
+        throw new AppError(
+          'not_found',
+          `There is no approval ${id} on this computer.`,
+          'List them with `gantry workspace approvals`.',
+        );
       }
       if (action === null) throw new AppError('refused', 'No rule of the policy decides about this question.', byHand);
       actions.push(action);

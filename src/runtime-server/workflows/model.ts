@@ -101,8 +101,8 @@ export function nodeOf(run: Run, idOrStep: string): RunNode {
   if (node !== undefined) return node;
   throw new AppError(
     'not_found',
-    `The run ${run.dagId} has no node ${JSON.stringify(idOrStep)}.`,
-    'See its nodes: GET /dags/:dagId.',
+    `The run ${run.dagId} has no step ${JSON.stringify(idOrStep)}.`,
+    'See its steps: GET /api/factory/dags/:dagId.',
   );
 }
 

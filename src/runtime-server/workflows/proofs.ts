@@ -91,7 +91,7 @@ export function createProofs(deps: WorkflowDeps & { readonly scheduler: Schedule
       if (found === null) {
         throw new AppError(
           'not_found',
-          `The node has no file with the receipt ${JSON.stringify(receiptId)}.`,
+          `The step has no file with the receipt ${JSON.stringify(receiptId)}.`,
           'See its page for its files.',
         );
       }

@@ -90,7 +90,7 @@ async function sound(bytes: Buffer, name: string): Promise<void> {
       fact: expect.stringMatching(/\S/),
       action: expect.stringMatching(/\S/),
     });
-    expect(fact).not.toContain('crashed the conversion program');
+    expect(fact).not.toContain('crashed the converter');
     expect(fact).not.toContain('memory');
   }
 }

@@ -296,7 +296,7 @@ test('taken up while the engine cannot be read, it is held until the engine is b
   bot.close();
   scratch.panes.readable(false);
   const again = scratch.restarted().attach(spec(bot.agentId), bot.paneId);
-  expect(again.gate()).toMatchObject({ open: false, why: 'the pane engine cannot be read' });
+  expect(again.gate()).toMatchObject({ open: false, why: 'the panes cannot be read' });
   let opened = false;
   again.onGate(() => {
     opened = true;

@@ -130,7 +130,7 @@ export function createPaidSteps(deps: {
     const left = begunAt + settleMs - clock.now();
     // Over the whole duration: the clock was set back.
     if (left > 0 && left <= settleMs) {
-      throw new CarrierFault('unknown', 'The carrier has not answered, and may still be at it.', {
+      throw new CarrierFault('unknown', 'The carrier has not answered, and may still be working on it.', {
         retryAfter: Math.ceil(left / 1000),
       });
     }

@@ -17,6 +17,6 @@ export const FloorProvider = FloorContext;
 
 export function useFloor(): FloorState {
   const state = use(FloorContext);
-  if (state === null) throw new Error('A pane stands outside of the floor.');
+  if (state === null) throw new Error('A pane was rendered outside the floor.');
   return state;
 }

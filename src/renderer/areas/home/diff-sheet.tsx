@@ -35,7 +35,7 @@ export function DiffSheet({
         source={source}
         skeleton={<SkeletonRows count={6} />}
         isEmpty={({ files }) => files.length === 0}
-        empty={<Empty>Nothing was changed here.</Empty>}
+        empty={<Empty>No changes here.</Empty>}
         fill
       >
         {({ branch, files, patch, cut }) => (

@@ -10,9 +10,9 @@ import { type QuickRow, siblingsOf, whoOf } from './quick-rows.ts';
 import { useEndQuickRuns } from './quick-runs.ts';
 
 const choices = [
-  { key: 'merged', word: 'Merge', says: 'Its branch goes into the branch that the run began on.' },
+  { key: 'merged', word: 'Merge', says: 'Its branch is merged into the branch that the run started from.' },
   { key: 'kept', word: 'Keep', says: 'Its branch stays as it is.' },
-  { key: 'discarded', word: 'Discard', says: 'Its worktree and branch go.' },
+  { key: 'discarded', word: 'Discard', says: 'Its worktree and branch are removed.' },
 ] as const;
 const verbs = { merged: 'Merge', kept: 'Keep', discarded: 'Discard' } as const;
 const doing = { merged: 'Merging', kept: 'Keeping', discarded: 'Discarding' } as const;

@@ -28,7 +28,7 @@ export async function withImages(before: readonly RunImage[], files: readonly Fi
     if (ending === undefined) problem = `${file.name} is not a PNG, JPEG, GIF or WebP image.`;
     else if (file.size > largestQuickImage)
       problem = `${file.name} is larger than ${largestQuickImage / 1024 ** 2} MB.`;
-    else if (images.length >= maxQuickImages) problem = `At most ${maxQuickImages} images go along with a run.`;
+    else if (images.length >= maxQuickImages) problem = `A run takes at most ${maxQuickImages} images.`;
     else images.push({ name: nameFor(file.name, ending, images), data: await base64Of(file) });
   }
   return { images, problem };

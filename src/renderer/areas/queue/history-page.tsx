@@ -51,7 +51,7 @@ export function HistoryPage() {
           <div className={`grid gap-3 p-3 xl:grid-cols-2 ${history.isPlaceholderData ? 'opacity-60' : ''}`}>
             {moments.every(isQuiet) && (
               <p className="text-muted xl:col-span-2">
-                No task waited or ended in this time. These charts show how the queue goes, once there are tasks.
+                No task waited or ended in this period. These charts fill in once there are tasks.
               </p>
             )}
             {charts.map(({ name, data, kind, format, steps }) => (

@@ -131,7 +131,7 @@ export function GeneralPage() {
                   <dd>
                     <ShortId id={data.computerId} />
                   </dd>
-                  <dt className="text-muted">Engine id</dt>
+                  <dt className="text-muted">Runtime id</dt>
                   <dd>
                     <ShortId id={data.engineId} />
                   </dd>

@@ -56,7 +56,7 @@ function Hours({ quiet, save }: { quiet: Quiet; save: Save }) {
         effect={
           quietHours === null
             ? 'Pushes reach you at any time.'
-            : `Every day by the clocks of ${quietHours.timezone}. The inbox lists everything as usual.`
+            : `Every day, in the time zone ${quietHours.timezone}. The inbox lists everything as usual.`
         }
       >
         <span className="flex flex-wrap items-center gap-2">

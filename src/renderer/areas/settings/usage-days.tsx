@@ -57,7 +57,7 @@ export function UsageDaysCard() {
         source={usage}
         skeleton={<SkeletonRows count={1} height={250} />}
         isEmpty={(data) => data.rows.length === 0}
-        empty={<Empty>No bot used a model in these days. What bots use appears here day by day (UTC).</Empty>}
+        empty={<Empty>No bot used a model in this period. What bots use appears here day by day (UTC).</Empty>}
       >
         {() =>
           chart !== null && (

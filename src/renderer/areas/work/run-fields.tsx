@@ -139,7 +139,7 @@ export function useRunForm(template: Template, campaignId: string | null, onChan
         { body: { title: title.trim(), intent: intent.trim() || template.name } },
         { idempotencyKey: `${key}-campaign` },
       );
-      if ('dryRun' in answer) throw new Error('The server took a start for a dry run.');
+      if ('dryRun' in answer) throw new Error('The server treated the start as a dry run.');
       await client.invalidateQueries({ queryKey: keys.campaigns });
       return answer.id;
     },

@@ -69,7 +69,7 @@ export async function explain(deps: WhyDeps, id: string, dagId: string | null = 
     `There is no bot, step, delivery or run ${JSON.stringify(id)}${dagId === null ? '' : ` in the run ${dagId}`}.`,
     dagId === null
       ? 'Give an address or the full id; for a step, also name its run.'
-      : 'See the nodes of the run: GET /dags/:dagId.',
+      : 'See the steps of the run: GET /api/factory/dags/:dagId.',
   );
 }
 

@@ -194,8 +194,7 @@ function documentOf({ head, markdown }: Answer): ConvertedDocument {
     const { code, fact, action } = head.fault;
     throw new AppError(code === 'timeout' ? 'timeout' : 'usage', fact, action);
   }
-  if (head.document === undefined)
-    throw new AppError('internal', 'The conversion program answered nothing.', 'Report it.');
+  if (head.document === undefined) throw new AppError('internal', 'The converter gave no answer.', 'Report it.');
   return { ...head.document, markdown };
 }
 
@@ -217,7 +216,7 @@ function ofDeath({ how }: ProcessDied): AppError {
   }
   return new AppError(
     'usage',
-    'The document crashed the conversion program.',
+    'The document crashed the converter.',
     'It is broken or unusual: save it again with its program, or in another format.',
   );
 }

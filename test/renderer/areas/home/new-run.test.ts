@@ -87,7 +87,7 @@ test('images get names of their own without a path; what is none, too large or t
     Array.from({ length: 9 }, () => file('shot.gif', 'image/gif')),
   );
   expect(many.images).toHaveLength(8);
-  expect(many.problem).toContain('At most 8');
+  expect(many.problem).toContain('at most 8');
 });
 
 const bot = (of: Partial<QuickBot>): QuickBot => ({

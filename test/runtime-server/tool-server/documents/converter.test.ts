@@ -106,7 +106,7 @@ test.each(['crash', 'leave', 'noise'])(
   'a document that ends the program (%s) is told as a fault of the document',
   async (word) => {
     const error = await failure(stuck.convert(word));
-    expect(error).toMatchObject({ code: 'usage', fact: 'The document crashed the conversion program.' });
+    expect(error).toMatchObject({ code: 'usage', fact: 'The document crashed the converter.' });
   },
 );
 
