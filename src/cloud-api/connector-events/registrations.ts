@@ -66,7 +66,7 @@ interface Secret {
   readonly until: number | null;
 }
 
-/** Interface E: "the old one verifies for 1 hour". */
+/** A server may sign with the secret that was replaced until it has learned of the new one. */
 const supersededRetentionMs = 60 * 60_000;
 /** A computer that cannot reach its server may register a new secret each minute; each one costs a signature comparison for every post. */
 const maxSecrets = 64;
