@@ -5,7 +5,7 @@ export const computerHost: Verb = {
   name: 'computer-host',
   stays: true,
   about: 'Run hosted computers on this machine for its cloud; needs root and Linux',
-  more: 'It listens on a socket in its folder that only --user may open. Ctrl-C stops the computers; their files stay. If the helper is\nkilled, its computers keep running and the next helper takes them over. docs/hosted-computers.md says how they are isolated.',
+  more: 'It listens on a socket in its folder that only --user may open. Ctrl-C stops the computers; their files stay. If the computer host is\nkilled, its computers keep running and the next one takes them over. docs/hosted-computers.md says how they are isolated.',
   options: [
     { flags: '--folder <folder>', about: 'folder of the computers (default /var/lib/gantry-computers)' },
     { flags: '--user <name>', about: 'the user that the cloud runs as (default root)' },

@@ -245,12 +245,12 @@ export function createLife(record: ComputerRecord, deps: LifeDeps): Life {
         if (!lives) {
           // Includes a run that began and was not recorded: it would run on, unknown, and block the next start.
           const left = run !== null || network.slots().includes(slot) || groups.processes(slot, uid).length > 0;
-          if (left) await end('The machine or its helper ended meanwhile.');
+          if (left) await end('The machine or its computer host ended meanwhile.');
           return;
         }
         const frozen = groups.isFrozen(slot, uid);
         // A frozen one cannot answer, but its socket accepts the connection.
-        if (!(await connects(socket))) return end('It did not answer when its helper came back.');
+        if (!(await connects(socket))) return end('It did not answer when its computer host came back.');
         try {
           // Its cable stays up: the firewall has held it all the time, or was just installed with it.
           names53 = await startNames();
@@ -378,7 +378,7 @@ function beganAt(pid: number): string | null {
 function goneOf(pid: number, began: string, timers: Timers): Promise<string> {
   return new Promise((resolve) => {
     const look = () => {
-      if (beganAt(pid) !== began) resolve('its helper was not there');
+      if (beganAt(pid) !== began) resolve('its computer host was not there');
       else timers.after(watchesEvery, look);
     };
     look();

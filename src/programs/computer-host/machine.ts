@@ -32,7 +32,7 @@ interface MachineDeps {
 /** A sentence, or null. The cheapest check first: root and Linux before running anything. */
 export async function whyNot({ tool, path, platform, uid, firstUid, most, code }: MachineDeps): Promise<string | null> {
   if (platform !== 'linux') return `Hosted computers run only on Linux; this is ${platform}.`;
-  if (uid !== 0) return 'The helper must be started as root: it makes networks and users for computers.';
+  if (uid !== 0) return 'The computer host must be started as root: it makes networks and users for computers.';
   const missing = Object.keys(programs).filter((name) => !isProgram(path, name));
   if (missing.length > 0) {
     const packages = [...new Set(missing.map((name) => programs[name]))].join(' ');

@@ -40,7 +40,7 @@ export async function startComputerHost(
   mkdirSync(folder, { recursive: true, mode: 0o711 });
   chmodSync(folder, 0o711);
   const release = takeInstanceLock(join(folder, 'lock'));
-  if (release === null) throw refused(`Another helper is already running in ${folder}.`);
+  if (release === null) throw refused(`Another computer host is already running in ${folder}.`);
   const log = createLog({ folder: join(folder, 'logs'), name: 'computer-host', clock });
   try {
     const host = await openHost({ settings, path, clock, timers: systemTimers, log }).catch((error: unknown) => {
