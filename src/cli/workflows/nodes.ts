@@ -38,7 +38,7 @@ function inWords(page: NodePage, context: Context): string {
       ['by', card.assignee],
       ['gate', card.gate === null ? null : `${card.gate.kind}, ${card.gate.state}`],
     ]),
-    ...part('', page.spec),
+    ...(page.spec === '' ? [] : ['', inset(page.spec)]),
     ...part('PROOF', page.proofMd),
     ...page.files.map(
       (file) => `${inCell(file.path)}  ${inCell(file.name)}, ${file.size} bytes, receipt ${file.receiptId}`,

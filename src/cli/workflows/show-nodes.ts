@@ -16,7 +16,7 @@ export function nodeTable(context: Context, cards: readonly NodeCard[]): string 
     card.stepId,
     spoken(card.status),
     card.assignee ?? '-',
-    `${card.proof.proven}/${card.proof.total}`,
+    card.proof.total === 0 ? '-' : `${card.proof.proven}/${card.proof.total}`,
     card.attempt === 0 ? '-' : String(card.attempt),
     why(card),
   ]);

@@ -44,6 +44,7 @@ export const nodeCauses = {
   reviewing: 'another bot is checking it',
   proven: 'proven',
   accepted: 'accepted by a person',
+  reported: 'reported done by its bot; no proof is required',
   proof_to_accept: 'a person must accept its proof: only its executor could check it',
   verify_failed: 'its verify command failed',
   rejected: 'the check rejected it',
@@ -97,7 +98,13 @@ export const NodeCard = z
       .nullable()
       .meta({ description: 'Address of the bot; "shell" for a command; a person as "owner".' }),
     bindingType: z.enum(bindingTypes).nullable(),
-    proof: z.strictObject({ proven: z.number().int(), total: z.number().int() }),
+    proof: z.strictObject({
+      proven: z.number().int(),
+      total: z
+        .number()
+        .int()
+        .meta({ description: 'Lines of its proof; once it is done, without optional ones that nobody proved.' }),
+    }),
     blockedBy: z.array(z.string()).meta({ description: 'Ids of the nodes that it waits or waited for.' }),
     needsYou: z.boolean(),
     depth: z.number().int(),

@@ -2,7 +2,7 @@
  * The instruction of a bot for a node: one message that holds everything, because several could arrive in another order. It ends with the commands
  * that report. Pure.
  */
-import { diffLine, missingLines, type Run, type RunNode } from './model.ts';
+import { diffLine, type Run, type RunNode } from './model.ts';
 import { fillIn, type ValueFor } from './template/references.ts';
 
 export function instructionFor(run: Run, node: RunNode, valueFor: ValueFor, inWorktree: boolean): string {
@@ -84,11 +84,9 @@ export function specOf(run: Run, node: RunNode, valueFor: ValueFor): string {
 
 /** The page's part that shows which lines are proven (Markdown). */
 export function proofOf(node: RunNode, lines: readonly { line: string; required: boolean }[]): string {
-  const missing = new Set(missingLines(node));
   return lines
-    .map(
-      (proof) =>
-        `- [${node.proven.has(proof.line) ? 'x' : ' '}] ${proof.line}${missing.has(proof.line) ? ' (missing)' : ''}`,
+    .map(({ line, required }) =>
+      node.proven.has(line) ? `- [x] ${line}` : `- [ ] ${line} (${required ? 'missing' : 'optional'})`,
     )
     .join('\n');
 }

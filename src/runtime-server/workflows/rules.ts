@@ -140,10 +140,14 @@ export function executed(play: Play, node: RunNode): void {
   node.holder = null;
   if (node.step.verify !== undefined) play.check(node, 'command');
   else if (node.checker !== null && node.assignee !== 'owner') play.check(node, 'bot');
-  else if (node.assignee !== 'shell' && node.assignee !== 'owner' && node.step.proof.some((proof) => proof.required)) {
+  else if (isBots(node) && node.step.proof.some((proof) => proof.required)) {
     // Only the executor could confirm the proof: a person does instead.
     play.move(node, 'needs_you', 'proof_to_accept');
-  } else prove(play, node, 'proven');
+  } else prove(play, node, isBots(node) && node.proven.size === 0 ? 'reported' : 'proven');
+}
+
+function isBots({ assignee }: RunNode): boolean {
+  return assignee !== 'shell' && assignee !== 'owner';
 }
 
 /** The node is done, so nodes that wait for it continue. Required lines have been proven before. */

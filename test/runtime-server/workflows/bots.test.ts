@@ -91,6 +91,8 @@ test('one bot has one node at a time, and the next one is pushed to it the momen
     await world.verbs.done({ dagId, nodeId: step }, coder, {});
   }
   expect((await world.settled(second.dagId)).status).toBe('done');
+  // These steps ask for no proof: nothing says that they are proven.
+  expect(await world.node(second.dagId, 'c')).toMatchObject({ status: 'done', cause: 'reported' });
   expect(new Set(world.sent.map((one) => one.idempotencyKey)).size).toBe(6);
 });
 
@@ -123,8 +125,13 @@ test('a node is not done because its bot says so: a required line needs its file
   expect(await world.verbs.done({ dagId, nodeId: 'a' }, person, { note: 'seen' })).toMatchObject({
     status: 'done',
     cause: 'accepted',
+    // Nobody waits for the picture any more.
+    proof: { proven: 1, total: 1 },
   });
-  expect((await world.pages.node(dagId, 'a')).output).toBe('fixed');
+  expect(await world.pages.node(dagId, 'a')).toMatchObject({
+    output: 'fixed',
+    proofMd: '- [x] tests pass\n- [ ] picture (optional)',
+  });
 });
 
 test('a verify command stands in for a person: it decides whether what the bot did is done', async () => {

@@ -15,10 +15,10 @@ type File = NodePage['files'][number];
 type Proof = NodePage['proofs'][number];
 
 /** The lines to prove, as the server lists them (`- [x] line`), in its order. */
-export function proofLines(proofMd: string): { line: string; proven: boolean; missing: boolean }[] {
+export function proofLines(proofMd: string): { line: string; proven: boolean; note: string | null }[] {
   return proofMd.split('\n').flatMap((row) => {
-    const [, mark, line, missing] = /^- \[(x| )\] (.*?)( \(missing\))?$/.exec(row) ?? [];
-    return line === undefined ? [] : [{ line, proven: mark === 'x', missing: missing !== undefined }];
+    const [, mark, line, note] = /^- \[(x| )\] (.*?)(?: \((missing|optional)\))?$/.exec(row) ?? [];
+    return line === undefined ? [] : [{ line, proven: mark === 'x', note: note ?? null }];
   });
 }
 
@@ -34,7 +34,7 @@ export function Proofs({ page, roomy }: { page: NodePage; roomy: boolean }) {
     ...others.map((proof) => ({
       line: proof.line,
       proven: proof.outcome === 'proven',
-      missing: false,
+      note: null,
       proofs: [proof],
     })),
   ];
@@ -46,7 +46,7 @@ export function Proofs({ page, roomy }: { page: NodePage; roomy: boolean }) {
             <Mark proven={row.proven} rejected={row.proofs[0]?.outcome === 'rejected'} />
             <span className="min-w-0 flex-1 break-words">
               {row.line}
-              {row.missing && <span className="text-muted"> (missing)</span>}
+              {row.note !== null && <span className="text-muted"> ({row.note})</span>}
             </span>
             {row.proofs[0] !== undefined && (
               <span className="shrink-0 text-meta text-faint">

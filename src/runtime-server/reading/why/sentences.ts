@@ -112,6 +112,8 @@ function whyWorking(facts: WhyFacts, node: RunNode): Told {
 function whyDone(facts: WhyFacts, node: RunNode): string {
   if (node.cause === 'accepted') return `accepted by a person${detail(node)}`;
   const [newest, ...more] = facts.proofs(node);
+  if (node.cause === 'reported' && newest !== undefined)
+    return `reported done by its bot, with ${quoted(newest)}${detail(node)}`;
   if (newest === undefined) return `${nodeCauses[node.cause]}${detail(node)}`;
   return `proven by ${quoted(newest)}${more.length === 0 ? '' : ` and ${more.length} more`}${detail(node)}`;
 }
@@ -260,8 +262,9 @@ export function whyRun(facts: WhyFacts, run: Run): Told {
     case 'done': {
       const skipped = nodes.filter(isAt('skipped')).length;
       const left = skipped === 0 ? '' : `, and ${steps(skipped)} not needed`;
-      const proven = nodes.filter(isAt('done')).length;
-      return { words: sentence(`${name} is done because ${steps(proven)} proven${left}`), because: [] };
+      const done = nodes.filter(isAt('done'));
+      const word = done.some(({ cause }) => cause === 'reported') ? 'done' : 'proven';
+      return { words: sentence(`${name} is done because ${steps(done.length)} ${word}${left}`), because: [] };
     }
     case 'degraded':
       return lean('is partly done', first(isAt('failed'), isAt('skipped')), 0);

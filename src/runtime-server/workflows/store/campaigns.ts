@@ -142,6 +142,7 @@ const cardColumns = `n.dag_id, n.node_id, n.step_id, n.title, n.status, n.cause,
   n.gate, n.gate_kind, n.gate_about, n.wake_at, n.parents, n.proof_total, n.proven`;
 
 function toCard(row: CardRow): NodeCard {
+  const proven = row.proven === '[]' ? 0 : (JSON.parse(row.proven) as string[]).length;
   return {
     dagId: row.dag_id,
     nodeId: row.node_id,
@@ -152,7 +153,8 @@ function toCard(row: CardRow): NodeCard {
     detail: row.detail,
     assignee: row.assignee,
     bindingType: row.binding,
-    proof: { proven: row.proven === '[]' ? 0 : (JSON.parse(row.proven) as string[]).length, total: row.proof_total },
+    // A step is done only with every required line proven: what is missing then was optional, and nobody waits for it.
+    proof: { proven, total: row.status === 'done' ? proven : row.proof_total },
     blockedBy: splitIds(row.parents),
     needsYou: row.status === 'needs_you',
     depth: row.depth,

@@ -55,10 +55,11 @@ test.each([
   expect(id).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
 });
 
-test('lines to prove are read with what is missing', () => {
-  expect(proofLines('- [x] How it looks\n- [ ] What changed (missing)\n')).toEqual([
-    { line: 'How it looks', proven: true, missing: false },
-    { line: 'What changed', proven: false, missing: true },
+test('lines to prove are read with what is missing and what is optional', () => {
+  expect(proofLines('- [x] How it looks\n- [ ] What changed (missing)\n- [ ] Why (optional)\n')).toEqual([
+    { line: 'How it looks', proven: true, note: null },
+    { line: 'What changed', proven: false, note: 'missing' },
+    { line: 'Why', proven: false, note: 'optional' },
   ]);
 });
 

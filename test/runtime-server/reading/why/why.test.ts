@@ -149,6 +149,18 @@ test('what needs a person, what was proven, skipped, retried and cancelled says 
   expect((await why(again.dagId)).sentence).toBe('The run “again” was cancelled.');
 });
 
+test('a step that asks for no proof is called reported, not proven', async () => {
+  const world = await openWorld({ workforce });
+  world.template('t', steps({ fix: { title: 'Fix it', executor: 'role:coder' } }));
+  const { dagId } = await world.run('t');
+  await world.until(dagId, (flow) => flow.nodes[0]?.status === 'working');
+  await world.verbs.done({ dagId, nodeId: 'fix' }, bot('web@dev'), {});
+  await world.settled(dagId);
+  const why = asked(world);
+  expect((await why('fix', dagId)).sentence).toBe('“Fix it” is done: reported done by its bot; no proof is required.');
+  expect((await why(dagId)).sentence).toBe('The run “t” is done because 1 step is done.');
+});
+
 test('a delivery says what became of it, and of an idle or absent bot it says what it waits for', async () => {
   const world = await openWorld({
     workforce,
