@@ -4,6 +4,7 @@
 import { AppError } from '../../contracts/common/errors.ts';
 import type { HarnessName, TeamPlanStep } from '../../contracts/factory/agent.ts';
 import type { BotSpec, FoundHarness } from '../harness/harness.ts';
+import type { Models } from '../models/index.ts';
 import { addressOf } from './model.ts';
 import type { Member } from './registry.ts';
 import type { ResolvedBot, ResolvedTeam } from './team-file/resolve.ts';
@@ -35,6 +36,8 @@ interface PlanFacts {
   readonly machines?: ReadonlyMap<string, unknown> | undefined;
   /** Bots that were asked for; absent: all of them. */
   readonly only?: ReadonlySet<string> | undefined;
+  /** Where models of hosted bots are asked; absent where no bot is hosted. */
+  readonly models?: Pick<Models, 'find'> | undefined;
 }
 
 export function planUp(team: ResolvedTeam, facts: PlanFacts): UpPlan {
@@ -54,8 +57,7 @@ export function planUp(team: ResolvedTeam, facts: PlanFacts): UpPlan {
       steps.push({ action: 'bind', agent: address, reason: 'it is already running' });
     else if (live !== undefined) steps.push(bindStep(live, bot, facts.computerId));
     else if (bot.binding.type === 'hosted') {
-      const reason = `hosted: it answers through ${bot.model ?? 'its model'}, without a terminal`;
-      steps.push({ action: 'bind', agent: address, machine: facts.computerId, reason });
+      steps.push({ action: 'bind', agent: address, machine: facts.computerId, reason: hostedReason(bot, facts) });
     } else if (bot.binding.type === 'vendor') {
       const reason = `an app of ${bot.binding.vendor ?? 'its vendor'}: messages to it become tickets`;
       steps.push({ action: 'bind', agent: address, reason });
@@ -80,6 +82,14 @@ export function planUp(team: ResolvedTeam, facts: PlanFacts): UpPlan {
     steps.push({ action: 'skip', agent: member.address, machine: facts.computerId, reason });
   }
   return { steps, starts, hindrances };
+}
+
+/** A bot without a provider starts all the same: its messages wait, and continue when somebody adds one. */
+function hostedReason({ model }: ResolvedBot, { models }: PlanFacts): string {
+  const found = model === null ? undefined : models?.find(model);
+  if (found !== undefined && 'problem' in found && found.problem.unknown === true)
+    return `hosted: no provider is configured for ${model}, so its messages wait until you add one`;
+  return `hosted: it answers through ${model ?? 'its model'}, without a terminal`;
 }
 
 function startOf(bot: ResolvedBot): NonNullable<TeamPlanStep['start']> {

@@ -120,6 +120,7 @@ export function createTeamService(
         computerId: deps.computerId,
         machines,
         only: request.only,
+        models: deps.models,
       };
       const plan = planUp(team, facts);
       if (plan.hindrances.length > 0) throw new TeamHindered(name, plan.hindrances);

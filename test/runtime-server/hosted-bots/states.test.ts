@@ -40,6 +40,15 @@ test('without a key the bot needs its person, says what to set, and keeps the me
   expect(bare.server.requests).toEqual([]);
 });
 
+test('the plan of a team names the hosted bots that have no provider', async () => {
+  const bare = await openFloor({ onEnd, keys: {}, env: { ANTHROPIC_BASE_URL: '', OPENAI_BASE_URL: '' } });
+  const bot = await bare.team('dev', 'model: mine/tiny');
+  await bare.engine.call('POST', `/teams/${bot.split('@')[1]}/down`, {});
+  const planned = await bare.engine.call('POST', `/teams/${bot.split('@')[1]}/up`, { dryRun: true });
+  const reason = 'hosted: no provider is configured for mine/tiny, so its messages wait until you add one';
+  expect(planned.body).toMatchObject({ plan: [{ agent: bot, reason }] });
+});
+
 test.each([
   [
     'a missing key',
