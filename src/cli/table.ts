@@ -43,6 +43,37 @@ export function table(head: readonly string[], given: readonly (readonly string[
   return [line(titles, (text) => paint('bold', text)), ...rows.map((row) => line(row, colourOf))].join('\n');
 }
 
+/** Below this a column is cut rather than broken over lines: those would be many. */
+const leastBroken = 40;
+
+/** Like `table`, but nothing of the last column is lost: what does not fit in a line goes on below it. */
+export function brokenTable(head: readonly string[], given: readonly (readonly string[])[], width: number): string {
+  const last = head.length - 1;
+  const before = head
+    .slice(0, -1)
+    .map((title, column) => Math.max(...[title, ...given.map((row) => inCell(row[column] ?? ''))].map(cells)) + 2)
+    .reduce((sum, one) => sum + one, 0);
+  if (width <= 0 || width - before < leastBroken) return table(head, given, width);
+  const rows = given.flatMap((row) =>
+    broken(inCell(row[last] ?? ''), width - before).map((part, index) => [
+      ...row.slice(0, last).map((cell) => (index === 0 ? cell : '')),
+      part,
+    ]),
+  );
+  return table(head, rows, width);
+}
+
+/** A text in lines of at most `width` cells, broken between words; a longer word has a line of its own. `width` 0: one line. */
+export function broken(text: string, width: number): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const line = lines.at(-1);
+    if (line === undefined || (width > 0 && cells(line) + 1 + cells(word) > width)) lines.push(word);
+    else lines[lines.length - 1] = `${line} ${word}`;
+  }
+  return lines;
+}
+
 /** Below this a column of prose says nothing. */
 const leastProse = 12;
 

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { createOutput } from '../../src/cli/output.ts';
 import { coloured } from '../../src/cli/paint.ts';
 import { createProgress } from '../../src/cli/progress.ts';
-import { table } from '../../src/cli/table.ts';
+import { brokenTable, table } from '../../src/cli/table.ts';
 
 function terminal(
   shape: { isTTY?: boolean; columns?: number; rows?: number } = { isTTY: true, columns: 80, rows: 24 },
@@ -53,6 +53,23 @@ test.each([40, 60, 80, 100])('a table fits %d columns, and cuts prose before ids
   for (const line of lines) expect(cells(line)).toBeLessThanOrEqual(width);
   expect(lines[1]).toMatch(/^run_0123456789 {2}needs you/);
   expect(lines[1]).toContain('…');
+});
+
+test('a table that loses nothing breaks its last column between words, below itself', () => {
+  const rows = [
+    ['ok', 'Sandbox', 'Commands run in bubblewrap: they can change only their own folder.'],
+    ['ok', 'git', '2.39'],
+  ];
+  const shown = (width: number) => coloured(brokenTable(['state', 'what', 'detail'], rows, width), false).split('\n');
+  expect(shown(56)).toEqual([
+    'STATE  WHAT     DETAIL',
+    'ok     Sandbox  Commands run in bubblewrap: they can',
+    '                change only their own folder.',
+    'ok     git      2.39',
+  ]);
+  // Too narrow to be read in lines, and read by a program: as any other table.
+  expect(shown(40)).toHaveLength(3);
+  expect(shown(0)).toHaveLength(3);
 });
 
 test('a table that fits is not cut, and one nobody looks at never is', () => {

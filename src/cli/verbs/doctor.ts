@@ -7,7 +7,7 @@ import type { Action, Context, Input } from '../command.ts';
 import { inspectService } from '../install/install.ts';
 import { asAppError } from '../output.ts';
 import { browserCommand, findElectron, hereAndNow } from '../start/surroundings.ts';
-import { table } from '../table.ts';
+import { broken, brokenTable } from '../table.ts';
 import { inCell } from '../words.ts';
 
 const words: Record<Check['state'], string> = { ok: 'ok', missing: 'missing', warn: 'check', unknown: 'unknown' };
@@ -37,10 +37,13 @@ export const agentsDoctor: Action = async (context) => {
 function report(context: Context, checks: readonly Check[]): string {
   const rows = checks.map((check) => [words[check.state], check.name, check.version ?? '-', check.detail]);
   const fixes = checks.filter((check) => check.state !== 'ok' && check.fix !== null);
-  const body = table(['state', 'what', 'version', 'detail'], rows, context.output.width);
-  return fixes.length === 0
-    ? body
-    : `${body}\n\nTo fix\n${fixes.map((check) => `  ${inCell(`${check.name}: ${check.fix}`)}`).join('\n')}`;
+  const { width } = context.output;
+  const body = brokenTable(['state', 'what', 'version', 'detail'], rows, width);
+  if (fixes.length === 0) return body;
+  const lines = fixes.map(
+    ({ name, fix }) => `  ${broken(inCell(`${name}: ${fix}`), Math.max(0, width - 4)).join('\n    ')}`,
+  );
+  return [body, '', 'To fix', ...lines].join('\n');
 }
 
 function nodeCheck(): Check {
