@@ -17,14 +17,14 @@ export async function askWorkspace(context: Context): Promise<string | undefined
   const ended = new AbortController();
   lines.once('SIGINT', () => ended.abort());
   lines.once('close', () => ended.abort());
-  const question = `Which folder do your bots work in? Enter for ${places.defaultWorkspace}, new, with a sample: `;
+  const question = `Which folder do your bots work in? Press Enter to create ${places.defaultWorkspace} with a sample project: `;
   try {
     for (;;) {
       const answer = (await lines.question(question, { signal: ended.signal })).trim();
       if (answer === '') return undefined;
       const folder = resolve(context.cwd, answer.replace(/^~(?=\/|$)/, context.env.HOME ?? '~'));
       if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return folder;
-      context.output.line(`${folder} is not a folder.`);
+      context.output.line(`${folder} is not a folder. Create it first, or name another.`);
     }
   } catch (error) {
     if (ended.signal.aborted) return 'gone';
