@@ -20,6 +20,7 @@ In the folder of a clone \`npx gantry …\`; installed, or after \`npm link\` in
 
 Every command takes \`--json\`: one JSON document on stdout and nothing else, even when it fails (\`{error: {code, fact, action}}\`). A command that makes
 a change and ends also takes \`--dry-run\`. \`GANTRY_HOME\` names the data folder (default \`~/.gantry\`). The API behind it: [api.md](api.md).
+On a terminal, what is longer than the window opens in \`$PAGER\` (\`PAGER=cat\`: never), and \`NO_COLOR=1\` takes the colours away.
 
 | exit code | means |
 |---|---|
