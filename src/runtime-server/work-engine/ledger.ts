@@ -2,13 +2,15 @@
  * The ledger for people: query, verify against its chain and the exported heads, export. A bot reads only its own actions. Everything runs in
  * slices: memory stays bounded and the event loop free, however long the history is. Owns no table; what rows mean is in `ledger-names.ts`.
  */
-import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { LedgerExport, LedgerRow, LedgerVerdict } from '../../contracts/factory/work-engine/ledger.ts';
 import * as table from '../../contracts/factory/work-engine/ledger.ts';
 import { iso } from '../../kit/clock/clock.ts';
+import { ownFolder } from '../../kit/files/within.ts';
 import { bind } from '../../kit/http/types.ts';
 import type { FoundRow, Ledger } from '../../kit/ledger/ledger.ts';
 import type { Actor } from '../base/actor.ts';
@@ -20,6 +22,8 @@ import { namesOf } from './ledger-names.ts';
 
 const batch = 1000;
 const maxTypes = 20;
+/** The workspace may have a link or a pipe of any name. */
+const creating = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0);
 const mend =
   'Nothing was changed or removed by this check. Keep a copy of runtime.db; an export or a backup shows what the row said.';
 
@@ -33,7 +37,7 @@ interface Query {
   readonly cursor?: string;
 }
 
-export function createLedgerPart({ ledger, store, clock, workspace, parties }: EnginePartDeps): EnginePart {
+export function createLedgerPart({ ledger, store, clock, ids, workspace, parties }: EnginePartDeps): EnginePart {
   const folder = join(workspace, '.gantry', 'ledger');
   const headsFile = join(folder, 'heads.jsonl');
 
@@ -139,9 +143,9 @@ export function createLedgerPart({ ledger, store, clock, workspace, parties }: E
     const file = join(folder, `ledger-${first}-${head.id}.jsonl`);
     const told = { file, headsFile, head };
     if (dry) return { dryRun: true, ...told, rows: Math.max(0, Number(head.id) - first + 1) };
-    await mkdir(folder, { recursive: true });
-    const draft = `${file}.new`;
-    const handle = await open(draft, 'w', 0o600);
+    ownFolder(workspace, join('.gantry', 'ledger'));
+    const draft = `${file}.${ids.next('tmp')}`;
+    const handle = await open(draft, creating, 0o600);
     let rows = 0;
     try {
       for await (const lines of exportLines(ledger, after, head.id)) {

@@ -1,10 +1,20 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import type { LedgerExport, LedgerRow, LedgerVerdict } from '../../../src/contracts/factory/work-engine/ledger.ts';
 import { ledgerSentence } from '../../../src/contracts/factory/work-engine/ledger-words.ts';
 import { rowHash, type StoredRow } from '../../../src/kit/ledger/chain.ts';
+import { scratchFolder } from '../../support/scratch.ts';
 import { type Engine, ownerToken, startEngine } from '../engine.ts';
 import { startShells } from '../shells.ts';
 
@@ -128,6 +138,29 @@ test('an export holds every row as it is hashed, and later checks compare with i
   expect(verdict).toMatchObject({ ok: false, problem: 'rewritten', id: done.head.id });
   writeFileSync(done.headsFile, 'no head\n');
   expect(await verify(engine)).toMatchObject({ ok: false, fact: expect.stringContaining('line 1') });
+});
+
+test('an export is written through no link of the workspace: neither of its folder nor of its file before it is whole', async () => {
+  const engine = await startEngine();
+  await note(engine, 'one');
+  const outside = scratchFolder();
+  const notes = join(outside, 'notes.txt');
+  writeFileSync(notes, 'of the person');
+  const exported = async (body: object = {}) => (await engine.call<LedgerExport>('POST', '/ledger/export', body)).body;
+  const { file } = await exported({ dryRun: true });
+  const folder = dirname(file);
+  mkdirSync(folder, { recursive: true });
+  for (const name of [file, `${file}.new`]) symlinkSync(notes, name);
+  expect(await exported()).toMatchObject({ file });
+  expect(lstatSync(file).isFile()).toBe(true);
+  expect(readFileSync(notes, 'utf8')).toBe('of the person');
+
+  rmSync(folder, { recursive: true });
+  symlinkSync(outside, folder);
+  const again = await exported();
+  expect(readFileSync(again.file, 'utf8')).toContain(again.head.hash);
+  expect(lstatSync(folder).isDirectory()).toBe(true);
+  expect(readdirSync(outside)).toEqual(['notes.txt']);
 });
 
 test('a damaged ledger is named, still read and still written; nothing is lost', async () => {
