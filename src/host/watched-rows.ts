@@ -20,6 +20,7 @@ export const runtimeRows: readonly WatchedTable[] = [
   { name: 'engine_secret', key: 'name' },
   { name: 'oauth_grant' },
   { name: 'attached_server' },
+  { name: 'connector_subscription' },
   { name: 'mcp_task' },
 ];
 
@@ -30,7 +31,10 @@ export const cloudRows: readonly WatchedTable[] = [
   { name: 'phone_consent' },
   { name: 'phone_opt_out' },
   { name: 'phone_number' },
+  { name: 'phone_invite' },
   { name: 'phone_registration' },
+  { name: 'computer' },
+  { name: 'edge_subscription' },
   { name: 'cloud_secret' },
   { name: 'connector_registration' },
   { name: 'push_key' },
