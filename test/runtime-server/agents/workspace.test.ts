@@ -99,6 +99,22 @@ test('the demo is added to any workspace without overwriting, works, and can be 
   expect((await engine.call('GET', '/workspace')).body).toMatchObject({ demo: false });
 });
 
+test('nothing of the demo is written through a link that leads out of the workspace', async () => {
+  const engine = await startEngine();
+  for (const to of [scratchFolder(), join(scratchFolder(), 'not-there')]) {
+    symlinkSync(to, join(engine.workspace, 'wordcount'));
+    const refused = await engine.call<{ error: { fact: string } }>('POST', '/workspace/demo', {});
+    expect([refused.status, refused.body.error.fact]).toEqual([
+      409,
+      expect.stringMatching(/wordcount leads out of the workspace/),
+    ]);
+    expect(existsSync(to) ? readdirSync(to) : []).toEqual([]);
+    expect(existsSync(join(engine.workspace, '.gantry', 'teams', 'demo'))).toBe(false);
+    rmSync(join(engine.workspace, 'wordcount'));
+  }
+  expect((await engine.call('POST', '/workspace/demo', {})).status).toBe(200);
+});
+
 test('the demo team builds, tests and reports, and takes commands as messages', async () => {
   const engine = await startEngine();
   await engine.call('POST', '/workspace/demo', {});

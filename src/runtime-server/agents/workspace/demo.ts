@@ -2,10 +2,11 @@
  * Puts the sample repository and its demo team into a workspace. Never overwrites: a file that is there stays as it is.
  * Must not know teams' states or HTTP.
  */
-import { constants, existsSync } from 'node:fs';
+import { constants, existsSync, lstatSync, realpathSync } from 'node:fs';
 import { copyFile, mkdir, readdir, readFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { AppError } from '../../../contracts/common/errors.ts';
+import { isWithin } from '../../../kit/files/within.ts';
 import type { By, Trust } from '../../trust/index.ts';
 
 export interface Demo {
@@ -57,6 +58,7 @@ export async function copySample(target: string, options: { dryRun: boolean; wit
   const files = (await sampleFiles(sample)).filter((file) => options.withMark || file !== sampleMark);
   const missing = files.filter((file) => !existsSync(join(target, file)));
   if (options.dryRun) return missing;
+  for (const file of missing) refuseWayOut(target, dirname(join(target, file)));
   for (const file of missing) {
     try {
       await mkdir(dirname(join(target, file)), { recursive: true });
@@ -68,6 +70,15 @@ export async function copySample(target: string, options: { dryRun: boolean; wit
     }
   }
   return missing;
+}
+
+/** A cloned repository may have a link in the place of a folder: nothing is written through one that leads out of it. */
+function refuseWayOut(target: string, folder: string): void {
+  let there = folder;
+  while (there !== target && lstatSync(there, { throwIfNoEntry: false }) === undefined) there = dirname(there);
+  if (existsSync(there) && isWithin(realpathSync(target), realpathSync(there))) return;
+  const fact = `${there} leads out of the workspace.`;
+  throw new AppError('refused', fact, 'Remove the link there, then try again.', { status: 409 });
 }
 
 export function notWritable(path: string, cause: unknown): AppError {
