@@ -75,7 +75,7 @@ export function createGuestRouting(deps: GuestRoutingDeps): GuestRouting {
         if (handler !== undefined) return handler(context, sink);
         throw new AppError(
           'refused',
-          `${bound.route.op} belongs to the workspace of this computer, but this bot was started by another one.`,
+          `${bound.route.method} ${bound.route.path} is for bots of this computer's workspace, but this bot was started by another computer.`,
           'Ask on the computer that started it.',
         );
       },
