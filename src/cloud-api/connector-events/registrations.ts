@@ -35,6 +35,7 @@ export interface Registrations {
   existing(registration: Registration, ended?: 'ended'): Fragment<typeof stillThere>;
   /** Its server sends no more: nothing is accepted until it is registered again. */
   end(tx: SharedTx, registration: Registration): Op<void>;
+  has(tx: SharedReader, name: SubscriptionName): Op<boolean>;
   /** Removes subscriptions of a computer that are not this person's; null: all. */
   ofOthers(tx: SharedReader, computerId: string, userId: string | null): Op<readonly SubscriptionName[]>;
   /** Computers with at least one registration. */
@@ -185,6 +186,10 @@ export function createRegistrations({
     existing: ({ keyHash }, ended) => ({ sql: ended === 'ended' ? stillThere : stillLive, values: [keyHash] }),
     *end(tx, { keyHash }) {
       yield* tx.run('UPDATE connector_registration SET ended_at = ? WHERE key_hash = ?', clock.now(), keyHash);
+    },
+    *has(tx, name) {
+      const sql = `SELECT 1 AS found FROM connector_registration ${ofOne}`;
+      return (yield* tx.get(sql, ...idsOf(name))) !== undefined;
     },
     *ofOthers(tx, computerId, userId) {
       const sql = 'SELECT subscription_id AS id FROM connector_registration WHERE computer_id = ? AND user_id <> ?';

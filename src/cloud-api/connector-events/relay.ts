@@ -47,6 +47,7 @@ export interface RelayDeps {
 type OpenRelayLanes = (how: {
   readonly send: (item: LaneItem, signal: AbortSignal) => Promise<SharedLaneOutcome>;
   readonly onExpired: (tx: SharedTx, item: LaneItem) => Op<void>;
+  readonly isWanted: (tx: SharedTx, item: LaneItem) => Op<boolean>;
   readonly backoffMs: readonly number[];
 }) => SharedLanes;
 
@@ -58,7 +59,7 @@ export interface Relay {
   take(to: Registration, posted: Posted): Promise<Seen>;
   /** Whether this subscription's queue is full. */
   isFull(name: SubscriptionName): boolean;
-  /** The subscription is gone: its waiting events are dropped. */
+  /** The subscription is gone: its waiting events are dropped, and the one that is being sent once it does not arrive. */
   drop(tx: SharedTx, name: SubscriptionName): Op<void>;
   /** The computer answers again. */
   wake(computerId: string): void;
@@ -83,7 +84,12 @@ const noticeOf = (lane: string): LaneAppend => ({
 
 export function createRelay(deps: RelayDeps): Relay {
   const { store, clock, registrations, link, log } = deps;
-  const lanes: SharedLanes = deps.openLanes({ send, onExpired, backoffMs: relayBackoffMs });
+  const lanes: SharedLanes = deps.openLanes({
+    send,
+    onExpired,
+    isWanted: (tx, item) => registrations.has(tx, nameIn(item.lane)),
+    backoffMs: relayBackoffMs,
+  });
   const receipts = createReceipts(store, 'connector_receipt', lanes);
 
   async function send(item: LaneItem, signal: AbortSignal): Promise<SharedLaneOutcome> {

@@ -8,7 +8,7 @@ import type { Store, Tx } from '../store/store.ts';
 import type { LaneItem, LaneOutcome, Lanes, SharedLaneOutcome } from './lane.ts';
 import { createSharedLanes, type SharedLanesOptions } from './shared-lanes.ts';
 
-export interface LanesOptions extends Omit<SharedLanesOptions, 'store' | 'send' | 'onExpired'> {
+export interface LanesOptions extends Omit<SharedLanesOptions, 'store' | 'send' | 'onExpired' | 'isWanted'> {
   readonly store: Store;
   /** Sends one head. `signal` is aborted by `close`. An error counts as a retry with its message. */
   readonly send: (item: LaneItem, signal: AbortSignal) => Promise<LaneOutcome>;

@@ -22,6 +22,8 @@ export interface HowToSend {
   readonly gate?: (lane: string) => string | null;
   /** A row's deadline passed; runs in the transaction that removes it. */
   readonly onExpired?: (tx: SharedTx, item: LaneItem) => Asked<unknown>;
+  /** Asked in the commit that puts a head off. False: its lane was cleared while it was out, and it leaves, too. Absent: it stays. */
+  readonly isWanted?: (tx: SharedTx, item: LaneItem) => Asked<boolean>;
   /** An item is sent as a part of the span that appended it; absent: nothing is traced. */
   readonly trace?: TraceContext | undefined;
 }
@@ -135,11 +137,16 @@ export function createSending(deps: SendingDeps) {
     outcome: Extract<SharedLaneOutcome, { to: 'hold' | 'retry' }>,
   ): Promise<void> {
     const until = outcome.to === 'hold' ? 0 : (outcome.at ?? clock.now() + backoff.after(item.attempt));
-    await insist(function* (tx) {
-      if (!(yield* holds.has(tx, lane))) return;
-      yield* outcome.to === 'hold' ? rows.putBack(tx, item.id) : rows.postpone(tx, item.id, until);
+    const stays = await insist(function* (tx) {
+      if (!(yield* holds.has(tx, lane))) return true;
+      const wanted = deps.isWanted === undefined || (yield* deps.isWanted(tx, item));
+      if (!wanted && (yield* rows.settle(tx, item.id)).changes === 1) tx.afterCommit(() => changeDepth(lane, -1));
+      if (wanted) yield* outcome.to === 'hold' ? rows.putBack(tx, item.id) : rows.postpone(tx, item.id, until);
       yield* holds.letGo(tx, lane);
+      return wanted;
     });
+    // What was appended since is due at once.
+    if (!stays) return;
     const left = item.deadline === null ? Number.POSITIVE_INFINITY : Math.max(0, item.deadline - clock.now());
     if (outcome.to === 'hold') {
       wait(state, outcome.reason, outcome.forMs === undefined ? recheckMs : Math.min(outcome.forMs, left));

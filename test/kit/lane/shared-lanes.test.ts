@@ -6,6 +6,7 @@ import type { Timers } from '../../../src/kit/clock/timers.ts';
 import type { LaneItem, SharedLaneOutcome } from '../../../src/kit/lane/lane.ts';
 import { laneMigrations } from '../../../src/kit/lane/migrations.ts';
 import { createSharedLanes, type SharedLanesOptions } from '../../../src/kit/lane/shared-lanes.ts';
+import { answered } from '../../../src/kit/store/answered.ts';
 import { type Engine, engines, type Place } from '../../support/engines.ts';
 import { seededRandom } from '../../support/kill-loop.ts';
 import { createTestClock } from '../../support/test-clock.ts';
@@ -70,6 +71,37 @@ describe.each(engines)('on $name', ({ place }) => {
     expect(await store.all('SELECT id FROM outcome')).toHaveLength(30);
     expect([...lanes.depths()]).toEqual([]);
   });
+
+  test.each<SharedLaneOutcome>([
+    { to: 'hold', reason: 'away', forMs: 3600_000 },
+    { to: 'retry', reason: 'away', at: Date.now() + 3600_000 },
+  ])(
+    'what was out while its lane was cleared leaves when it is put off by a $to, and the next one is sent',
+    async (putOff) => {
+      const out = Promise.withResolvers<void>();
+      const answer = Promise.withResolvers<SharedLaneOutcome>();
+      const sent: string[] = [];
+      const one = await worker(await place(), {
+        isWanted: (_tx, item) => answered(item.id !== '1'),
+        async send(item) {
+          sent.push(item.id);
+          if (item.id !== '1') return done;
+          out.resolve();
+          return answer.promise;
+        },
+      });
+      await one.lanes.start();
+      await one.add('a', '1');
+      await out.promise;
+      await one.add('a', '2');
+      expect(await one.store.write((tx) => one.lanes.clear(tx, 'a'))).toBe(1);
+      await one.add('a', '3');
+      answer.resolve(putOff);
+      await expect.poll(() => rowsOf(one), { interval: 20 }).toEqual([]);
+      await expect.poll(() => [...one.lanes.depths()], { interval: 20 }).toEqual([]);
+      expect(sent).toEqual(['1', '3']);
+    },
+  );
 
   test('an operation that is undone appends nothing; an id that is in a lane is not added again', async () => {
     const sent: string[] = [];
