@@ -26,6 +26,12 @@ const maxTaken = 8 * maxPipes;
 const pingEveryMs = 15_000;
 /** After this many pings without a sign of life the other side counts as dead. */
 const maxMisses = 2;
+/** So long after something was sent the other side is asked whether it is there. */
+const askAfterMs = 3_000;
+/** It answers at once, unless its program stands still. On a cut that nobody reports, callers wait for both times and no longer. */
+const answerMs = 9_000;
+/** Pings, their answers and smaller frames of HTTP/2: nobody waits for what follows them. */
+const controlBytes = 17;
 /** How long the streams of a replaced or closing carrier may take to finish. */
 const drainMs = 30_000;
 /** From the WebSocket to HTTP/2 on both sides. */
@@ -93,11 +99,14 @@ export function createCarrier(deps: CarrierDeps): Carrier {
   let misses = 0;
   let cancelTimer = timers.after(setupMs, () => end('broken', 'The other side was not ready in time.'));
   let cancelDrain = () => {};
+  const watch = createWatch();
 
   const join = joinWebSocket(socket, {
     onHeard() {
       heard = true;
+      watch.heard();
     },
+    onSaid: (bytes) => watch.said(bytes),
     onClosed: ({ code, reason }) => finish(kindOf(code), reason),
   });
   createSocketPair().then(
@@ -167,6 +176,54 @@ export function createCarrier(deps: CarrierDeps): Carrier {
     return pipe;
   }
 
+  /**
+   * Notices a cut that neither end is told of: without it, callers would wait until two pings of the beat are missed. While the network
+   * still takes what was sent, only slowly, an answer cannot be expected yet, and the beat decides.
+   */
+  function createWatch(): { said(bytes: number): void; heard(): void; stop(): void } {
+    let step: 'idle' | 'said' | 'asked' = 'idle';
+    let saidSince = false;
+    let cancel = () => {};
+    const begin = () => {
+      step = 'said';
+      cancel = timers.after(askAfterMs, ask);
+    };
+    const ask = () => {
+      step = 'asked';
+      saidSince = false;
+      ping();
+      cancel = timers.after(answerMs, () => {
+        if (join.waiting > 0) done();
+        else end('silent', `Nothing was heard for ${answerMs / 1000} s.`);
+      });
+    };
+    const done = () => {
+      step = 'idle';
+      if (saidSince) begin();
+    };
+    return {
+      said(bytes) {
+        if (bytes <= controlBytes || !up || ended) return;
+        saidSince = true;
+        if (step === 'idle') begin();
+      },
+      heard() {
+        if (step !== 'asked') return;
+        cancel();
+        done();
+      },
+      stop: () => cancel(),
+    };
+  }
+
+  function ping(): void {
+    try {
+      session?.ping(() => {});
+    } catch {
+      // It is ending, and reports its end on its own.
+    }
+  }
+
   function beat(): void {
     misses = heard ? 0 : misses + 1;
     if (misses >= maxMisses) {
@@ -174,11 +231,7 @@ export function createCarrier(deps: CarrierDeps): Carrier {
       return;
     }
     heard = false;
-    try {
-      session?.ping(() => {});
-    } catch {
-      // It is ending, and reports its end on its own.
-    }
+    ping();
     cancelTimer = timers.after(pingEveryMs, beat);
   }
 
@@ -212,6 +265,7 @@ export function createCarrier(deps: CarrierDeps): Carrier {
     ended = true;
     cancelTimer();
     cancelDrain();
+    watch.stop();
     // The pipes first: a session's leftovers must not decide whether a caller waits for ever.
     for (const pipe of [...pipes])
       pipe.destroy(Object.assign(new Error(reason || 'The link was cut.'), { code: 'ECONNRESET' }));

@@ -8,6 +8,8 @@ import type { RawData, WebSocket } from 'ws';
 interface Join {
   /** Starts the flow of bytes; earlier ones are delivered first. */
   to(socket: Socket): void;
+  /** Bytes that the network has not taken yet. */
+  readonly waiting: number;
   /** Sends the reason, and ends the WebSocket. */
   close(code: number, reason: string): void;
   /** Ends both. */
@@ -21,10 +23,13 @@ export function joinWebSocket(
   ws: WebSocket,
   {
     onHeard,
+    onSaid,
     onClosed,
   }: {
     /** Something came in. */
     readonly onHeard: () => void;
+    /** So many bytes go out. */
+    readonly onSaid: (bytes: number) => void;
     /** The WebSocket is closed, by either side; not called after `destroy`. */
     readonly onClosed: (how: { readonly code: number; readonly reason: string }) => void;
   },
@@ -55,12 +60,16 @@ export function joinWebSocket(
   }
 
   return {
+    get waiting() {
+      return ws.bufferedAmount;
+    },
     to(socket) {
       joined = socket;
       socket.on('drain', () => ws.resume());
       socket.on('data', (chunk: Buffer) => {
         if (ws.readyState !== ws.OPEN) return;
         ws.send(chunk, binary, onSent);
+        onSaid(chunk.length);
         if (ws.bufferedAmount >= maxWaiting) socket.pause();
       });
       for (const data of early ?? []) socket.write(data);

@@ -3,7 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { type IncomingMessage, type RequestListener, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { maxPipes } from '../../../src/kit/link/carrier.ts';
 import {
   linkCaller,
@@ -202,28 +202,55 @@ test('cut again and again under load every request settles, nothing is thrown, a
 test('a link on which nothing moves is taken for dead by both ends after two pings without an answer', async () => {
   const time = createTestClock();
   const dialTime = createTestClock();
-  const { cloud, computer, caller, record } = await setUp(
+  const { cloud, computer, caller } = await setUp(
     { clock: dialTime, timers: dialTime, random: () => 0 },
     { clock: time, timers: time },
   );
+  const both = (ms: number) => Promise.all([time.advance(ms), dialTime.advance(ms)]);
+  /** Of either side only the beat waits. */
+  const rest = '1,1';
+  /** Three seconds after a call each side asks whether the other one is there, and hears that it is. */
+  const call = async () => {
+    await caller.call('/a');
+    await both(3_000);
+    await vi.waitUntil(() => [time.pending(), dialTime.pending()].join() === rest, { timeout: 10_000 });
+  };
   // Answered pings keep it, however long nothing else moves.
   for (let beat = 0; beat < 6; beat += 1) {
-    await Promise.all([time.advance(15_000), dialTime.advance(15_000)]);
-    await caller.call('/a');
+    await call();
+    await both(12_000);
   }
+  await call();
   expect(computer.dialer.state().linked).toBe(true);
-  const never = outcome(caller.start('/never'));
-  await record.at('/never');
   computer.wire.holdAll();
-  await time.advance(15_000);
+  await time.advance(12_000);
   await time.advance(15_000);
   expect(cloud.dialIns.state(computer.id).linked).toBe(true);
   await time.advance(15_000);
   expect(cloud.dialIns.state(computer.id)).toEqual({ linked: false, since: time.now() });
-  expect(await never).toBe('ECONNRESET');
   for (let beat = 0; beat < 3; beat += 1) await dialTime.advance(15_000);
-  await (await record.at('/never')).lost;
   await dialTime.advance(1);
   await computer.linked();
   expect((await caller.call('/a')).text).toBe('ok');
+});
+
+test('whoever asks over a link that was cut without a word waits twelve seconds, and not for the pings', async () => {
+  const time = createTestClock();
+  const { cloud, computer, caller, record } = await setUp({}, { timers: time });
+  const never = outcome(caller.start('/never'));
+  await record.at('/never');
+  // A request that takes long is no cut: the computer answers when it is asked whether it is there.
+  await time.advance(3_000);
+  await caller.call('/a');
+  await time.advance(9_000);
+  await caller.call('/a');
+  expect(cloud.dialIns.state(computer.id).linked).toBe(true);
+  computer.wire.holdAll();
+  const next = outcome(caller.start('/next'));
+  await time.advance(3_000);
+  await time.advance(8_999);
+  expect(cloud.dialIns.state(computer.id).linked).toBe(true);
+  await time.advance(1);
+  expect(cloud.dialIns.state(computer.id).linked).toBe(false);
+  expect([await never, await next]).toEqual(['ECONNRESET', 'ECONNRESET']);
 });
