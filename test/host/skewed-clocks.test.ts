@@ -78,6 +78,9 @@ test.each([
     expect([up.status, up.json]).toMatchObject([200, { applied: true }]);
     const web = async () => (await here.engine('GET', '/api/factory/agents/web@crew')).json as never as Agent;
     await expect.poll(web, { timeout: 30_000 }).toMatchObject({ state: 'idle', runner: `remote:${far}`, stale: false });
+    // How long it has been idle is told in this computer's time.
+    const sinceHere = Date.parse((await web()).since) - skew.hereMs - systemClock.now();
+    expect(Math.abs(sinceHere)).toBeLessThan(minute);
     const sent = await here.engine('POST', '/api/factory/send', { body: { to: 'web@crew', text: 'echo on time' } });
     expect(sent.json).toMatchObject({ via: 'peer', state: 'verified' });
     await here.engine('POST', '/api/factory/teams/crew/down');

@@ -190,6 +190,11 @@ export const PeerAgent = z
     stateReason: z.string().nullable().optional(),
     stale: z.boolean().optional(),
     since: Time.optional(),
+    forMs: z
+      .number()
+      .int()
+      .optional()
+      .meta({ description: 'Milliseconds since `since`; use this where the clocks differ.' }),
     queueDepth: z.number().int().optional(),
   })
   .meta({ id: 'PeerAgent' });

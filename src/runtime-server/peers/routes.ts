@@ -80,7 +80,9 @@ export function peerRoutes(
   const agentsOf = (user: string, team?: string): PeerAgent[] =>
     crews
       .of(user)
-      .flatMap((crew) => crew.registry.members(team).map((member) => shown(member, crew.views.show(member))));
+      .flatMap((crew) =>
+        crew.registry.members(team).map((member) => shown(member, crew.views.show(member), deps.clock.now())),
+      );
   const viewer = (principal: Principal) => `peer ${principal.userId}`;
   const by = (principal: Principal) => ({ actor: principal.userId, surface: 'peer' });
 
@@ -182,7 +184,7 @@ export function peerRoutes(
   ];
 }
 
-function shown(member: Member, agent: { queueDepth: number; stale: boolean }): PeerAgent {
+function shown(member: Member, agent: { queueDepth: number; stale: boolean }, now: number): PeerAgent {
   return {
     address: member.address,
     session: paneOf(member)?.id ?? null,
@@ -192,6 +194,7 @@ function shown(member: Member, agent: { queueDepth: number; stale: boolean }): P
     stateReason: member.shown.reason,
     stale: agent.stale,
     since: iso(member.shown.since),
+    forMs: Math.max(0, now - member.shown.since),
     queueDepth: agent.queueDepth,
   };
 }

@@ -22,6 +22,7 @@ export interface RemoteBot extends Omit<PlacedBot, 'placement' | 'ref' | 'cancel
 
 /** By then no picture from before its start is under way any more. */
 const settleMs = 10_000;
+const sameSinceMs = 5_000;
 const senderForm = /^From ([a-z0-9_-]{1,64}@[a-z0-9_-]{1,64})$/;
 
 type RemoteDeps = Pick<Base, 'clock' | 'timers'> & {
@@ -65,6 +66,11 @@ export function createRemoteBot(deps: RemoteDeps): RemoteBot {
     for (const listener of [...gateListeners]) listener();
   };
 
+  /** By this computer's clock: the other one may be wrong by hours. */
+  const sinceWhen = ({ forMs, since }: PeerAgent): number => {
+    if (forMs !== undefined) return clock.now() - forMs;
+    return since === undefined ? state.since : Date.parse(since);
+  };
   const take = (agents: readonly PeerAgent[]) => {
     if (closed) return;
     const now = agents.find((agent) => agent.address === address);
@@ -83,10 +89,12 @@ export function createRemoteBot(deps: RemoteDeps): RemoteBot {
     const next: BotState = {
       state: now.state ?? 'idle',
       reason: now.stale === true ? 'unclear' : (now.stateReason ?? null),
-      since: now.since === undefined ? state.since : Date.parse(now.since),
+      since: sinceWhen(now),
     };
     const changed = next.state !== state.state || next.reason !== state.reason;
-    state = next;
+    // By how long it took to get here each report differs a little.
+    const same = !changed && Math.abs(next.since - state.since) < sameSinceMs;
+    state = same ? state : next;
     if (changed) tell();
     openGate();
   };
