@@ -1,5 +1,6 @@
 /** What commands report about the Gantry that runs, or does not run, for this data folder. */
 import { AppError } from '../contracts/common/errors.ts';
+import { pairedCloud } from '../host/paired-cloud.ts';
 import { dataFolder } from '../host/places.ts';
 import { findRunning } from '../host/running.ts';
 import type { CommandNames } from './command-name.ts';
@@ -20,9 +21,12 @@ export function webAddress(env: Env, names: CommandNames): string {
     throw new AppError('transport', fact, `Sign in at ${running.address}, or see: ${names.gantry} admin --help`);
   }
   if (running.address !== null) return running.address;
+  const cloud = pairedCloud(dataFolder(env));
   throw new AppError(
     'transport',
     `The Gantry of ${dataFolder(env)} (process ${running.pid}) has no web interface, or is still starting.`,
-    `If it is only a runtime, use the cloud it is paired with: ${names.gantry} pair`,
+    cloud === null
+      ? `If it is only a runtime, pair it with a cloud: ${names.gantry} pair <address>`
+      : `If it is only a runtime, use the cloud it is paired with: ${cloud}`,
   );
 }

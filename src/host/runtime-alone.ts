@@ -2,21 +2,13 @@
  * A computer without a web interface, as `gantry runtime` runs it. Its person reaches it through the cloud that it is paired with, and through the
  * CLI.
  */
-import { readPairing } from '../runtime-server/link/pairing-file.ts';
 import type { HomeLink } from './home-link.ts';
 import { type Computer, type ComputerOptions, openComputer } from './open-computer.ts';
-import { placesIn } from './places.ts';
 
 export interface RuntimeAlone extends Computer {
   readonly pairing: HomeLink['pairing'];
   /** Questions that wait for their person: there is no page here that would show them. */
   questions(): Promise<readonly { readonly id: string; readonly title: string }[]>;
-}
-
-/** The cloud that the pairing file of this data folder names; null without a usable one. Starts nothing. */
-export function pairedCloud(home: string): string | null {
-  const found = readPairing(placesIn(home).pairing);
-  return found.is === 'pairing' ? found.pairing.cloudUrl : null;
 }
 
 /** Fails with `refused` while another instance runs, and with `transport` when a port is taken; nothing is left behind. */

@@ -129,6 +129,10 @@ test('a runtime without a web interface pairs, is reached, and is paired again w
   await run(here, ['gate', 'check', 'shell.exec', '--command', 'npm publish', '--wait', '0']);
   await first.until(new RegExp(`Approval needed: A program of yours: shell.exec. Answer it at ${people.origin}/inbox`));
   const [question] = (await run(here, ['workspace', 'approvals', '--json'])).json().approvals as { id: string }[];
+  // No command here can answer it, so none is named.
+  const list = await run(here, ['workspace', 'approvals']);
+  expect(list.out).toContain(`Answer at ${people.origin}/inbox`);
+  expect(list.out).not.toContain('workspace approve');
   await ada.call('POST', `/api/factory/approvals/${question!.id}/resolve`, { body: { decision: 'reject' } });
   await expect
     .poll(async () => (await run(here, ['workspace', 'approvals'])).out, { timeout: 20_000 })
@@ -140,7 +144,7 @@ test('a runtime without a web interface pairs, is reached, and is paired again w
   for (const words of [['open'], ['workspace', 'approve', 'apr_1']]) {
     expect(await run(here, words)).toMatchObject({
       code: 3,
-      err: expect.stringContaining('the cloud it is paired with'),
+      err: expect.stringContaining(`the cloud it is paired with: ${people.origin}`),
     });
   }
   first.end();

@@ -2,6 +2,8 @@
 import type { Approval, ApprovalDecision } from '../../contracts/approvals/approval.ts';
 import { approvalRoutes } from '../../contracts/approvals/routes.ts';
 import { AppError } from '../../contracts/common/errors.ts';
+import { pairedCloud } from '../../host/paired-cloud.ts';
+import { dataFolder } from '../../host/places.ts';
 import { type Action, type Context, flag, integer } from '../command.ts';
 import { verbsOf } from '../route-verb.ts';
 import { facts } from '../table.ts';
@@ -16,7 +18,9 @@ export const list: Action = async (context, input) => {
     if (answer.approvals.length === 0)
       return inCell(answer.waits ?? '') || (all ? 'No approvals yet.' : 'Nothing waits for you.');
     const cards = answer.approvals.map((approval) => card(context, approval));
-    return [...cards, ...howToAnswer(context, answer.approvals)].join('\n\n');
+    // What only waits on this computer is answered in its home cloud, and by no command here.
+    const answers = answer.waits === undefined ? howToAnswer(context, answer.approvals) : whereToAnswer(context);
+    return [...cards, ...answers].join('\n\n');
   });
   if (answer.waits !== undefined && answer.approvals.length > 0) context.output.note(inCell(answer.waits));
   return undefined;
@@ -28,6 +32,11 @@ function howToAnswer({ names: { gantry } }: Context, approvals: readonly Approva
   if (waiting.length === 0) return [];
   const id = waiting.length === 1 ? waiting[0]?.id : '<id>';
   return [`Answer: ${gantry} workspace approve ${id}\n    or: ${gantry} workspace reject ${id}`];
+}
+
+function whereToAnswer({ env }: Context): string[] {
+  const cloud = pairedCloud(dataFolder(env));
+  return cloud === null ? [] : [`Answer at ${cloud}/inbox`];
 }
 
 async function read(context: Context, query: { state: 'pending' | undefined; limit: number | undefined }) {

@@ -2,9 +2,11 @@
  * `gantry runtime`: runs only this computer's half, without a web interface; its person reaches it through a cloud. Pairs first if necessary, and
  * runs until it is stopped. Imports the servers only here.
  */
+
 import { resolve } from 'node:path';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { LocalPairing } from '../../contracts/link/local-pairing.ts';
+import { pairedCloud } from '../../host/paired-cloud.ts';
 import type { RuntimeAlone } from '../../host/runtime-alone.ts';
 import { readSettings } from '../../host/settings.ts';
 import { beginUnwatched } from '../../host/watchdog.ts';
@@ -31,7 +33,7 @@ export const runtime: Action = async (context, input) => {
     peerPort: optionalText(input, 'peerPort'),
     eventStreams: optionalText(input, 'eventStreams'),
   });
-  const { pairedCloud, startRuntimeAlone } = await import('../../host/runtime-alone.ts');
+  const { startRuntimeAlone } = await import('../../host/runtime-alone.ts');
   checkCloud(settings.home, cloudUrl, pairedCloud(settings.home), context);
   const signals = catchSignals();
   const servers = await startRuntimeAlone({
