@@ -14,7 +14,7 @@ import {
   readdirSync,
   readFileSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { isFormName, isReportName } from '../../kit/spool/bot-spool.ts';
 import { copyStores, openCopy } from '../../kit/store/copy-store.ts';
 import type { Places } from '../places.ts';
@@ -27,14 +27,21 @@ interface Collected {
   readonly unknown: readonly string[];
 }
 
+/** Bytes done, of all, and the file at work. */
+export type OnBytes = (done: number, total: number, what: string) => void;
+
 export async function collect({
   places,
   staging,
   withSecrets,
+  onCopied,
+  onChecked,
 }: {
   readonly places: Places;
   readonly staging: string;
   readonly withSecrets: boolean;
+  readonly onCopied: OnBytes;
+  readonly onChecked: OnBytes;
 }): Promise<Collected> {
   const home = join(staging, 'home');
   mkdirSync(home, { recursive: true, mode: 0o700 });
@@ -42,7 +49,8 @@ export async function collect({
   // Before the databases: a report that is taken in between is in both, and known by its id.
   copySpools(join(places.run, 'bots'), join(home, spools));
   // Comes first of what changes: rows written from here on belong to the time after this backup.
-  await copyStores(stores.map((name) => ({ from: join(places.home, name), to: join(home, name) })));
+  const copies = stores.map((name) => ({ from: join(places.home, name), to: join(home, name) }));
+  await copyStores(copies, (done, total, from) => onCopied(done, total, basename(from)));
   const wanted = kept.filter(
     (name) =>
       !(databases as readonly string[]).includes(name) &&
@@ -56,7 +64,14 @@ export async function collect({
     copyTree(join(path, '.gantry'), join(staging, 'workspaces', String(index)), notOfWorkspace);
   });
   const files: ArchivedFile[] = [];
-  for (const path of listFiles(staging)) files.push(await describe(staging, path));
+  const paths = [...listFiles(staging)];
+  const total = paths.reduce((sum, path) => sum + lstatSync(join(staging, path)).size, 0);
+  let before = 0;
+  for (const path of paths) {
+    const file = await describe(staging, path, (done) => onChecked(before + done, total, basename(path)));
+    before += file.size;
+    files.push(file);
+  }
   const unknown = readdirSync(places.home).filter(
     (name) => !kept.includes(name) && !leftOut.includes(name) && !besides(name),
   );
@@ -146,13 +161,14 @@ function* listFiles(folder: string, below = ''): Generator<string> {
   }
 }
 
-async function describe(folder: string, path: string): Promise<ArchivedFile> {
+async function describe(folder: string, path: string, onRead: (bytes: number) => void): Promise<ArchivedFile> {
   const file = join(folder, path);
   const digest = createHash('sha256');
   let size = 0;
   for await (const chunk of createReadStream(file) as AsyncIterable<Buffer>) {
     digest.update(chunk);
     size += chunk.length;
+    onRead(size);
   }
   const mayRun = path.startsWith('workspaces/') && (lstatSync(file).mode & 0o100) !== 0;
   return { path, size, sha256: digest.digest('hex'), ...(mayRun ? { exec: true as const } : {}) };

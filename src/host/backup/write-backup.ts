@@ -15,14 +15,21 @@ import {
 import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { create } from 'tar';
+import { create, type WriteEntry } from 'tar';
 import { z } from 'zod';
 import { AppError } from '../../contracts/common/errors.ts';
 import { type Clock, iso } from '../../kit/clock/clock.ts';
 import { type Places, packageVersion } from '../places.ts';
-import { collect } from './collect.ts';
+import { collect, type OnBytes } from './collect.ts';
 import { machineName } from './machine.ts';
-import { databases, installationOf, type Manifest, manifestName, stagingPrefix } from './manifest.ts';
+import {
+  type ArchivedFile,
+  databases,
+  installationOf,
+  type Manifest,
+  manifestName,
+  stagingPrefix,
+} from './manifest.ts';
 import { readJson } from './read-json.ts';
 
 interface WrittenBackup {
@@ -34,6 +41,8 @@ interface WrittenBackup {
   readonly unknown: readonly string[];
 }
 
+/** Bytes of a file: so often the progress moves. */
+const packedAtOnce = 1 << 20;
 const Computer = z.object({ id: z.string() });
 
 /** Nothing is left behind when it fails, and the file is whole or not there. `refused` when there is one already. */
@@ -44,8 +53,8 @@ export async function writeBackup(options: {
   readonly withSecrets: boolean;
   readonly clock: Clock;
   readonly machine?: string;
-  /** Bytes packed, of all, and the part packed now. */
-  readonly onProgress?: (done: number, total: number, what: string) => void;
+  /** How much is done, of all, and the file at work. */
+  readonly onProgress?: OnBytes;
 }): Promise<WrittenBackup> {
   const { places, file, withSecrets, clock, onProgress = () => {} } = options;
   if (existsSync(file)) throw new AppError('refused', `${file} already exists.`, 'Choose another name.');
@@ -54,7 +63,18 @@ export async function writeBackup(options: {
   const part = join(dirname(file), `.${basename(file)}.part`);
   try {
     mkdirSync(staging, { mode: 0o700 });
-    const { files, workspaces, unknown } = await collect({ places, staging, withSecrets });
+    // Every byte is copied, read for its hash, and packed. Each takes about as long, so each is a third of the whole.
+    const third =
+      (before: number): OnBytes =>
+      (done, total, what) =>
+        onProgress(before + (total > 0 ? Math.min(1, done / total) : 1), 3, what);
+    const { files, workspaces, unknown } = await collect({
+      places,
+      staging,
+      withSecrets,
+      onCopied: third(0),
+      onChecked: third(1),
+    });
     const computer = Computer.safeParse(readJson(places.computer));
     const manifest: Manifest = {
       gantry: 'backup',
@@ -72,17 +92,20 @@ export async function writeBackup(options: {
     rmSync(part, { force: true });
     // Names as they are: one with "@" in front would else be read as an archive to add.
     const names = [manifestName, ...files.map(({ path }) => path)].map((name) => `./${name}`);
-    const total = files.reduce((sum, { size }) => sum + size, 0);
-    let packed = 0;
-    const onWriteEntry = (entry: { path: string; size?: number }) => {
-      onProgress(packed, total, basename(entry.path));
-      packed += entry.size ?? 0;
-    };
+    const { onWriteEntry, watched } = watchPacking(files, third(2));
     const archive = create(
-      { cwd: staging, gzip: { level: 3 }, portable: true, noDirRecurse: true, strict: true, onWriteEntry },
+      {
+        cwd: staging,
+        gzip: { level: 3 },
+        portable: true,
+        noDirRecurse: true,
+        strict: true,
+        maxReadSize: packedAtOnce,
+        onWriteEntry,
+      },
       names,
     );
-    await pipeline(archive, createWriteStream(part, { mode: 0o600, flags: 'wx' }));
+    await pipeline(archive, watched, createWriteStream(part, { mode: 0o600, flags: 'wx' }));
     makeDurable(part);
     renameSync(part, file);
     const stores = databases.filter((name) => files.some(({ path }) => path === `home/${name}`));
@@ -93,6 +116,30 @@ export async function writeBackup(options: {
     rmSync(part, { force: true });
     rmSync(staging, { recursive: true, force: true });
   }
+}
+
+/** One database may be nearly all of a backup: what was read of it tells how far that is. */
+function watchPacking(files: readonly ArchivedFile[], onPacked: OnBytes) {
+  const sizes = new Map(files.map(({ path, size }) => [path, size]));
+  const total = files.reduce((sum, { size }) => sum + size, 0);
+  let finished = 0;
+  let open: { readonly entry: WriteEntry; readonly size: number }[] = [];
+  return {
+    onWriteEntry(entry: WriteEntry) {
+      const size = sizes.get(entry.path.replace('./', ''));
+      if (size !== undefined) open.push({ entry, size });
+    },
+    async *watched(archived: AsyncIterable<Buffer>) {
+      for await (const chunk of archived) {
+        for (const { entry, size } of open) if (entry.pos >= size) finished += size;
+        open = open.filter(({ entry, size }) => entry.pos < size);
+        const [first] = open;
+        const done = open.reduce((sum, { entry }) => sum + entry.pos, finished);
+        if (first !== undefined) onPacked(done, total, basename(first.entry.path));
+        yield chunk;
+      }
+    },
+  };
 }
 
 function makeDurable(file: string): void {

@@ -20,9 +20,12 @@ interface StoreCopy {
 
 /**
  * Copies databases while others write. All copies show one moment: each is read through a transaction that began before the first page of any was
- * copied. Throws `transport` with the file's name.
+ * copied. Throws `transport` with the file's name. `onCopied`: bytes copied, of all, and the file that is copied now.
  */
-export async function copyStores(copies: readonly StoreCopy[]): Promise<void> {
+export async function copyStores(
+  copies: readonly StoreCopy[],
+  onCopied: (done: number, total: number, from: string) => void = () => {},
+): Promise<void> {
   const opened: { readonly database: Database.Database; readonly copy: StoreCopy }[] = [];
   let at = copies[0];
   try {
@@ -36,9 +39,18 @@ export async function copyStores(copies: readonly StoreCopy[]): Promise<void> {
       // Only a read creates the snapshot.
       database.prepare('SELECT count(*) FROM sqlite_schema').get();
     }
-    for (const { database, copy } of opened) {
+    const sizes = opened.map(({ database }) => sizeOf(database));
+    const total = sizes.reduce((sum, size) => sum + size, 0);
+    let before = 0;
+    for (const [index, { database, copy }] of opened.entries()) {
       at = copy;
-      await database.backup(copy.to, { progress: () => portion });
+      const size = sizes[index] ?? 0;
+      const progress = ({ totalPages, remainingPages }: Database.BackupMetadata) => {
+        onCopied(before + (totalPages > 0 ? size * (1 - remainingPages / totalPages) : 0), total, copy.from);
+        return portion;
+      };
+      await database.backup(copy.to, { progress });
+      before += size;
       chmodSync(copy.to, 0o600);
     }
   } catch (error) {
@@ -47,6 +59,9 @@ export async function copyStores(copies: readonly StoreCopy[]): Promise<void> {
     for (const { database } of opened) database.close();
   }
 }
+
+const sizeOf = (database: Database.Database) =>
+  Number(database.pragma('page_count', { simple: true })) * Number(database.pragma('page_size', { simple: true }));
 
 function cannotCopy(file: string, cause: unknown): AppError {
   const code = sqliteCode(cause);

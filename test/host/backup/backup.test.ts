@@ -1,6 +1,7 @@
 /** A backup that is taken while everything runs, and what a restore of it gives back. */
 import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import Database from 'better-sqlite3';
 import { list } from 'tar';
 import { expect, test } from 'vitest';
 import { exchange } from '../../../src/host/backup/exchange.ts';
@@ -19,8 +20,14 @@ import { takeInstanceLock } from '../../../src/kit/store/instance-lock.ts';
 import { scratchFolder } from '../../support/scratch.ts';
 import { clock, everything, type Filled, filledHome, machine } from './support.ts';
 
-const backUp = (home: Filled, file: string, withSecrets = true) =>
-  writeBackup({ places: home.places, file, withSecrets, clock, machine });
+const homeBackup = (home: Filled, file: string, withSecrets = true) => ({
+  places: home.places,
+  file,
+  withSecrets,
+  clock,
+  machine,
+});
+const backUp = (...args: Parameters<typeof homeBackup>) => writeBackup(homeBackup(...args));
 const restore = (home: string, file: string, more: { salvage?: boolean; dryRun?: boolean; machine?: string } = {}) =>
   restoreBackup({ places: placesIn(home), file, salvage: false, dryRun: false, clock, machine, ...more });
 
@@ -53,6 +60,25 @@ test('a backup taken while rows are written holds every row acknowledged before,
   const reader = openCopy(placesIn(there).runtimeDb);
   expect(await verifyLedger(reader)).toMatchObject({ ok: true, rows: done.ledger?.rows });
   reader.close();
+  await home.close();
+});
+
+test('how far a backup is counts the bytes of each file, also where one file is nearly all of it', async () => {
+  const home = await filledHome();
+  // More pages than are copied in one turn, and of random bytes: packed, they are still many.
+  const database = new Database(home.places.cloudDb);
+  database.exec('CREATE TABLE big (bytes BLOB)');
+  for (let row = 0; row < 24; row += 1) database.prepare('INSERT INTO big VALUES (randomblob(1000000))').run();
+  database.close();
+  const seen: { part: number; done: number; what: string }[] = [];
+  const onProgress = (done: number, total: number, what: string) => seen.push({ part: done / total, done, what });
+  await writeBackup({ ...homeBackup(home, join(scratchFolder(), 'b.tar.gz')), onProgress });
+  expect(seen.map(({ part }) => part)).toEqual(seen.map(({ part }) => part).toSorted((a, b) => a - b));
+  expect(seen.at(-1)?.part).toBeLessThanOrEqual(1);
+  for (const third of [0, 1, 2]) {
+    const within = seen.filter(({ done, what }) => what === 'cloud.db' && Math.floor(done) === third);
+    expect(new Set(within.map(({ done }) => done)).size).toBeGreaterThan(2);
+  }
   await home.close();
 });
 
