@@ -99,3 +99,15 @@ test('no field has text so small that a phone enlarges the page', async () => {
   expect(sizes.length).toBeGreaterThan(0);
   expect(Math.min(...sizes)).toBeGreaterThanOrEqual(16);
 });
+
+test('each row of a long list is high enough for a finger', async () => {
+  const { page } = phone;
+  await page.goto(`${gantry.origin}/ledger`);
+  const row = page.locator('[data-ledger]').first();
+  await row.waitFor();
+  expect((await row.boundingBox())?.height).toBeGreaterThanOrEqual(44);
+  await page.goto(`${gantry.origin}/floor`);
+  const bot = page.locator('[data-bot]').first();
+  await bot.waitFor();
+  expect((await bot.boundingBox())?.height).toBeGreaterThanOrEqual(44);
+});

@@ -285,7 +285,7 @@ const BotRow = memo(function BotRow({
       aria-current={selected ? 'true' : undefined}
       onClick={() => onOpen(bot)}
       title={bot.stateReason ?? bot.address}
-      className="flex w-full flex-col justify-center px-3 text-left hover:bg-raised aria-[current]:bg-selected pointer-coarse:min-h-10"
+      className="flex w-full flex-col justify-center px-3 text-left hover:bg-raised aria-[current]:bg-selected pointer-coarse:min-h-11"
     >
       <span className="flex h-7 w-full items-center gap-2">
         <span

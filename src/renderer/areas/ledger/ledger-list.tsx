@@ -9,6 +9,7 @@ import type { LedgerRow } from '../../../contracts/factory/work-engine/ledger.ts
 import { ledgerSentence } from '../../../contracts/factory/work-engine/ledger-words.ts';
 import type { LedgerFilter } from '../../base/data/keys.ts';
 import { useServices } from '../../base/services.tsx';
+import { useTouch } from '../../base/use-narrow.ts';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button } from '../../ui/button.tsx';
 import { Ago } from '../../ui/now.tsx';
@@ -17,9 +18,8 @@ import { useAct } from '../../ui/use-act.ts';
 import { type LedgerRows, ledgerPage, ledgerPageQuery, olderRows } from './queries.ts';
 import { useActorName } from './use-actor-name.ts';
 
-const rowHeight = 28;
 /** Beyond some 17 million pixels a browser's own scrolling ends. */
-const maxRows = 600_000;
+const maxPixels = 16_800_000;
 
 export function LedgerList({
   data,
@@ -36,6 +36,8 @@ export function LedgerList({
   const client = useQueryClient();
   const nameOf = useActorName();
   const scroll = useRef<HTMLDivElement>(null);
+  const rowHeight = useTouch() ? 44 : 28;
+  const maxRows = Math.floor(maxPixels / rowHeight);
   const whole = Object.keys(filter).length === 0;
   const newest = Number(data.rows[0]?.id ?? -1);
   const count = whole ? Math.min(newest + 1, maxRows) : data.rows.length;

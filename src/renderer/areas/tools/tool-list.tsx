@@ -3,7 +3,7 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { Search } from 'lucide-react';
 import { useLayoutEffect, useMemo, useRef, useState } from 'react';
 import type { ToolInfo } from '../../../contracts/tool-server/tools.ts';
-import { useNarrow } from '../../base/use-narrow.ts';
+import { useNarrow, useTouch } from '../../base/use-narrow.ts';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button } from '../../ui/button.tsx';
 import { countWords } from '../../ui/count-words.ts';
@@ -78,7 +78,8 @@ export function ToolList({ source, group, filter, none, onFilter, onOpen }: Tool
 function Rows({ tools, onOpen }: { tools: readonly ToolInfo[]; onOpen: (name: string) => void }) {
   const narrow = useNarrow();
   const list = useRef<HTMLUListElement>(null);
-  const rowHeight = narrow ? 52 : 28;
+  const touch = useTouch();
+  const rowHeight = narrow ? 52 : touch ? 44 : 28;
   /** What stands above the rows in the part that scrolls. */
   const [above, setAbove] = useState(0);
   useLayoutEffect(() => {

@@ -5,7 +5,7 @@ import { ArrowLeft, ChevronDown, ChevronRight, File, FileSymlink } from 'lucide-
 import { type KeyboardEvent, useEffect, useId, useMemo, useRef, useState } from 'react';
 import type { Agent } from '../../../../contracts/factory/agent.ts';
 import { useServices } from '../../../base/services.tsx';
-import { useNarrow } from '../../../base/use-narrow.ts';
+import { useNarrow, useTouch } from '../../../base/use-narrow.ts';
 import { IconButton } from '../../../ui/button.tsx';
 import { CodeView } from '../../../ui/code/code-view.tsx';
 import { describeProblem } from '../../../ui/describe-problem.ts';
@@ -124,8 +124,6 @@ function sizeWords(bytes: number): string {
   return kilobytes < 1000 ? `${kilobytes.toFixed(1)} kB` : `${(kilobytes / 1000).toFixed(1)} MB`;
 }
 
-const rowHeight = 24;
-
 function Tree({
   agent,
   file,
@@ -147,6 +145,7 @@ function Tree({
 }) {
   const services = useServices();
   const box = useRef<HTMLDivElement>(null);
+  const rowHeight = useTouch() ? 44 : 24;
   const id = useId();
   const folders = useMemo(() => ['', ...open], [open]);
   const answers = useQueries({ queries: folders.map((path) => folderQuery(services, agent.id, path)) });
