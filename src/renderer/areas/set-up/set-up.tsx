@@ -11,7 +11,7 @@ import { Command } from '../../ui/copy.tsx';
 import { ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { HarnessList } from './harness-list.tsx';
 import { ModelPlaces } from './model-places.tsx';
-import { useHasTeam } from './use-demo-team.ts';
+import { useHasOwnBots, useHasTeam } from './use-demo-team.ts';
 
 const linkButton =
   'inline-flex h-7 items-center rounded-control border border-line bg-raised px-2.5 font-medium hover:border-line-strong pointer-coarse:h-10';
@@ -32,6 +32,7 @@ export interface SetUpProps {
 export function SetUp({ title, demoTeam, onDemo, leaves = false, brief = false }: SetUpProps) {
   const { queries } = useServices();
   const hasTeam = useHasTeam();
+  const hasOwnBots = useHasOwnBots();
   const workspace = useQuery(queries.workspace);
   const doctor = useQuery(queries.doctor);
   const models = useQuery(queries.modelPlaces);
@@ -45,7 +46,7 @@ export function SetUp({ title, demoTeam, onDemo, leaves = false, brief = false }
   const withKey = (models.data?.places ?? []).filter(({ key }) => key !== 'missing');
   const done: Readonly<Record<SetUpStep, boolean>> = {
     demo: hasTeam,
-    workspace: workspace.data?.demo === false,
+    workspace: workspace.data?.demo === false || hasOwnBots,
     harnesses: ready.length > 0,
     models: withKey.length > 0,
     pairing: pairing?.state === 'paired',
@@ -78,7 +79,7 @@ export function SetUp({ title, demoTeam, onDemo, leaves = false, brief = false }
           title="Work in your own project"
           done={done.workspace}
           folded={leaves}
-          about={workspace.data?.path}
+          about={workspace.data?.demo === false ? workspace.data.path : undefined}
         >
           <p className="text-muted">
             {brief

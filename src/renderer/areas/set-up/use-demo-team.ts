@@ -20,5 +20,16 @@ export function useHasTeam(): boolean {
   const teams = useQuery(queries.teams).data?.teams ?? [];
   const bots = useBots();
   const demoTeam = useDemoTeam();
-  return demoTeam === null ? teams.length > 0 : bots.some(({ state }) => state !== 'offline');
+  return demoTeam === null
+    ? teams.length > 0
+    : bots.some(({ state, address }) => state !== 'offline' && isOf(address, demoTeam));
 }
+
+/** Whether bots work for the person beside the sample: a new run of theirs, in whatever folder. */
+export function useHasOwnBots(): boolean {
+  const bots = useBots();
+  const demoTeam = useDemoTeam();
+  return demoTeam !== null && bots.some(({ address }) => !isOf(address, demoTeam));
+}
+
+const isOf = (address: string, team: string): boolean => address.endsWith(`@${team}`);

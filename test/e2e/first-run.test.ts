@@ -1,0 +1,47 @@
+/** What Home says of somebody's first run: which first step it was. */
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { installStandInClaude } from '../support/stand-in-claude/install.ts';
+import { type Browser, go, openBrowser, type Visit, visit } from './support/browser.ts';
+import { type Gantry, startGantry } from './support/gantry.ts';
+
+const root = realpathSync(mkdtempSync(join(tmpdir(), 'gantry-first-run-')));
+const repository = join(root, 'house');
+
+let gantry: Gantry;
+let browser: Browser;
+let first: Visit;
+
+beforeAll(async () => {
+  mkdirSync(repository);
+  writeFileSync(join(repository, 'a.txt'), 'one\n');
+  const git = (...words: string[]) => execFileSync('git', ['-C', repository, ...words]);
+  git('init', '-q', '-b', 'main');
+  git('add', '.');
+  git('-c', 'user.name=Person', '-c', 'user.email=person@example.org', 'commit', '-qm', 'first');
+  const bin = installStandInClaude(join(root, 'bin'));
+  const env = { PATH: `${bin}:${process.env.PATH}`, ANTHROPIC_API_KEY: 'key-of-tests' };
+  [gantry, browser] = await Promise.all([startGantry({ env }), openBrowser()]);
+  first = await visit(browser, gantry.url);
+});
+afterAll(async () => {
+  await browser?.close();
+  await gantry?.remove();
+  rmSync(root, { recursive: true, force: true });
+});
+
+test('the first run in one’s own project is that step, and not the one to watch the demo', async () => {
+  const { page } = first;
+  const form = page.getByRole('form', { name: 'New run' });
+  await form.getByRole('textbox', { name: 'Folder' }).fill(repository);
+  await form.getByRole('textbox', { name: 'What to do' }).fill('Mend the roof');
+  await page.keyboard.press('Enter');
+  await page.getByRole('region', { name: 'Pane of claude', exact: true }).waitFor();
+  await go(page, '/');
+  await page.locator('[data-step="done"]', { hasText: 'Work in your own project' }).waitFor();
+  await page.locator('[data-step="open"]', { hasText: 'Watch a demo team' }).waitFor();
+  expect(first.errors).toEqual([]);
+});
