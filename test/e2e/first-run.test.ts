@@ -1,4 +1,4 @@
-/** What Home says of somebody's first run: which first step it was. */
+/** What Home says of somebody's first run: which first steps it was and an undo only where something can come back. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -43,5 +43,16 @@ test('the first run in one’s own project is that step, and not the one to watc
   await go(page, '/');
   await page.locator('[data-step="done"]', { hasText: 'Work in your own project' }).waitFor();
   await page.locator('[data-step="open"]', { hasText: 'Watch a demo team' }).waitFor();
+});
+
+test('a discard of work that changed nothing says so, and offers no undo', async () => {
+  const { page } = first;
+  await page.getByRole('button', { name: 'Discard: Mend the roof' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Discard: Mend the roof' });
+  await dialog.getByRole('button', { name: 'Discard', exact: true }).click();
+  await dialog.waitFor({ state: 'detached' });
+  const toast = page.getByRole('listitem').filter({ hasText: 'Discarded the work of Claude Code' });
+  await toast.getByText('There was no work to bring back.').waitFor();
+  expect(await toast.getByRole('button', { name: 'Undo' }).count()).toBe(0);
   expect(first.errors).toEqual([]);
 });

@@ -184,7 +184,7 @@ test('a run whose work is all discarded leaves no team, no worktree and no branc
   expect(git(repo, 'worktree', 'list').split('\n')).toHaveLength(1);
   expect((await engine.call<{ teams: unknown[] }>('GET', '/teams')).body.teams).toEqual([]);
   const list = await engine.call<{ runs: QuickRun[] }>('GET', '/quick-runs');
-  expect(list.body.runs).toMatchObject([{ id: run.id, bots: [{ outcome: 'discarded', agentId: null }] }]);
+  expect(list.body.runs).toMatchObject([{ id: run.id, bots: [{ outcome: 'discarded', agentId: null, branch: null }] }]);
   expect(await outcome(engine, run.id, 'claude', 'kept')).toMatchObject({ status: 409 });
 });
 

@@ -6,7 +6,7 @@ import { useServices } from '../../base/services.tsx';
 import { useOfferUndo } from '../../base/undo.ts';
 import { Check, Choice } from '../../ui/choice.tsx';
 import { PlanDialog } from '../../ui/plan-dialog.tsx';
-import { type QuickRow, siblingsOf, whoOf } from './quick-rows.ts';
+import { canBringBack, nothingBack, type QuickRow, siblingsOf, whoOf } from './quick-rows.ts';
 import { useEndQuickRuns } from './quick-runs.ts';
 
 const choices = [
@@ -41,9 +41,12 @@ export function EndRunDialog({
       ? others.map((one) => ({ bot: one.name, who: whoOf(one), outcome: 'discarded' as const }))
       : []),
   ];
+  /** Answers the bots whose discarded work can be brought back. */
   const end = (some: readonly { bot: string; outcome: QuickOutcome }[]) =>
     ending(async (one) => {
-      for (const { bot, outcome: its } of some) await one(row.run.id, bot, its);
+      const back: string[] = [];
+      for (const { bot, outcome: its } of some) if (canBringBack(await one(row.run.id, bot, its))) back.push(bot);
+      return back;
     });
   const discarded = wanted.filter((one) => one.outcome === 'discarded');
   return (
@@ -65,12 +68,12 @@ export function EndRunDialog({
       busyLabel={doing[outcome]}
       danger={discarded.length > 0}
       act={async () => {
-        await end(wanted);
+        const back = await end(wanted);
         if (discarded.length === 0)
           return void toast(`${choices.find(({ key }) => key === outcome)?.word}: ${title}. Done.`);
-        offerUndo(`Discarded the work of ${discarded.map(({ who }) => who).join(', ')}`, () =>
-          end(discarded.map(({ bot }) => ({ bot, outcome: 'kept' }))),
-        );
+        const words = `Discarded the work of ${discarded.map(({ who }) => who).join(', ')}`;
+        if (back.length === 0) return void toast(words, { description: nothingBack });
+        offerUndo(words, () => end(back.map((bot) => ({ bot, outcome: 'kept' }))));
       }}
       onClose={onClose}
       fields={

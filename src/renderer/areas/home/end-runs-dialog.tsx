@@ -5,7 +5,7 @@ import { useServices } from '../../base/services.tsx';
 import { useOfferUndo } from '../../base/undo.ts';
 import { countWords } from '../../ui/count-words.ts';
 import { PlanDialog } from '../../ui/plan-dialog.tsx';
-import { type QuickRow, titleOf } from './quick-rows.ts';
+import { canBringBack, nothingBack, type QuickRow, titleOf } from './quick-rows.ts';
 import { useEndQuickRuns } from './quick-runs.ts';
 
 export function EndRunsDialog({
@@ -26,7 +26,13 @@ export function EndRunsDialog({
   const many = countWords(rows.length, 'run');
   const verb = outcome === 'kept' ? 'Keep' : 'Discard';
   const end = (some: readonly QuickRow[], as: 'kept' | 'discarded') =>
-    ending((one) => forEach(some, titleOf, ({ run, bot }) => one(run.id, bot.name, as)));
+    ending(async (one) => {
+      const back: QuickRow[] = [];
+      const done = await forEach(some, titleOf, async (row) => {
+        if (canBringBack(await one(row.run.id, row.bot.name, as))) back.push(row);
+      });
+      return { done, back };
+    });
   return (
     <PlanDialog
       title={`${verb} ${many}`}
@@ -46,12 +52,13 @@ export function EndRunsDialog({
       busyLabel={outcome === 'kept' ? 'Keeping' : 'Discarding'}
       danger={outcome === 'discarded'}
       act={async () => {
-        const done = await end(rows, outcome);
+        const { done, back } = await end(rows, outcome);
         onDone();
         if (done.length === 0) return;
         const words = `${outcome === 'kept' ? 'Kept' : 'Discarded'} the work of ${countWords(done.length, 'run')}`;
         if (outcome === 'kept') return void toast(words);
-        offerUndo(words, () => end(done, 'kept'));
+        if (back.length === 0) return void toast(words, { description: nothingBack });
+        offerUndo(words, () => end(back, 'kept'));
       }}
       onClose={onClose}
       shown={(plans) => (

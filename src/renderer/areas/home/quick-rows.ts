@@ -48,6 +48,12 @@ export const folderOf = ({ run }: QuickRow): string =>
 export const siblingsOf = ({ run, bot }: Pick<QuickRow, 'run' | 'bot'>): readonly QuickBot[] =>
   run.bots.filter((one) => one.name !== bot.name && one.outcome === null);
 
+/** Said in place of an undo. */
+export const nothingBack = 'There was no work to bring back.';
+
+/** A discarded bot has a branch only where work was set aside with it: of others there is nothing to bring back. */
+export const canBringBack = (bot: QuickBot | undefined): boolean => bot?.outcome === 'discarded' && bot.branch !== null;
+
 export function diffWords(diff: QuickDiff | null): string {
   if (diff === null) return '';
   if (diff.files === 0) return 'No changes';

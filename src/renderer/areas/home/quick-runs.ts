@@ -1,7 +1,7 @@
 /** Reads of runs that were started from a prompt. Must not know how they are shown. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { z } from 'zod';
-import type { listQuickRuns, QuickOutcome, QuickRun } from '../../../contracts/factory/quick-run-routes.ts';
+import type { listQuickRuns, QuickBot, QuickOutcome, QuickRun } from '../../../contracts/factory/quick-run-routes.ts';
 import { useServices } from '../../base/services.tsx';
 
 /** How much a bot changed and what it said last have no event: read this often while Home is in front, ms. */
@@ -26,7 +26,8 @@ export function useQuickRuns() {
 
 type RunsAnswer = z.output<(typeof listQuickRuns)['answers'][200]>;
 
-type EndOne = (run: string, bot: string, outcome: QuickOutcome) => Promise<void>;
+/** Answers the bot as it is then. */
+type EndOne = (run: string, bot: string, outcome: QuickOutcome) => Promise<QuickBot | undefined>;
 
 /**
  * Ends the work of bots, and when all is done shows what the server answered. What else it changes is read again, but not waited for: for many worktrees
@@ -41,7 +42,9 @@ export function useEndQuickRuns(): <T>(act: (end: EndOne) => Promise<T>) => Prom
     try {
       return await act(async (id, bot, outcome) => {
         const answer = await api.factory.endQuickRun({ params: { id }, body: { bot, outcome } });
-        if ('run' in answer) ended.set(id, answer.run);
+        if (!('run' in answer)) return undefined;
+        ended.set(id, answer.run);
+        return answer.run.bots.find(({ name }) => name === bot);
       });
     } finally {
       client.setQueryData<RunsAnswer>(
