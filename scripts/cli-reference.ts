@@ -30,6 +30,7 @@ On a terminal, what is longer than the window opens in \`$PAGER\` (\`PAGER=cat\`
 | 3 | Gantry is not running, or the connection to it failed |
 | 4 | timed out |
 | 5 | needs a person |
+| 6 | it ended in another state than the one waited for (\`gantry wait\`) |
 | 64 | wrong usage |
 | 70 | a fault in Gantry |
 

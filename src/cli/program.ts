@@ -201,7 +201,7 @@ First steps
   ${names.gantry} orchestration send <bot@team> "Hello"
 
 Every command takes --json; one that makes a change and ends also takes --dry-run.
-Exit codes: 0 done, 1 refused, 2 not found, 3 Gantry is not running, or no connection, 4 timeout, 5 needs a person, 64 usage, 70 internal.
+Exit codes: 0 done, 1 refused, 2 not found, 3 Gantry is not running, or no connection, 4 timeout, 5 needs a person, 6 ended otherwise (wait), 64 usage, 70 internal.
 `;
 }
 
