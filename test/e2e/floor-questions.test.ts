@@ -112,7 +112,7 @@ test('"Always allow" shows the rule as it will be written, writes it and approve
   await looked(page, 'always-allow');
   const shown = await rule.textContent();
   await dialog.getByRole('button', { name: 'Add the rule and approve' }).click();
-  await expect.poll(() => dialog.allTextContents()).toEqual([]);
+  await dialog.waitFor({ state: 'detached' });
   await expect.poll(() => screen('scribe'), { timeout: 20_000 }).toMatch(/^allowed-0/m);
   const file = readFileSync(join(gantry.workspace, '.gantry', 'policy.yaml'), 'utf8');
   const plain = (text: string) => text.replace(/\s+/g, ' ');

@@ -55,6 +55,9 @@ async function answering(answer: RequestListener) {
   };
 }
 
+/** Waits in which an open link asks whether the other side is there. Milliseconds. */
+const ofOpenLink: readonly number[] = [3_000, 9_000, 15_000];
+
 /** Each wait that a dialer asks for, as soon as it does. */
 function recordWaits(over: number) {
   const waits: number[] = [];
@@ -64,7 +67,7 @@ function recordWaits(over: number) {
   });
   const timers: DialerDeps['timers'] = {
     after(ms, effect) {
-      if (ms === 15_000) return systemTimers.after(ms, effect);
+      if (ofOpenLink.includes(ms)) return systemTimers.after(ms, effect);
       waits.push(ms);
       if (waits.length > over) told();
       return systemTimers.after(waits.length > over ? 1e6 : 0, effect);
