@@ -79,6 +79,8 @@ const passedOn = [
   ...Object.values(mcpHeaders),
 ] as const;
 
+/** Who answers may turn out to be away while a request waits: so often is asked how long to wait. */
+const patienceAgainMs = 5_000;
 /** Methods without a body need not announce that. */
 const bodiless: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS']);
 
@@ -116,9 +118,15 @@ async function once(asking: Asking, hasBody: boolean, limit: number): Promise<In
     if (patience !== undefined) {
       const late = () => outgoing.destroy(Object.assign(new Error('It does not answer.'), { code: 'ETIMEDOUT' }));
       cancel = patience.timers.after(patience.connectMs, late);
+      const wait = (waited: number) => {
+        const left = patience.answerMs() - waited;
+        if (left <= 0) return late();
+        const step = Math.min(left, patienceAgainMs);
+        cancel = patience.timers.after(step, () => wait(waited + step));
+      };
       const connected = () => {
         cancel();
-        cancel = patience.timers.after(patience.answerMs(), late);
+        wait(0);
       };
       outgoing.once('socket', (socket) => {
         if (socket.connecting) socket.once(secure ? 'secureConnect' : 'connect', connected);

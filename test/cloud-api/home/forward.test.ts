@@ -4,15 +4,16 @@ import { createServer, type IncomingMessage, type RequestListener, request } fro
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import tls from 'node:tls';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
 import { createForward, type PairedWith } from '../../../src/cloud-api/home/forward.ts';
 import { defineRoute, type Route } from '../../../src/contracts/common/route.ts';
-import { systemTimers } from '../../../src/kit/clock/timers.ts';
+import { systemTimers, type Timers } from '../../../src/kit/clock/timers.ts';
 import { everyScope } from '../../../src/kit/http/principals.ts';
 import { bindPassThrough, type Principal } from '../../../src/kit/http/types.ts';
 import { caller, onEnd, serve } from '../../kit/http/support.ts';
 import { loopbackCertificate } from '../../support/loopback-certificate.ts';
+import { createTestClock } from '../../support/test-clock.ts';
 
 const routeOf = (
   op: string,
@@ -70,10 +71,14 @@ async function startServer(
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen, close };
 }
 
-async function startInstallation(cloudUrl: string, link: HomeState = { linked: true, since: 0 }) {
+async function startInstallation(
+  cloudUrl: string,
+  link: HomeState = { linked: true, since: 0 },
+  timers: Timers = systemTimers,
+) {
   let paired: PairedWith | null = { cloudUrl, credential: 'home-credential', computerId: 'computer_1' };
   const forward = createForward({
-    timers: systemTimers,
+    timers,
     home: {
       current: () => paired,
       onChange: () => () => {},
@@ -216,6 +221,24 @@ test('while home is away every area says so in its own shape, and since when', a
   expect((await installation.call('POST', '/api/v1/plain', { raw: Buffer.alloc(200_000) })).status).toBe(502);
   installation.unpair();
   expect((await installation.call('GET', '/api/v1/plain')).status).toBe(502);
+});
+
+test('who waits for home when its link turns out to be cut does not wait as long as for a home that is there', async () => {
+  const home = await startServer(() => {});
+  const link = { linked: true, since: 0 };
+  const time = createTestClock();
+  const installation = await startInstallation(home.url, link, time);
+  let over = false;
+  const reply = installation.call('GET', '/api/v1/plain').finally(() => {
+    over = true;
+  });
+  await vi.waitUntil(() => home.seen.length === 1);
+  await time.advance(5_000);
+  await time.advance(5_000);
+  expect(over).toBe(false);
+  link.linked = false;
+  await time.advance(5_000);
+  expect((await reply).status).toBe(502);
 });
 
 test('an idle connection that home had closed costs a reader nothing, and no write is sent twice', async () => {
