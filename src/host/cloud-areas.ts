@@ -17,16 +17,13 @@ import { createToolServer } from '../cloud-api/tool-server/index.ts';
 import { createTriggerEndpoint } from '../cloud-api/triggers/index.ts';
 import { createUsage } from '../cloud-api/usage/index.ts';
 import { createWorkQueue } from '../cloud-api/work-queue/index.ts';
-import { systemTimers } from '../kit/clock/timers.ts';
-import type { EgressMeter } from '../kit/egress/egress-metrics.ts';
 import type { AddressOf } from '../kit/http/client-address.ts';
 import type { HttpMeter } from '../kit/http/http-meter.ts';
 import type { BoundRoute, OwnerLookups } from '../kit/http/types.ts';
-import type { LaneMetrics } from '../kit/lane/lane-metrics.ts';
-import { createSharedLanes } from '../kit/lane/shared-lanes.ts';
 import { createSealer } from '../kit/secrets/sealer.ts';
 import type { SharedStore } from '../kit/store/shared-store.ts';
 import type { Closing } from './closing.ts';
+import { type CloudBase, openOutbox } from './cloud-base.ts';
 import type { cloudMetrics } from './cloud-metrics.ts';
 import type { CloudOptions, EmbeddedMode, LinkParts } from './cloud-options.ts';
 import type { ComposedComputers } from './computers.ts';
@@ -59,8 +56,8 @@ export interface CloudParts extends CloudOptions {
   readonly origin: string;
   readonly edgeUrl: string;
   readonly addressOf: AddressOf;
-  readonly outboxes: LaneMetrics;
-  readonly egress: EgressMeter;
+  /** What every area receives. */
+  readonly base: CloudBase;
   readonly meter: HttpMeter;
   readonly metrics: ReturnType<typeof cloudMetrics>;
   /** Computers that are linked now. */
@@ -68,7 +65,7 @@ export interface CloudParts extends CloudOptions {
 }
 
 export async function composeAreas(parts: CloudParts, closing: Closing) {
-  const { store, storeClock: clock, identity, composed, local, origin, log } = parts;
+  const { base, storeClock: clock, identity, composed, local, origin, log } = parts;
   const { link } = composed.linkEnd;
   const core = await composeCore(parts, closing);
   const engines = createEngines({ link, computers: composed.lookup });
@@ -81,9 +78,8 @@ export async function composeAreas(parts: CloudParts, closing: Closing) {
   const { approvals, events, notifications, usage, hosted, work } = core;
   const { triggers, edge, connectorEvents, phone } = incoming;
   const daily = createDaily({
-    store,
+    ...base,
     clock,
-    timers: systemTimers,
     areas: [notifications, approvals, events, hosted, work, edge, connectorEvents, phone],
     onFault: (fault) => log.warn('Expired records could not be removed.', { fault: String(fault) }),
   });
@@ -107,8 +103,8 @@ export async function composeAreas(parts: CloudParts, closing: Closing) {
     advice,
     approvals: approvals.service,
     hosted: hosted.devices,
-    clock: parts.clock,
-    timers: systemTimers,
+    clock: base.clock,
+    timers: base.timers,
   });
   const toPeers = createToPeers({ link, computers: composed.area.computers, tickets: composed.tickets });
   closing.add('ways to other computers', () => toPeers.close());
@@ -143,7 +139,8 @@ export type CloudAreas = Awaited<ReturnType<typeof composeAreas>>;
 
 /** What other areas report to and ask: calls to computers, events, approvals, notifications, usage; and those that need only these. */
 async function composeCore(parts: CloudParts, closing: Closing) {
-  const { store, storeClock, identity, composed, origin, clock, ids, log, telemetry } = parts;
+  const { base, storeClock, identity, composed } = parts;
+  const { clock, telemetry } = base;
   const runtimes = createRuntimeCalls({
     link: composed.linkEnd.link,
     devices: composed.devices,
@@ -151,67 +148,39 @@ async function composeCore(parts: CloudParts, closing: Closing) {
     trace: telemetry?.carry,
   });
   closing.add('calls to computers', () => runtimes.close());
-  const events = createEvents({ store, clock, ids });
+  const events = createEvents({ store: base.store, clock, ids: base.ids });
   const approvals = createApprovals({
-    store,
-    clock,
-    timers: systemTimers,
-    log,
+    ...base,
     events: events.backbone,
     call: (computerId, request) => runtimes.call(computerId, request),
     openLanes: (send) =>
-      parts.outboxes.watch(
-        'answers',
-        createSharedLanes({
-          store,
-          clock,
-          name: 'answers',
-          send,
-          trace: telemetry,
-          backoffMs: answerBackoffMs,
-          onFault: (fault) => log.error('An answer to an approval could not be sent.', { fault: String(fault) }),
-        }),
-      ),
+      openOutbox(base, {
+        name: 'answers',
+        send,
+        backoffMs: answerBackoffMs,
+        failed: 'An answer to an approval could not be sent.',
+      }),
   });
   closing.add('approvals', () => approvals.close());
   const notifications = await composeNotifications({
-    store,
-    clock,
-    ids,
-    log,
-    masterKey: parts.masterKey,
+    ...base,
     push: parts.push ?? defaultPushSettings,
-    origin,
-    outboxes: parts.outboxes,
-    egress: parts.egress,
-    telemetry,
     events: events.backbone,
     approvals: approvals.service,
     admits: (userId) => identity.admits(userId),
     computers: (userId) => composed.area.computers.list(userId),
   });
   closing.add('notifications', () => notifications.close());
-  const usage = createUsage({ store, clock, events: events.backbone });
+  const usage = createUsage({ ...base, events: events.backbone });
   const hosted = createHostedComputers({
-    store,
+    ...base,
     clock: storeClock,
-    timers: systemTimers,
-    ids,
     usage,
-    origin,
-    log,
-    driver: parts.hostedDriver ?? createLocalDriver({ folder: parts.computersFolder, timers: systemTimers }),
+    driver: parts.hostedDriver ?? createLocalDriver({ folder: parts.computersFolder, timers: base.timers }),
     projects: identity.projects,
   });
   closing.add('hosted computers', () => hosted.close());
-  const work = createWorkQueue({
-    store,
-    clock: storeClock,
-    timers: systemTimers,
-    ids,
-    log,
-    trace: telemetry?.carry,
-  });
+  const work = createWorkQueue({ ...base, clock: storeClock, trace: telemetry?.carry });
   closing.add('work queue', () => work.close());
   return { runtimes, events, approvals, notifications, usage, hosted, work };
 }
@@ -227,85 +196,51 @@ async function composeIncoming(
   },
   closing: Closing,
 ) {
-  const { store, identity, composed, origin, edgeUrl, addressOf, clock, ids, log, telemetry } = parts;
+  const { base, identity, composed, edgeUrl, addressOf } = parts;
   const { engines, advice, ownerOf } = reach;
   const { link } = composed.linkEnd;
   const triggers = createTriggerEndpoint({
-    store,
-    clock,
-    ids,
-    log,
+    ...base,
     ownerOf,
     call: (computerId, request) => runtimes.call(computerId, request),
     openLanes: (send) =>
-      parts.outboxes.watch(
-        'triggers',
-        createSharedLanes({
-          store,
-          clock,
-          name: 'triggers',
-          send,
-          trace: telemetry,
-          onFault: (fault) => log.error('A trigger event could not be delivered.', { fault: String(fault) }),
-        }),
-      ),
+      openOutbox(base, { name: 'triggers', send, failed: 'A trigger event could not be delivered.' }),
   });
   closing.add('triggers', () => triggers.close());
   const edge = composeEdge({
-    store,
-    clock,
-    ids,
-    log,
+    ...base,
     identity,
     engines,
     link,
     advice,
     edgeUrl,
-    masterKey: parts.masterKey,
     events: events.backbone,
     allow: (parts.push ?? defaultPushSettings).allow,
-    outboxes: parts.outboxes,
-    egress: parts.egress,
-    telemetry,
   });
   closing.add('edge', () => edge.close());
   const connectorEvents = createConnectorEvents({
-    store,
-    clock,
-    log,
+    ...base,
     link,
     engines,
     advice,
-    origin,
     ownerOf,
-    sealer: createSealer({ masterKey: parts.masterKey, purpose: 'connector events' }),
+    sealer: createSealer({ masterKey: base.masterKey, purpose: 'connector events' }),
     call: (computerId, request) => runtimes.call(computerId, request),
     openLanes: (how) =>
-      parts.outboxes.watch(
-        'connector-events',
-        createSharedLanes({
-          store,
-          clock,
-          name: 'connector-events',
-          ...how,
-          trace: telemetry,
-          parallel: eventLanes,
-          onFault: (fault) => log.error('A connector event could not be delivered.', { fault: String(fault) }),
-        }),
-      ),
+      openOutbox(base, {
+        name: 'connector-events',
+        ...how,
+        parallel: eventLanes,
+        failed: 'A connector event could not be delivered.',
+      }),
   });
   closing.add('events of connectors', () => connectorEvents.close());
   const phone = await composePhone({
-    store,
-    clock,
-    ids,
-    log,
-    origin,
+    ...base,
     addressOf,
     hosted,
     ownerOf,
     recordUsage: usage.record,
-    masterKey: parts.masterKey,
     settings: parts.phone ?? null,
     users: identity.users,
     resolve: (userId, named) => composed.area.computers.resolve(userId, named),
@@ -315,8 +250,6 @@ async function composeIncoming(
     isLinked: async (computerId) => (await link.state(computerId)).linked,
     approvals: approvals.service,
     admits: (userId) => identity.admits(userId),
-    outboxes: parts.outboxes,
-    telemetry,
   });
   closing.add('phone', () => phone.close());
   return { triggers, edge, connectorEvents, phone };

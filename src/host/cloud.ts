@@ -6,6 +6,7 @@
 import { createIdentity, type IdentityDeps } from '../cloud-api/identity/index.ts';
 import { createStoreClock } from '../cloud-api/work-queue/index.ts';
 import { edgeBase } from '../contracts/edge/routes.ts';
+import { systemTimers } from '../kit/clock/timers.ts';
 import { createEgressMeter } from '../kit/egress/egress-metrics.ts';
 import { createAddressOf } from '../kit/http/client-address.ts';
 import { createHttpMeter } from '../kit/http/http-meter.ts';
@@ -128,7 +129,9 @@ async function composeParts(
     linked: () => linked.size,
     parts: [options.telemetry?.metrics ?? [], meter.metrics, ofStore, outboxes.metrics, egress.metrics],
   });
-  return { ...given, edgeUrl, composed, outboxes, egress, meter, metrics, linked };
+  const { masterKey, telemetry } = options;
+  const base = { store, clock, timers: systemTimers, ids, log, masterKey, origin, egress, outboxes, telemetry };
+  return { ...given, base, edgeUrl, composed, meter, metrics, linked };
 }
 
 async function startAreas(areas: CloudAreas): Promise<void> {

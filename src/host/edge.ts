@@ -14,28 +14,19 @@ import type { EventBackbone } from '../cloud-api/events/index.ts';
 import type { Identity } from '../cloud-api/identity/index.ts';
 import type { Engines } from '../cloud-api/link/engines.ts';
 import type { Link } from '../cloud-api/link/link.ts';
-import type { Clock } from '../kit/clock/clock.ts';
-import { systemTimers } from '../kit/clock/timers.ts';
 import { createEgress } from '../kit/egress/egress.ts';
-import type { EgressMeter } from '../kit/egress/egress-metrics.ts';
-import type { HttpLog } from '../kit/http/dispatcher.ts';
-import type { Ids } from '../kit/ids/ids.ts';
-import type { LaneMetrics } from '../kit/lane/lane-metrics.ts';
 import { createSealer } from '../kit/secrets/sealer.ts';
-import type { SharedStore } from '../kit/store/shared-store.ts';
-import type { Telemetry } from '../kit/telemetry/telemetry.ts';
+import type { CloudBase } from './cloud-base.ts';
 import { packageVersion } from './places.ts';
 
 interface ComposedEdge extends Edge, Pick<EdgeEvents, 'start' | 'forgetOld'> {
   close(): Promise<void>;
 }
 
-export function composeEdge(options: {
-  readonly store: SharedStore;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly log: HttpLog;
-  readonly masterKey: string;
+export function composeEdge({
+  identity,
+  ...options
+}: CloudBase & {
   readonly identity: Pick<Identity, 'admits' | 'keyOf'>;
   readonly events: EventBackbone;
   readonly engines: Engines;
@@ -45,23 +36,14 @@ export function composeEdge(options: {
   readonly edgeUrl: string;
   /** Private receivers that may be called all the same. */
   readonly allow: readonly string[];
-  readonly outboxes: LaneMetrics;
-  readonly egress: EgressMeter;
-  readonly telemetry?: Telemetry | undefined;
 }): ComposedEdge {
-  const { store, clock, ids, log, identity } = options;
   const egress = options.egress.count('edge', createEgress({ allow: options.allow }));
   const events = createEdgeEvents({
-    store,
-    clock,
-    timers: systemTimers,
-    ids,
-    log,
+    ...options,
     egress,
     trace: options.telemetry,
     watch: (lanes) => options.outboxes.watch('edge', lanes),
     sealer: createSealer({ masterKey: options.masterKey, purpose: 'edge' }),
-    events: options.events,
     async mayStill({ userId, clientId, scope }) {
       if (!(await identity.admits(userId))) return false;
       const keyId = keyIdOf(clientId);
@@ -71,14 +53,10 @@ export function composeEdge(options: {
     },
   });
   const edge = createEdge({
-    engines: options.engines,
-    link: options.link,
-    advice: options.advice,
-    edgeUrl: options.edgeUrl,
-    log,
+    ...options,
     version: packageVersion(),
     events,
-    apps: createApps({ store, clock, keyOf: (id) => identity.keyOf(id) }),
+    apps: createApps({ ...options, keyOf: (id) => identity.keyOf(id) }),
   });
   return {
     ...edge,

@@ -3,13 +3,9 @@
  * away, and the one client for push services.
  */
 import { createNotifications, type Notifications, type NotificationsDeps } from '../cloud-api/notifications/index.ts';
-import { systemTimers } from '../kit/clock/timers.ts';
 import { createEgress } from '../kit/egress/egress.ts';
-import type { EgressMeter } from '../kit/egress/egress-metrics.ts';
-import type { LaneMetrics } from '../kit/lane/lane-metrics.ts';
-import { createSharedLanes } from '../kit/lane/shared-lanes.ts';
 import { createSealer } from '../kit/secrets/sealer.ts';
-import type { Telemetry } from '../kit/telemetry/telemetry.ts';
+import { type CloudBase, openOutbox } from './cloud-base.ts';
 import type { PushSettings } from './push-settings.ts';
 
 /** Push services want somebody to write to; where no address is public and none was given, there is nobody. */
@@ -20,42 +16,19 @@ const backoffMs = [5_000, 30_000, 120_000, 600_000, 1_800_000];
 const parallel = 32;
 
 export async function composeNotifications(
-  options: Pick<
-    NotificationsDeps,
-    'store' | 'clock' | 'ids' | 'log' | 'events' | 'approvals' | 'computers' | 'admits'
-  > & {
-    readonly masterKey: string;
-    readonly push: PushSettings;
-    /** The address that people use. */
-    readonly origin: string;
-    readonly outboxes: LaneMetrics;
-    readonly egress: EgressMeter;
-    readonly telemetry?: Telemetry | undefined;
-  },
+  options: CloudBase &
+    Pick<NotificationsDeps, 'events' | 'approvals' | 'computers' | 'admits'> & { readonly push: PushSettings },
 ): Promise<Notifications> {
-  const { store, clock, log, push, origin } = options;
+  const { push, origin } = options;
   const egress = options.egress.count('pushes', createEgress({ allow: push.allow }));
   const notifications = await createNotifications({
     ...options,
-    timers: systemTimers,
     sealer: createSealer({ masterKey: options.masterKey, purpose: 'push' }),
     vapid: push.vapid,
     vapidSubject: push.subject ?? (origin.startsWith('https://') ? origin : nobody),
     egress,
     openLanes: (worker) =>
-      options.outboxes.watch(
-        'pushes',
-        createSharedLanes({
-          store,
-          clock,
-          name: 'pushes',
-          ...worker,
-          trace: options.telemetry,
-          parallel,
-          backoffMs,
-          onFault: (fault) => log.error('A push could not be sent.', { fault: String(fault) }),
-        }),
-      ),
+      openOutbox(options, { name: 'pushes', ...worker, parallel, backoffMs, failed: 'A push could not be sent.' }),
   });
   return {
     ...notifications,

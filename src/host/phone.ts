@@ -3,46 +3,27 @@ import type { HostedComputers } from '../cloud-api/hosted-computers/index.ts';
 import type { Carrier } from '../cloud-api/phone/carrier/port.ts';
 import { createPhone, type Phone, type PhoneDeps } from '../cloud-api/phone/index.ts';
 import { carrierWebhook } from '../contracts/phone/texts.ts';
-import { systemTimers } from '../kit/clock/timers.ts';
 import type { Principal } from '../kit/http/types.ts';
-import type { LaneMetrics } from '../kit/lane/lane-metrics.ts';
-import { createSharedLanes } from '../kit/lane/shared-lanes.ts';
 import { createSealer } from '../kit/secrets/sealer.ts';
-import type { Telemetry } from '../kit/telemetry/telemetry.ts';
+import { type CloudBase, openOutbox } from './cloud-base.ts';
 import type { PhoneSettings } from './phone-settings.ts';
 
 export async function composePhone(
-  options: Pick<
-    PhoneDeps,
-    | 'store'
-    | 'clock'
-    | 'ids'
-    | 'log'
-    | 'origin'
-    | 'addressOf'
-    | 'recordUsage'
-    | 'users'
-    | 'call'
-    | 'events'
-    | 'pushDirectly'
-    | 'isLinked'
-    | 'approvals'
-    | 'admits'
-  > & {
-    readonly masterKey: string;
-    /** Null: no carrier is configured. */
-    readonly settings: PhoneSettings | null;
-    readonly ownerOf: (computerId: string) => Promise<string | null>;
-    readonly resolve: (userId: string, named: string) => Promise<string | null> | string | null;
-    readonly hosted: Pick<HostedComputers, 'owners'>;
-    readonly outboxes: LaneMetrics;
-    readonly telemetry?: Telemetry | undefined;
-  },
+  options: CloudBase &
+    Pick<
+      PhoneDeps,
+      'addressOf' | 'recordUsage' | 'users' | 'call' | 'events' | 'pushDirectly' | 'isLinked' | 'approvals' | 'admits'
+    > & {
+      /** Null: no carrier is configured. */
+      readonly settings: PhoneSettings | null;
+      readonly ownerOf: (computerId: string) => Promise<string | null>;
+      readonly resolve: (userId: string, named: string) => Promise<string | null> | string | null;
+      readonly hosted: Pick<HostedComputers, 'owners'>;
+    },
 ): Promise<Phone> {
-  const { store, clock, log, settings, origin, masterKey } = options;
+  const { settings, origin, masterKey } = options;
   return createPhone({
     ...options,
-    timers: systemTimers,
     carrier: await carrierOf(settings, origin),
     publicKey: settings?.publicKey ?? '',
     ...(settings?.callLimits === undefined ? {} : { callLimits: settings.callLimits }),
@@ -61,17 +42,7 @@ export async function composePhone(
       },
     },
     openLanes: ({ name, ...how }) =>
-      options.outboxes.watch(
-        `phone ${name}`,
-        createSharedLanes({
-          store,
-          clock,
-          name: `phone ${name}`,
-          ...how,
-          trace: options.telemetry,
-          onFault: (fault) => log.error('A phone event could not be delivered.', { fault: String(fault) }),
-        }),
-      ),
+      openOutbox(options, { name: `phone ${name}`, ...how, failed: 'A phone event could not be delivered.' }),
   });
 }
 

@@ -7,6 +7,7 @@ import { createEvents, eventMigrations } from '../../../src/cloud-api/events/ind
 import { notificationMigrations } from '../../../src/cloud-api/notifications/index.ts';
 import { composeNotifications } from '../../../src/host/notifications.ts';
 import { systemClock } from '../../../src/kit/clock/clock.ts';
+import { systemTimers } from '../../../src/kit/clock/timers.ts';
 import { createEgressMeter } from '../../../src/kit/egress/egress-metrics.ts';
 import { createIds } from '../../../src/kit/ids/ids.ts';
 import { createLaneMetrics } from '../../../src/kit/lane/lane-metrics.ts';
@@ -34,7 +35,9 @@ async function main(): Promise<void> {
     masterKey: sinkMasterKey,
     push: { vapid: null, subject: null, allow: [service] },
     origin: 'https://gantry.example',
+    timers: systemTimers,
     outboxes: createLaneMetrics(clock),
+    telemetry: undefined,
     egress: createEgressMeter(['pushes']),
     events: createEvents({ store, clock, ids }).backbone,
     approvals: {
