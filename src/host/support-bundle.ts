@@ -19,16 +19,6 @@ import { anonymous, shortHash } from './support-anonymous.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-interface BundleDeps {
-  readonly places: Places;
-  readonly env: Env;
-  readonly version: string;
-  readonly checks: readonly DoctorCheck[];
-  readonly at: string;
-  /** For the age of what waits. Milliseconds since the epoch. */
-  readonly now: number;
-}
-
 /** Of each log. */
 const maxLines = 2_000;
 const maxLogBytes = 2 * 1024 * 1024;
@@ -40,7 +30,15 @@ const ownWord = /^[a-z][a-z_]{0,39}$/;
 /** Variables whose value opens something. */
 const telling = /key|token|secret|passw|credential|auth/i;
 
-export function supportBundle(deps: BundleDeps): string {
+export function supportBundle(deps: {
+  readonly places: Places;
+  readonly env: Env;
+  readonly version: string;
+  readonly checks: readonly DoctorCheck[];
+  readonly at: string;
+  /** For the age of what waits. Milliseconds since the epoch. */
+  readonly now: number;
+}): string {
   const { places, env, version, at } = deps;
   const databases = [places.runtimeDb, places.cloudDb].filter((file) => existsSync(file));
   const sections: readonly [string, () => string[]][] = [

@@ -14,17 +14,6 @@ export interface Counts {
   readonly needs: number;
 }
 
-interface FeedDeps {
-  readonly origin: string;
-  readonly cookie: { readonly name: string; readonly value: string };
-  readonly fetch: Fetch;
-  readonly after: (ms: number, task: () => void) => () => void;
-  readonly onCounts: (counts: Counts) => void;
-  /** With the approvals that wait now. */
-  readonly onNews: (rows: readonly Notification[], open: readonly Approval[]) => void;
-  readonly onFault: (fault: unknown) => void;
-}
-
 export interface Feed {
   /** Looks now; the next looks follow. */
   look(): Promise<void>;
@@ -41,7 +30,16 @@ export interface Feed {
 
 export const lookEveryMs = 5_000;
 
-export function createFeed(deps: FeedDeps): Feed {
+export function createFeed(deps: {
+  readonly origin: string;
+  readonly cookie: { readonly name: string; readonly value: string };
+  readonly fetch: Fetch;
+  readonly after: (ms: number, task: () => void) => () => void;
+  readonly onCounts: (counts: Counts) => void;
+  /** With the approvals that wait now. */
+  readonly onNews: (rows: readonly Notification[], open: readonly Approval[]) => void;
+  readonly onFault: (fault: unknown) => void;
+}): Feed {
   const { cookie, after } = deps;
   const api = createClient([...factoryRoutes, ...approvalRoutes, listNotifications], {
     baseUrl: deps.origin,

@@ -14,16 +14,6 @@ import { againAddress, createReviving, type Fault, faultPage, pageGone } from '.
 /** A page that has not responded for so long is killed and reloaded; the servers keep what it showed. */
 export const unresponsiveMs = 10_000;
 
-interface WindowsDeps {
-  readonly parts: Pick<ElectronParts, 'createWindow' | 'screen'>;
-  readonly preload: string;
-  readonly kept: Pick<DesktopState, 'bounds' | 'stood'>;
-  readonly logs: string;
-  readonly now: () => number;
-  readonly after: (ms: number, task: () => void) => () => void;
-  readonly warn: (message: string, facts?: Readonly<Record<string, unknown>>) => void;
-}
-
 /** What all windows show: an origin, or the reason why there is none. */
 type Aim = { readonly origin: string } | { readonly fault: Fault };
 
@@ -48,7 +38,15 @@ interface Shown {
   waiting: Saying[] | null;
 }
 
-export function createWindows(deps: WindowsDeps): Windows {
+export function createWindows(deps: {
+  readonly parts: Pick<ElectronParts, 'createWindow' | 'screen'>;
+  readonly preload: string;
+  readonly kept: Pick<DesktopState, 'bounds' | 'stood'>;
+  readonly logs: string;
+  readonly now: () => number;
+  readonly after: (ms: number, task: () => void) => () => void;
+  readonly warn: (message: string, facts?: Readonly<Record<string, unknown>>) => void;
+}): Windows {
   const { parts, kept, warn, after } = deps;
   /** In the order of their use: the last one is in front. */
   const open: Shown[] = [];

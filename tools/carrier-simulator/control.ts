@@ -15,16 +15,6 @@ import { type Speed, type State, speeds } from './state.ts';
 import { stateOf } from './state-file.ts';
 import type { World } from './world.ts';
 
-interface ControlDeps {
-  readonly world: World;
-  readonly jobs: () => Jobs;
-  readonly postings: Postings;
-  readonly handsets: Handsets;
-  readonly inbound: Inbound;
-  readonly legs: Legs;
-  readonly ports: Ports;
-}
-
 export interface FaultAsked {
   readonly name: FaultName;
   /** Where it strikes: an operation, an event's type, a number. */
@@ -48,7 +38,15 @@ function portOut(world: World, e164: string): void {
   for (const number of Object.values(world.state.numbers)) if (number.e164 === e164) number.status = 'ported-out';
 }
 
-export function createControl(deps: ControlDeps): readonly Route[] {
+export function createControl(deps: {
+  readonly world: World;
+  readonly jobs: () => Jobs;
+  readonly postings: Postings;
+  readonly handsets: Handsets;
+  readonly inbound: Inbound;
+  readonly legs: Legs;
+  readonly ports: Ports;
+}): readonly Route[] {
   const { world, handsets, inbound, legs, ports, postings } = deps;
   const { state } = world;
   const overview = (): Reply => ok(handsets.overview());

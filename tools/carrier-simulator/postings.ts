@@ -31,7 +31,7 @@ export interface Postings {
   stop(): Promise<void>;
 }
 
-interface PostingsDeps {
+export function createPostings(deps: {
   readonly state: State;
   readonly signer: Signer;
   readonly clock: Clock;
@@ -40,9 +40,7 @@ interface PostingsDeps {
   /** Stores the state. */
   save(): void;
   settled(): void;
-}
-
-export function createPostings(deps: PostingsDeps): Postings {
+}): Postings {
   const { state, clock, timers } = deps;
   const stranger = createSigner(newPrivateKey());
   const ending = new AbortController();

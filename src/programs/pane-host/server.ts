@@ -23,7 +23,7 @@ export interface HostServer {
   close(reason: string): Promise<void>;
 }
 
-interface HostServerOptions {
+export async function startHostServer(options: {
   readonly files: HostFiles;
   readonly idleExitMs: number;
   readonly loadPty: () => StartPty | Promise<StartPty>;
@@ -39,9 +39,7 @@ interface HostServerOptions {
   readonly renewLock: () => void;
   /** An heir serves: this process ends, and its panes live on. */
   readonly onHandedOver: () => void;
-}
-
-export async function startHostServer(options: HostServerOptions): Promise<HostServer> {
+}): Promise<HostServer> {
   const { files, log, now } = options;
   const token = readFileSync(files.token, 'utf8').trim();
   const connections = new Set<Connection>();

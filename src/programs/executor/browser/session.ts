@@ -42,7 +42,11 @@ export interface Session {
   close(): Promise<void>;
 }
 
-interface SessionDeps {
+/** Milliseconds. */
+const windowMs = 3000;
+const closeMs = 2000;
+
+export function createSession(deps: {
   readonly id: string;
   readonly context: BrowserContext;
   readonly headless: boolean;
@@ -51,13 +55,7 @@ interface SessionDeps {
   readonly onDownload: (guid: string, url: string) => void;
   readonly onPage: (url: string, title: string) => void;
   readonly onGone: (fault: Fault) => void;
-}
-
-/** Milliseconds. */
-const windowMs = 3000;
-const closeMs = 2000;
-
-export function createSession(deps: SessionDeps): Session {
+}): Session {
   const { id, context, headless, traced, proxy, onDownload, onPage, onGone } = deps;
   const tabs: Tab[] = [];
   const notes: string[] = [];

@@ -13,13 +13,6 @@ import { capture, encodePng, type Region, resize } from './picture.ts';
 import { buttons, type Pointer, wheel } from './pointer.ts';
 import type { Typing } from './typing.ts';
 
-interface MembersDeps {
-  readonly display: Display;
-  readonly pointer: Pointer;
-  readonly keyboard: Keyboard;
-  readonly type: Typing;
-}
-
 /** Milliseconds between two of several chords or repeats: programs that act on a key look at one at a time. */
 const betweenKeysMs = 2;
 
@@ -41,7 +34,12 @@ export function createMembers({
   pointer,
   keyboard,
   type,
-}: MembersDeps): Readonly<Record<ComputerMember, Act>> {
+}: {
+  readonly display: Display;
+  readonly pointer: Pointer;
+  readonly keyboard: Keyboard;
+  readonly type: Typing;
+}): Readonly<Record<ComputerMember, Act>> {
   return {
     screenshot: async () => {
       const screen = display.screen();

@@ -31,12 +31,6 @@ export interface TemplateRemovals {
   restore(id: string, dryRun: boolean, by: Actor): Promise<{ id: string; files: string[]; applied: boolean }>;
 }
 
-interface RemovalDeps extends Pick<Base, 'store' | 'ledger' | 'clock'> {
-  readonly workspace: string;
-  readonly templates: TemplateFolder;
-  readonly trust: Pick<Trust, 'judge' | 'sayYes'>;
-}
-
 export function createTemplateRemovals({
   store,
   ledger,
@@ -44,7 +38,11 @@ export function createTemplateRemovals({
   workspace,
   templates,
   trust,
-}: RemovalDeps): TemplateRemovals {
+}: Pick<Base, 'store' | 'ledger' | 'clock'> & {
+  readonly workspace: string;
+  readonly templates: TemplateFolder;
+  readonly trust: Pick<Trust, 'judge' | 'sayYes'>;
+}): TemplateRemovals {
   function filesOf(id: string): Kept[] {
     const files = templates.filesOf(id);
     if (files.length > 0) {
