@@ -3,36 +3,17 @@ import { once } from 'node:events';
 import { type IncomingMessage, type RequestListener, request } from 'node:http';
 import { expect, test } from 'vitest';
 import { createFactoryProxy } from '../../src/cloud-api/factory/index.ts';
-import { createEngines } from '../../src/cloud-api/link/engines.ts';
 import * as contract from '../../src/contracts/factory/routes.ts';
-import { createDispatcher } from '../../src/kit/http/dispatcher.ts';
-import { createLinkTokens, createPairedLinkAuthenticator } from '../../src/kit/http/paired-link.ts';
 import { everyScope, surfaceOf } from '../../src/kit/http/principals.ts';
 import { type BoundRoute, bind } from '../../src/kit/http/types.ts';
-import { countingIds, onEnd, serve } from '../kit/http/support.ts';
-import { quiet, startTestCloud, startTestComputer, type TestCloud, untilLinked } from '../support/link.ts';
-
-const computers = [
-  { id: 'computer_a', cloudId: 'cc_a', user: 'ada' },
-  { id: 'computer_b', cloudId: 'cc_b', user: 'ada' },
-  { id: 'computer_c', cloudId: 'cc_c', user: 'bob' },
-];
+import { onEnd, serve } from '../kit/http/support.ts';
+import { type TestCloud, untilLinked } from '../support/link.ts';
+import { computers, startPairedCloud, startPairedComputer } from '../support/paired-computers.ts';
 
 /** A cloud whose users sign in by their names. */
 async function startCloud() {
-  const cloud = await startTestCloud();
-  onEnd(() => cloud.close());
+  const { cloud, engines } = await startPairedCloud();
   const listeners = new Set<(event: { userId: string; id: string; data: unknown }) => void>();
-  const engines = createEngines({
-    link: cloud.dialIns,
-    computers: {
-      resolve: async (userId, named) =>
-        computers.find(
-          ({ id, cloudId, user }) => user === userId && (named === null || named === id || named === cloudId),
-        )?.id ?? null,
-    },
-  });
-  onEnd(async () => engines.close());
   const proxy = createFactoryProxy({
     engines,
     advice: 'See that it runs.',
@@ -76,34 +57,13 @@ async function startEngine(
   first?: RequestListener,
   more: BoundRoute[] = [],
 ) {
-  const { id, user } = computers[at]!;
-  const tokens = createLinkTokens();
+  const { id } = computers[at]!;
   const list = bind(contract.listAgents, ({ principal, request: { headers, url } }) => {
     seen.push({ computer: id, url: url ?? '', user: principal.userId, surface: surfaceOf(principal), headers });
     return { body: { agents: [], engine: { running: true, error: null } } };
   });
   const input = bind(contract.agentInput, () => ({ body: { ok: true as const } }));
-  const dispatcher = createDispatcher({
-    listener: { kind: 'socket' },
-    authenticators: [createPairedLinkAuthenticator({ tokens, user: () => user })],
-    routes: [list, input, ...more],
-    owners: { agent: () => true },
-    ids: countingIds(),
-    log: { ...quiet, error: () => {} },
-    answers: 'throw',
-  });
-  const computer = await startTestComputer(cloud, {
-    id,
-    linkToken: tokens.next,
-    random: () => 0.1,
-    engine: (incoming, response) => {
-      first?.(incoming, response);
-      if (!response.headersSent && !response.destroyed) void dispatcher.handle(incoming, response);
-    },
-  });
-  onEnd(() => computer.close());
-  await computer.linked();
-  return computer;
+  return startPairedComputer(cloud, at, { routes: [list, input, ...more], owners: { agent: () => true } }, first);
 }
 
 test('each caller reaches the default or the named computer of their own, as its owner, and nobody else’s', async () => {

@@ -20,7 +20,9 @@ import { everythingAgreed } from '../support/trust.ts';
 import { openInbox } from './claude-approvals.ts';
 import { playProduct } from './claude-product.ts';
 import { createToolScript, playTools } from './claude-tools.ts';
+import { untilBot } from './harness-play.ts';
 import { openHookEndpoint } from './hook-endpoint.ts';
+import { readDialog } from './scenes.ts';
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), 'gantry-claude-run-')));
 const home = join(root, 'home');
@@ -129,24 +131,10 @@ function message(words: string): Outgoing {
   };
 }
 
-async function until(what: string, condition: () => boolean, bot: HarnessBot, ms = 20_000): Promise<void> {
-  const end = Date.now() + ms;
-  while (!condition()) {
-    if (Date.now() > end) {
-      const { steps, bottom } = bot.explain();
-      const log = steps.slice(-12).map((step) => `${step.source} ${step.rule} ${step.claim} ${step.decided}`);
-      throw new Error(
-        `${what}: not within ${ms} ms; state ${JSON.stringify(bot.state())}, gate ${JSON.stringify(bot.gate())}\n${log.join('\n')}\n${bottom.slice(-14).join('\n')}`,
-      );
-    }
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}
-const state = (bot: HarnessBot, wanted: string) => until(wanted, () => bot.state().state === wanted, bot);
-const reason = (bot: HarnessBot, part: string) => until(part, () => bot.state().reason?.includes(part) ?? false, bot);
-/** A person reads a dialog before answering; Claude Code drops keys that come as soon as it has drawn one. */
-const settle = () => new Promise((resolve) => setTimeout(resolve, 1000));
-const open = (bot: HarnessBot) => until('an open gate', () => bot.gate().open, bot);
+const state = (bot: HarnessBot, wanted: string) => untilBot(wanted, () => bot.state().state === wanted, bot);
+const reason = (bot: HarnessBot, part: string) =>
+  untilBot(part, () => bot.state().reason?.includes(part) ?? false, bot);
+const open = (bot: HarnessBot) => untilBot('an open gate', () => bot.gate().open, bot);
 
 let failed = 0;
 async function scene(name: string, play: () => Promise<string | undefined>): Promise<void> {
@@ -177,9 +165,9 @@ await scene('first start: each screen is needs_you with its words, and messages 
   await reason(bot, 'trusted');
   const held = await bot.deliver(message('too early'));
   assert.equal(held.state, 'held');
-  await settle();
+  await readDialog();
   await bot.input({ keys: ['Down'] });
-  await until('the other choice', () => bot.explain().bottom.some((row) => row.includes('❯ Yes')), bot);
+  await untilBot('the other choice', () => bot.explain().bottom.some((row) => row.includes('❯ Yes')), bot);
   await bot.input({ keys: ['Enter'] });
   await open(bot);
   return history.join(' → ');
@@ -222,7 +210,7 @@ await scene('30,000 characters arrive whole', async () => {
 });
 await scene('a draft closes the gate and is left alone', async () => {
   await bot.input({ text: 'my own words' });
-  await until('draft', () => JSON.stringify(bot.gate()).includes('draft'), bot);
+  await untilBot('draft', () => JSON.stringify(bot.gate()).includes('draft'), bot);
   assert.deepEqual(await bot.deliver(message('not now')), { state: 'held', why: 'draft' });
   assert.ok(bot.explain().bottom.some((row) => /^❯\smy own words$/u.test(row)));
   await bot.input({ keys: ['C-u'] });
@@ -234,9 +222,9 @@ await scene(
   async () => {
     assert.equal((await bot.deliver(message('RUNSHELL please'))).state, 'verified');
     await reason(bot, 'asks to run: touch made && ls');
-    await until('the dialog', () => bot.explain().bottom.join('\n').includes('Do you want to proceed?'), bot);
+    await untilBot('the dialog', () => bot.explain().bottom.join('\n').includes('Do you want to proceed?'), bot);
     assert.equal((await bot.deliver(message('into the dialog'))).state, 'held');
-    await settle();
+    await readDialog();
     const asked = people.held.at(-1);
     assert.deepEqual([asked?.ask.summary, asked?.ended], ['touch made && ls', null]);
     await bot.input({ text: '1' });
@@ -250,8 +238,8 @@ await scene(
 await scene('No at a dialog sends no hook: the screen brings it back to idle', async () => {
   assert.equal((await bot.deliver(message('RUNSHELL again'))).state, 'verified');
   await state(bot, 'needs_you');
-  await until('the dialog', () => bot.explain().bottom.join('\n').includes('Do you want to proceed?'), bot);
-  await settle();
+  await untilBot('the dialog', () => bot.explain().bottom.join('\n').includes('Do you want to proceed?'), bot);
+  await readDialog();
   const before = hooks.length;
   await bot.input({ keys: ['Escape'] });
   await state(bot, 'idle');
@@ -264,13 +252,13 @@ for (const decision of ['approve', 'reject'] as const) {
     rmSync(join(work, 'made'), { force: true });
     const before = people.held.length;
     assert.equal((await bot.deliver(message('RUNSHELL once more'))).state, 'verified');
-    await until('the dialog', () => bot.explain().bottom.join('\n').includes('Do you want to proceed?'), bot);
-    await until('the question', () => bot.explain().approvals.length === 1, bot);
-    await settle();
+    await untilBot('the dialog', () => bot.explain().bottom.join('\n').includes('Do you want to proceed?'), bot);
+    await untilBot('the question', () => bot.explain().approvals.length === 1, bot);
+    await readDialog();
     const [id] = bot.explain().approvals;
     const from = performance.now();
     people.answer(String(id), decision, decision === 'reject' ? 'not on a Sunday' : null);
-    await until('no dialog', () => !bot.explain().bottom.join('\n').includes('Do you want to proceed?'), bot);
+    await untilBot('no dialog', () => !bot.explain().bottom.join('\n').includes('Do you want to proceed?'), bot);
     const gone = Math.round(performance.now() - from);
     await open(bot);
     assert.equal(existsSync(join(work, 'made')), decision === 'approve');
@@ -288,10 +276,10 @@ await scene('a question that expired stays on the screen for the person at the p
   await open(bot);
   rmSync(join(work, 'made'), { force: true });
   assert.equal((await bot.deliver(message('RUNSHELL at last'))).state, 'verified');
-  await until('the question', () => bot.explain().approvals.length === 1, bot);
-  await until('the dialog', () => bot.explain().bottom.join('\n').includes('Do you want to proceed?'), bot);
+  await untilBot('the question', () => bot.explain().approvals.length === 1, bot);
+  await untilBot('the dialog', () => bot.explain().bottom.join('\n').includes('Do you want to proceed?'), bot);
   people.expire(String(bot.explain().approvals[0]));
-  await settle();
+  await readDialog();
   assert.deepEqual([bot.state().state, bot.explain().approvals], ['needs_you', []]);
   assert.ok(bot.explain().bottom.join('\n').includes('Do you want to proceed?'), 'the dialog is gone');
   await bot.input({ text: '1' });
@@ -303,18 +291,18 @@ await scene('two questions of one turn: the first is answered in the pane, the s
   await open(bot);
   const before = people.held.length;
   assert.equal((await bot.deliver(message('RUNTWO please'))).state, 'verified');
-  await until('a dialog', () => bot.explain().bottom.join('\n').includes('Do you want to'), bot);
-  await until('a question', () => bot.explain().approvals.length > 0, bot);
-  await settle();
+  await untilBot('a dialog', () => bot.explain().bottom.join('\n').includes('Do you want to'), bot);
+  await untilBot('a question', () => bot.explain().approvals.length > 0, bot);
+  await readDialog();
   const first = people.held[before];
   const together = bot.explain().approvals.length;
   await bot.input({ text: '1' });
-  await until('its end', () => first?.ended !== null, bot);
+  await untilBot('its end', () => first?.ended !== null, bot);
   assert.deepEqual(first?.ended, { kind: 'withdrawn', surface: 'pane' });
-  await until('the second question', () => people.held.length === before + 2, bot);
+  await untilBot('the second question', () => people.held.length === before + 2, bot);
   const second = people.held.at(-1);
-  await until('the second dialog', () => bot.explain().bottom.join('\n').includes('second'), bot);
-  await settle();
+  await untilBot('the second dialog', () => bot.explain().bottom.join('\n').includes('second'), bot);
+  await readDialog();
   assert.equal(second?.ended, null);
   assert.equal(second?.ask.summary, `--- ${join(work, 'second')}\n+++ ${join(work, 'second')}\n+words\n+`);
   await reason(bot, `asks to change ${join(work, 'second')}`);
@@ -326,7 +314,7 @@ await scene('two questions of one turn: the first is answered in the pane, the s
 await scene('an interrupt sends no hook: the screen brings it back to idle', async () => {
   await open(bot);
   assert.equal((await bot.deliver(message('SLOW one'))).state, 'verified');
-  await until('text', () => bot.explain().bottom.join('\n').includes('slow slow'), bot);
+  await untilBot('text', () => bot.explain().bottom.join('\n').includes('slow slow'), bot);
   const before = hooks.length;
   await bot.input({ keys: ['Escape'] });
   await state(bot, 'idle');
@@ -341,7 +329,7 @@ await scene(
       return reply(request.lastUser);
     });
     assert.equal((await bot.deliver(message('NEVER answered'))).state, 'verified');
-    await until('a turn', () => bot.explain().bottom.join('\n').includes('esc to interrupt'), bot);
+    await untilBot('a turn', () => bot.explain().bottom.join('\n').includes('esc to interrupt'), bot);
     await bot.input({ keys: ['Escape'] });
     await state(bot, 'idle');
     await new Promise((resolve) => setTimeout(resolve, 1700));
@@ -361,7 +349,7 @@ await scene('a provider that refuses: working while it retries, then idle with t
 });
 await scene('a usage limit blocks', async () => {
   assert.equal((await bot.deliver(message('LIMIT please'))).state, 'verified');
-  await until('blocked', () => bot.state().state === 'blocked', bot);
+  await untilBot('blocked', () => bot.state().state === 'blocked', bot);
   assert.equal(bot.gate().open, false);
   model.script(() => text('Going on.'));
   await bot.input({ text: 'go on', keys: ['Enter'] });

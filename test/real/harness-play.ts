@@ -136,19 +136,7 @@ export async function createBench(
       const deliveryId = `delivery_${Date.now()}_${count}`;
       return { deliveryId, senderLine: 'From owner', text: words, replyLine: null, raw: false };
     },
-    async until(what, condition, bot, ms = 30_000) {
-      const end = Date.now() + ms;
-      while (!condition()) {
-        if (Date.now() > end) {
-          const { steps, bottom } = bot.explain();
-          const log = steps.slice(-14).map((step) => `${step.source} ${step.rule} ${step.claim} ${step.decided}`);
-          throw new Error(
-            `${what}: not within ${ms} ms; state ${JSON.stringify(bot.state())}, gate ${JSON.stringify(bot.gate())}\n${log.join('\n')}\n${bottom.slice(-16).join('\n')}`,
-          );
-        }
-        await new Promise((resolve) => setTimeout(resolve, 20));
-      }
-    },
+    until: untilBot,
     state: (bot, wanted, ms) => bench.until(wanted, () => bot.state().state === wanted, bot, ms),
     open: (bot) => bench.until('an open gate', () => bot.gate().open, bot, 60_000),
     async sent(bot, words) {
@@ -179,4 +167,19 @@ export async function createBench(
     },
   };
   return bench;
+}
+
+/** Fails with the last steps of its judge and the bottom of its screen. */
+export async function untilBot(what: string, condition: () => boolean, bot: HarnessBot, ms = 30_000): Promise<void> {
+  const end = Date.now() + ms;
+  while (!condition()) {
+    if (Date.now() > end) {
+      const { steps, bottom } = bot.explain();
+      const log = steps.slice(-14).map((step) => `${step.source} ${step.rule} ${step.claim} ${step.decided}`);
+      throw new Error(
+        `${what}: not within ${ms} ms; state ${JSON.stringify(bot.state())}, gate ${JSON.stringify(bot.gate())}\n${log.join('\n')}\n${bottom.slice(-16).join('\n')}`,
+      );
+    }
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
 }

@@ -3,14 +3,11 @@ import { createCallersComputers } from '../../../src/cloud-api/computer-use/comp
 import type { HostedDevices } from '../../../src/cloud-api/computer-use/hosted-port.ts';
 import { createDeviceRoutes } from '../../../src/cloud-api/computer-use/index.ts';
 import { createRunProxy } from '../../../src/cloud-api/computer-use/run-proxy.ts';
-import { createEngines } from '../../../src/cloud-api/link/engines.ts';
 import type { Run } from '../../../src/contracts/computer-use/run.ts';
-import { createDispatcher } from '../../../src/kit/http/dispatcher.ts';
-import { createLinkTokens, createPairedLinkAuthenticator } from '../../../src/kit/http/paired-link.ts';
 import { everyScope } from '../../../src/kit/http/principals.ts';
 import type { BoundRoute, OwnerLookups } from '../../../src/kit/http/types.ts';
-import { countingIds, onEnd, serve } from '../../kit/http/support.ts';
-import { quiet, startTestCloud, startTestComputer } from '../../support/link.ts';
+import { serve } from '../../kit/http/support.ts';
+import { computers, resolve, startPairedCloud, startPairedComputer } from '../../support/paired-computers.ts';
 
 export const at = '2026-11-22T10:00:00.000Z';
 
@@ -38,21 +35,9 @@ export function run(id: string, more: Partial<Run> = {}): Run {
   };
 }
 
-const computers = [
-  { id: 'computer_a', cloudId: 'cc_a', user: 'ada' },
-  { id: 'computer_b', cloudId: 'cc_b', user: 'ada' },
-  { id: 'computer_c', cloudId: 'cc_c', user: 'bob' },
-] as const;
-
 /** `bearer` is the name of who calls. */
 export async function startCloud(hosted: HostedDevices['pass'] | null = null) {
-  const cloud = await startTestCloud();
-  onEnd(() => cloud.close());
-  const resolve = async (userId: string, named: string | null) =>
-    computers.find(({ id, cloudId, user }) => user === userId && (named === null || named === id || named === cloudId))
-      ?.id ?? null;
-  const engines = createEngines({ link: cloud.dialIns, computers: { resolve } });
-  onEnd(async () => engines.close());
+  const { cloud, engines } = await startPairedCloud();
   const callers = createCallersComputers({
     engines,
     advice: 'See that it runs.',
@@ -89,26 +74,10 @@ export async function startComputer(
   routes: readonly BoundRoute[],
   owners: OwnerLookups = {},
 ) {
-  const { id, user } = computers.find((one) => one.id === `computer_${letter}`)!;
-  const tokens = createLinkTokens();
-  const dispatcher = createDispatcher({
-    listener: { kind: 'socket' },
-    authenticators: [createPairedLinkAuthenticator({ tokens, user: () => user })],
+  return startPairedComputer(cloud, ['a', 'b', 'c'].indexOf(letter), {
     routes,
     owners: { 'computer-use-run': () => true, 'computer-use-session': () => true, ...owners },
-    ids: countingIds(),
     idempotency: { once: (_asked, perform) => perform(null) },
-    log: { ...quiet, error: () => {} },
-    answers: 'throw',
     shape: 'plain',
   });
-  const computer = await startTestComputer(cloud, {
-    id,
-    linkToken: tokens.next,
-    random: () => 0.1,
-    engine: (incoming, response) => void dispatcher.handle(incoming, response),
-  });
-  onEnd(() => computer.close());
-  await computer.linked();
-  return computer;
 }

@@ -1,25 +1,17 @@
 /** A cloud whose users sign in by their names, and computers with tools that are reached over a real link. */
 import type { EdgeEvents } from '../../../src/cloud-api/edge/events.ts';
 import { createEdge } from '../../../src/cloud-api/edge/index.ts';
-import { createEngines } from '../../../src/cloud-api/link/engines.ts';
 import { createToolServer } from '../../../src/cloud-api/tool-server/index.ts';
 import { mcpMeta, mcpServer, modernVersion } from '../../../src/contracts/tool-server/mcp.ts';
 import { toolServerRoutes } from '../../../src/contracts/tool-server/routes.ts';
-import { createDispatcher } from '../../../src/kit/http/dispatcher.ts';
-import { createLinkTokens, createPairedLinkAuthenticator } from '../../../src/kit/http/paired-link.ts';
 import { clientOf, everyScope, surfaceOf } from '../../../src/kit/http/principals.ts';
 import { type BoundRoute, bind, type OwnerLookups, type Principal } from '../../../src/kit/http/types.ts';
 import { createMcpService } from '../../../src/kit/mcp/create-service.ts';
 import { createMcpEndpoint } from '../../../src/kit/mcp/endpoint.ts';
 import type { McpRequest, TaskProvider, ToolProvider } from '../../../src/kit/mcp/service.ts';
-import { countingIds, onEnd, type Reply, serve } from '../../kit/http/support.ts';
-import { quiet, startTestCloud, startTestComputer, type TestCloud } from '../../support/link.ts';
-
-export const computers = [
-  { id: 'computer_a', cloudId: 'cc_a', user: 'ada' },
-  { id: 'computer_b', cloudId: 'cc_b', user: 'ada' },
-  { id: 'computer_c', cloudId: 'cc_c', user: 'bob' },
-] as const;
+import { type Reply, serve } from '../../kit/http/support.ts';
+import type { TestCloud } from '../../support/link.ts';
+import { computers, startPairedCloud, startPairedComputer } from '../../support/paired-computers.ts';
 
 export const origin = 'https://gantry.example';
 
@@ -41,18 +33,7 @@ const people: Readonly<Record<string, Principal>> = Object.fromEntries(
 
 /** `alone`: of one person, on their own computer. */
 export async function startToolCloud({ alone = false } = {}) {
-  const cloud = await startTestCloud();
-  onEnd(() => cloud.close());
-  const engines = createEngines({
-    link: cloud.dialIns,
-    computers: {
-      resolve: async (userId, named) =>
-        computers.find(
-          ({ id, cloudId, user }) => user === userId && (named === null || named === id || named === cloudId),
-        )?.id ?? null,
-    },
-  });
-  onEnd(async () => engines.close());
+  const { cloud, engines } = await startPairedCloud();
   const tools = createToolServer({
     engines,
     link: cloud.dialIns,
@@ -139,7 +120,7 @@ export interface ToolComputerOptions {
 /** A computer whose tools repeat what they are given, behind the real protocol, dispatcher and link. */
 export async function startToolComputer(cloud: TestCloud, at: number, options: ToolComputerOptions = {}) {
   const { seen = [], tools = ['echo.text'], routes = [], owners = {}, tasks } = options;
-  const { id, user } = computers[at]!;
+  const { id } = computers[at]!;
   const note = (request: McpRequest) =>
     seen.push({
       computer: id,
@@ -165,28 +146,13 @@ export async function startToolComputer(cloud: TestCloud, at: number, options: T
     },
     tasks,
   });
-  const tokens = createLinkTokens();
   const endpoint = createMcpEndpoint({ service, log: { error() {} } });
   const given = new Set(routes.map(({ route }) => route.op));
-  const dispatcher = createDispatcher({
-    listener: { kind: 'socket' },
-    authenticators: [createPairedLinkAuthenticator({ tokens, user: () => user })],
+  return startPairedComputer(cloud, at, {
     routes: [...(given.has(mcpServer.op) ? [] : [bind(mcpServer, endpoint)]), ...routes],
     owners,
-    ids: countingIds(),
-    log: { ...quiet, error: () => {} },
-    answers: 'throw',
     shape: 'factory',
   });
-  const computer = await startTestComputer(cloud, {
-    id,
-    linkToken: tokens.next,
-    random: () => 0.1,
-    engine: (incoming, response) => void dispatcher.handle(incoming, response),
-  });
-  onEnd(() => computer.close());
-  await computer.linked();
-  return computer;
 }
 
 /** Of the one answer of each route that says by itself that it was reached. */

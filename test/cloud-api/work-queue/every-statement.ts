@@ -1,5 +1,5 @@
 /** Every statement that is ever asked of the queue for one person, asked beside very many tasks of somebody else. */
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { forgetSamples } from '../../../src/cloud-api/work-queue/history.ts';
 import { forgetEnded, workQueueMigrations } from '../../../src/cloud-api/work-queue/index.ts';
 import { createWorkReads } from '../../../src/cloud-api/work-queue/reads.ts';
@@ -10,7 +10,7 @@ import { openSharedStore } from '../../../src/kit/store/open-shared-store.ts';
 import type { SharedStore } from '../../../src/kit/store/shared-store.ts';
 import { sqliteIn } from '../../support/engines.ts';
 import { recording, scansOfPostgres, scansOfSqlite } from '../../support/plans.ts';
-import type { TestPostgres } from '../../support/postgres.ts';
+import { postgres, type TestPostgres } from '../../support/postgres.ts';
 import { scratchFolder } from '../../support/scratch.ts';
 import { fillOthers } from './others.ts';
 
@@ -21,7 +21,7 @@ interface Plans {
   readonly scans: readonly string[];
 }
 
-export async function plansOfSqlite(others: number): Promise<Plans> {
+async function plansOfSqlite(others: number): Promise<Plans> {
   const store = await sqliteIn(scratchFolder()).open(workQueueMigrations);
   await fillOthers(store, others);
   // What a close learns, and a later start plans with.
@@ -30,7 +30,7 @@ export async function plansOfSqlite(others: number): Promise<Plans> {
   return { asked: asked.size, scans: await scansOfSqlite(store, asked.values(), ['work_move']) };
 }
 
-export async function plansOfPostgres(server: TestPostgres, others: number): Promise<Plans> {
+async function plansOfPostgres(server: TestPostgres, others: number): Promise<Plans> {
   const url = await server.schema();
   const store = await openSharedStore({
     databaseUrl: url,
@@ -109,4 +109,22 @@ async function everything(real: SharedStore) {
   await forgetEnded(store, 1);
   await work.lease('user_nobody', 'w1', 'lease_2');
   return asked;
+}
+
+/** Holds of both engines, beside so many tasks of somebody else. */
+export function testPlans(others: number): void {
+  test('SQLite finds what is asked along an index, and sorts nothing but what a limit has cut', async () => {
+    const { asked, scans } = await plansOfSqlite(others);
+    expect(asked).toBeGreaterThan(40);
+    expect(scans).toEqual([]);
+  });
+
+  test.skipIf(postgres === null)(
+    'PostgreSQL touches a few pages beside very many tasks of somebody else, planned for the values and for any',
+    async () => {
+      const { asked, scans } = await plansOfPostgres(postgres!, others);
+      expect(asked).toBeGreaterThan(40);
+      expect(scans).toEqual([]);
+    },
+  );
 }

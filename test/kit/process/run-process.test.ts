@@ -1,26 +1,11 @@
 /** What running a child promises: its output, its end, its deadline, and that nothing is left behind. Real processes. */
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { plainEnvironment, runProcess } from '../../../src/kit/process/run-process.ts';
 import { scratchFolder } from '../../support/scratch.ts';
+import { alive, node, pidIn, sh } from './support.ts';
 
 const deadlineMs = 20_000;
-const node = (script: string): [string, ...string[]] => [process.execPath, '-e', script];
-const sh = (script: string): [string, ...string[]] => ['/bin/sh', '-c', script];
-
-/** Running and no zombie. */
-function alive(pid: number): boolean {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    return stat.slice(stat.lastIndexOf(')') + 2)[0] !== 'Z';
-  } catch {
-    return false;
-  }
-}
-
-const pidIn = (file: string) => Number(readFileSync(file, 'utf8'));
-
 test('output, input and exit code come back as they are', async () => {
   const script = "process.stdin.pipe(process.stdout); process.stderr.write('err'); process.exitCode = 7";
   const result = await runProcess({ command: node(script), input: 'grüße\n', deadlineMs });

@@ -1,24 +1,11 @@
 /** What serving a child promises: streams, plain environment, and that it and all that it started end with us. Real processes. */
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { startServedProcess } from '../../../src/kit/process/served-process.ts';
 import { scratchFolder } from '../../support/scratch.ts';
-
-const node = (script: string): [string, ...string[]] => [process.execPath, '-e', script];
-const sh = (script: string): [string, ...string[]] => ['/bin/sh', '-c', script];
-
-/** Running and no zombie. */
-function alive(pid: number): boolean {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    return stat.slice(stat.lastIndexOf(')') + 2)[0] !== 'Z';
-  } catch {
-    return false;
-  }
-}
-const pidIn = (file: string) => Number(readFileSync(file, 'utf8'));
+import { alive, node, pidIn, sh } from './support.ts';
 
 test('it is talked with over its own streams, under its own pid', async () => {
   const script = `process.stdin.once('data', (text) => process.stdout.write(process.pid + ' ' + text))`;

@@ -4,27 +4,9 @@ import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Beats } from '../../../src/programs/worker/beats.ts';
 import { TaskFailure } from '../../../src/programs/worker/outcome.ts';
-import { startWorker, type WorkerEvent, type WorkerOptions } from '../../../src/programs/worker/worker.ts';
 import { startQueue } from '../../cloud-api/work-queue/support.ts';
 import { engines } from '../../support/engines.ts';
-
-function begin(port: number, run: WorkerOptions['run'], more: Partial<WorkerOptions> = {}) {
-  const events: WorkerEvent[] = [];
-  const worker = startWorker({
-    url: `http://127.0.0.1:${port}`,
-    key: 'ada',
-    workerId: 'w1',
-    run,
-    random: () => 0.01,
-    tell: (event) => events.push(event),
-    ...more,
-  });
-  onTestFinished(async () => {
-    worker.abort();
-    await worker.ended.catch(() => {});
-  });
-  return { worker, events, kinds: () => events.map(({ kind }) => kind) };
-}
+import { begin } from './support.ts';
 
 const noBeats: Beats = { hold: () => () => {}, close: async () => {} };
 const task = { id: 'task_1' };

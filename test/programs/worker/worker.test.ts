@@ -3,32 +3,18 @@
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { TaskFailure } from '../../../src/programs/worker/outcome.ts';
-import { startWorker, type WorkerEvent, type WorkerOptions } from '../../../src/programs/worker/worker.ts';
+import type { WorkerOptions } from '../../../src/programs/worker/worker.ts';
 import { startQueue, type TestQueue } from '../../cloud-api/work-queue/support.ts';
 import { engines } from '../../support/engines.ts';
 import { startVictim } from '../../support/victim.ts';
+import { begin as beginAt } from './support.ts';
 
 const victim = (name: string) => fileURLToPath(new URL(`../../support/victims/${name}.ts`, import.meta.url));
 const [blocking, dying] = [victim('blocking-worker'), victim('dying-worker')];
 const start = (options: Parameters<typeof startQueue>[1] = { real: true }) => startQueue(engines[0]!, options);
 
-function begin(q: TestQueue, run: WorkerOptions['run'], more: Partial<WorkerOptions> = {}) {
-  const events: WorkerEvent[] = [];
-  const worker = startWorker({
-    url: `http://127.0.0.1:${q.server.port}`,
-    key: 'ada',
-    workerId: 'w1',
-    run,
-    random: () => 0.01,
-    tell: (event) => events.push(event),
-    ...more,
-  });
-  onTestFinished(async () => {
-    worker.abort();
-    await worker.ended.catch(() => {});
-  });
-  return { worker, events, kinds: () => events.map(({ kind }) => kind) };
-}
+const begin = (q: TestQueue, run: WorkerOptions['run'], more?: Partial<WorkerOptions>) =>
+  beginAt(q.server.port, run, more);
 
 test('it ends each task with what became of it, and with an empty queue it ends itself', async () => {
   const q = await start();

@@ -4,7 +4,7 @@ import { readComposer } from '../../../src/runtime-server/harness/claude/compose
 import { claudeRules } from '../../../src/runtime-server/harness/claude/rules.ts';
 import { createJudge } from '../../../src/runtime-server/harness/judge/judge.ts';
 import { compileRules } from '../../../src/runtime-server/harness/judge/rules.ts';
-import { handClock, recording, replay } from './replay.ts';
+import { handClock, recording, replay, usualRecordings } from './replay.ts';
 
 const dialog = 'needs_you: asks: do you want to proceed?';
 
@@ -20,14 +20,8 @@ test.each([
       'needs_you: asks whether the folder is trusted',
     ],
   ],
-  ['start-idle', 'starting', ['starting', 'idle']],
-  ['submit-working', 'idle', ['idle', 'working']],
-  ['finished-idle', 'working', ['working', 'idle']],
-  ['permission-dialog', 'working', ['working', dialog]],
+  ...usualRecordings(dialog),
   ['dialog-answered', 'needs_you', ['needs_you', 'working', 'idle']],
-  ['dialog-stray-text', 'working', ['working', dialog, 'idle']],
-  ['interrupt', 'working', ['working', 'idle']],
-  ['typed-while-working', 'working', ['working']],
   ['exit', 'idle', ['idle', 'idle: unclear']],
 ] as const)('the recording %s is judged as a person would', async (name, from, states) => {
   expect((await replay(`claude/${name}.cast`, claudeRules, { from })).states).toEqual(states);

@@ -4,24 +4,16 @@ import { holdsOurs, lastFailure, readComposer } from '../../../src/runtime-serve
 import { codexRules } from '../../../src/runtime-server/harness/codex/rules.ts';
 import { createJudge } from '../../../src/runtime-server/harness/judge/judge.ts';
 import { compileRules } from '../../../src/runtime-server/harness/judge/rules.ts';
-import { handClock, recording, replay } from './replay.ts';
+import { handClock, pastedRecordings, recording, replay, usualRecordings } from './replay.ts';
 
 const dialog = 'needs_you: asks to run: touch made-by-agent.txt && ls';
 
 /** Title and screen alone, without status or hook, from the state before the recording. */
 test.each([
   ['first-start', 'starting', ['starting', 'needs_you: asks whether the folder is trusted', 'idle']],
-  ['start-idle', 'starting', ['starting', 'idle']],
-  ['submit-working', 'idle', ['idle', 'working']],
-  ['finished-idle', 'working', ['working', 'idle']],
-  ['permission-dialog', 'working', ['working', dialog]],
+  ...usualRecordings(dialog),
   ['dialog-answered', 'needs_you', ['needs_you', 'idle']],
-  ['dialog-stray-text', 'working', ['working', dialog, 'idle']],
-  ['interrupt', 'working', ['working', 'idle']],
-  ['typed-while-working', 'working', ['working']],
-  ['multi-line-paste', 'idle', ['idle', 'working', 'idle']],
-  ['big-paste', 'idle', ['idle', 'working', 'idle']],
-  ['slash-command', 'idle', ['idle']],
+  ...pastedRecordings,
   ['exit', 'idle', ['idle', 'idle: unclear']],
 ] as const)('the recording %s is judged as a person would', async (name, from, states) => {
   expect((await replay(`codex/${name}.cast`, codexRules, { from })).states).toEqual(states);

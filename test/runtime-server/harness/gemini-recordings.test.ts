@@ -3,22 +3,14 @@ import { holdsOurs, readComposer } from '../../../src/runtime-server/harness/gem
 import { geminiRules } from '../../../src/runtime-server/harness/gemini/rules.ts';
 import { createJudge } from '../../../src/runtime-server/harness/judge/judge.ts';
 import { compileRules } from '../../../src/runtime-server/harness/judge/rules.ts';
-import { handClock, replay } from './replay.ts';
+import { handClock, pastedRecordings, replay, usualRecordings } from './replay.ts';
 
 const dialog = 'needs_you: asks: Shell touch made-by-agent.txt && ls';
 
 test.each([
-  ['start-idle', 'starting', ['starting', 'idle']],
-  ['submit-working', 'idle', ['idle', 'working']],
-  ['finished-idle', 'working', ['working', 'idle']],
-  ['permission-dialog', 'working', ['working', dialog]],
+  ...usualRecordings(dialog),
   ['dialog-answered', 'needs_you', ['needs_you', dialog, 'working', 'idle']],
-  ['dialog-stray-text', 'working', ['working', dialog, 'idle']],
-  ['interrupt', 'working', ['working', 'idle']],
-  ['typed-while-working', 'working', ['working']],
-  ['multi-line-paste', 'idle', ['idle', 'working', 'idle']],
-  ['big-paste', 'idle', ['idle', 'working', 'idle']],
-  ['slash-command', 'idle', ['idle']],
+  ...pastedRecordings,
   // It ends with the Escape that gave up waiting for the provider, before the title has followed.
   ['error', 'working', ['working']],
   ['exit', 'idle', ['idle', 'idle: unclear']],

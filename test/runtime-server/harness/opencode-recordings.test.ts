@@ -5,24 +5,16 @@ import { compileRules } from '../../../src/runtime-server/harness/judge/rules.ts
 import { opencodeRules } from '../../../src/runtime-server/harness/opencode/rules.ts';
 import type { OpencodeEvent } from '../../../src/runtime-server/harness/opencode/server.ts';
 import { createSessions } from '../../../src/runtime-server/harness/opencode/sessions.ts';
-import { handClock, recording, replay } from './replay.ts';
+import { handClock, pastedRecordings, recording, replay, usualRecordings } from './replay.ts';
 
 const dialog = 'needs_you: asks to run: touch made-by-agent.txt && ls';
 
 /** The screen alone, without its server, from the state before the recording. */
 test.each([
   ['first-start', 'starting', ['starting', 'idle']],
-  ['start-idle', 'starting', ['starting', 'idle']],
-  ['submit-working', 'idle', ['idle', 'working']],
-  ['finished-idle', 'working', ['working', 'idle']],
-  ['permission-dialog', 'working', ['working', dialog]],
+  ...usualRecordings(dialog),
   ['dialog-answered', 'needs_you', ['needs_you', 'idle']],
-  ['dialog-stray-text', 'working', ['working', dialog, 'idle']],
-  ['interrupt', 'working', ['working', 'idle']],
-  ['typed-while-working', 'working', ['working']],
-  ['multi-line-paste', 'idle', ['idle', 'working', 'idle']],
-  ['big-paste', 'idle', ['idle', 'working', 'idle']],
-  ['slash-command', 'idle', ['idle']],
+  ...pastedRecordings,
   ['error', 'working', ['working', 'idle']],
   ['exit', 'idle', ['idle']],
 ] as const)('the recording %s is judged as a person would', async (name, from, states) => {

@@ -1,24 +1,16 @@
 import { expect, test } from 'vitest';
 import { compileRules } from '../../../src/runtime-server/harness/judge/rules.ts';
 import { qwenRules } from '../../../src/runtime-server/harness/qwen/rules.ts';
-import { replay } from './replay.ts';
+import { pastedRecordings, replay, usualRecordings } from './replay.ts';
 
 const dialog = "needs_you: asks: Allow execution of: 'touch'?";
 
 /** Title and screen alone, without its file of events, from the state before the recording. */
 test.each([
   ['first-start', 'starting', ['starting', 'idle']],
-  ['start-idle', 'starting', ['starting', 'idle']],
-  ['submit-working', 'idle', ['idle', 'working']],
-  ['finished-idle', 'working', ['working', 'idle']],
-  ['permission-dialog', 'working', ['working', dialog]],
+  ...usualRecordings(dialog),
   ['dialog-answered', 'needs_you', ['needs_you', 'idle']],
-  ['dialog-stray-text', 'working', ['working', dialog, 'idle']],
-  ['interrupt', 'working', ['working', 'idle']],
-  ['typed-while-working', 'working', ['working']],
-  ['multi-line-paste', 'idle', ['idle', 'working', 'idle']],
-  ['big-paste', 'idle', ['idle', 'working', 'idle']],
-  ['slash-command', 'idle', ['idle']],
+  ...pastedRecordings,
   ['exit', 'idle', ['idle', 'idle: unclear']],
 ] as const)('the recording %s is judged as a person would', async (name, from, states) => {
   expect((await replay(`qwen/${name}.cast`, qwenRules, { from })).states).toEqual(states);

@@ -12,6 +12,8 @@ import { readFacts } from './screen-facts.ts';
 
 export const recording = (name: string) => fileURLToPath(new URL(`../../data/tui/${name}`, import.meta.url));
 
+type Recorded = readonly [name: string, from: AgentState, states: readonly string[]];
+
 export interface Replayed {
   /** States in order, with reasons, `unclear` as its own word. */
   readonly states: readonly string[];
@@ -89,3 +91,21 @@ export async function replay(
   pass(restMs);
   return { states, facts, judge, clock };
 }
+
+/** What title and screen show in the recordings that every agent program has: name, state before, states in it. `dialog`: the question that some end in. */
+export const usualRecordings = (dialog: string): readonly Recorded[] => [
+  ['start-idle', 'starting', ['starting', 'idle']],
+  ['submit-working', 'idle', ['idle', 'working']],
+  ['finished-idle', 'working', ['working', 'idle']],
+  ['permission-dialog', 'working', ['working', dialog]],
+  ['dialog-stray-text', 'working', ['working', dialog, 'idle']],
+  ['interrupt', 'working', ['working', 'idle']],
+  ['typed-while-working', 'working', ['working']],
+];
+
+/** Those of the programs into whose composer a message is pasted. */
+export const pastedRecordings: readonly Recorded[] = [
+  ['multi-line-paste', 'idle', ['idle', 'working', 'idle']],
+  ['big-paste', 'idle', ['idle', 'working', 'idle']],
+  ['slash-command', 'idle', ['idle']],
+];

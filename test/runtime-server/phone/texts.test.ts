@@ -161,7 +161,8 @@ test('what the bot answers in that thread leaves as a text, once, and says what 
   ]);
 });
 
-test('a refusal of the cloud is what the bot reads, and an outage is waited out', async () => {
+/** A thread that somebody began, and what a bot says in it. */
+async function inThread() {
   const { engine, phone, cloud, web } = await start();
   await bring({ engine, phone }, incoming(web, 'echo hi'));
   const [thread] = await threads(engine);
@@ -171,6 +172,11 @@ test('a refusal of the cloud is what the bot reads, and an outage is waited out'
     (await engine.call<{ deliveries: Delivery[] }>('GET', `/deliveries?thread=${thread?.id}`)).body.deliveries.find(
       (one) => one.id === id,
     );
+  return { cloud, say, state };
+}
+
+test('a refusal of the cloud is what the bot reads, and an outage is waited out', async () => {
+  const { cloud, say, state } = await inThread();
   cloud.answer = { status: 403, body: { error: 'recipient_opted_out', message: '+12025550123 has said STOP.' } };
   const refused = await say('One');
   await vi.waitFor(async () =>
@@ -185,15 +191,7 @@ test('a refusal of the cloud is what the bot reads, and an outage is waited out'
 });
 
 test('what the cloud was cut off over is not sent again, and holds up nothing', async () => {
-  const { engine, phone, cloud, web } = await start();
-  await bring({ engine, phone }, incoming(web, 'echo hi'));
-  const [thread] = await threads(engine);
-  const say = async (text: string) =>
-    (await engine.call<Delivery>('POST', '/send', { to: `channel:${thread?.id}`, text })).body.id;
-  const state = async (id: string) =>
-    (await engine.call<{ deliveries: Delivery[] }>('GET', `/deliveries?thread=${thread?.id}`)).body.deliveries.find(
-      (one) => one.id === id,
-    );
+  const { cloud, say, state } = await inThread();
   cloud.answer = { status: 409, body: { error: 'idempotency_conflict', message: 'The first request was cut off.' } };
   const first = await say('One');
   await vi.waitFor(async () =>
