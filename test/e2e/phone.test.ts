@@ -374,6 +374,23 @@ test('an invite is made and withdrawn, a number is moved to another bot, and rel
   const invite = page.locator('[data-invite="open"]');
   await invite.getByText(/\/sms\/invite\//).waitFor(patience);
   await looked(page, 'phone-consent');
+  // Strangers open it on their phones: everything there is large enough for a finger, and for no phone to enlarge the page.
+  const [address] = /https?:\S+\/sms\/invite\/[0-9a-f]{64}/.exec((await invite.textContent()) ?? '') ?? [''];
+  const theirs = await visit(browser, address, narrow);
+  const controls = await theirs.page.locator('input, button').evaluateAll((all) =>
+    all.map((one) => ({
+      font: Number.parseFloat(getComputedStyle(one).fontSize),
+      height: one.getBoundingClientRect().height,
+      isBox: one.getAttribute('type') === 'checkbox',
+    })),
+  );
+  expect(controls).toHaveLength(3);
+  for (const { font, height, isBox } of controls) {
+    expect(font).toBeGreaterThanOrEqual(16);
+    expect(height).toBeGreaterThanOrEqual(isBox ? 24 : 44);
+  }
+  expect(await axe(theirs.page)).toEqual([]);
+  await theirs.close();
   await button(page, 'Move').click();
   const dialog = page.getByRole('dialog');
   await dialog.getByRole('combobox', { name: /^Bot/ }).selectOption({ label: 'night' });

@@ -41,6 +41,8 @@ export function page(title: string, html: string): string {
 body { font: 14px/1.5 system-ui, sans-serif; margin: 12vh auto; max-width: 34rem; padding: 0 1.5rem; }
 h1 { font-size: 1.25rem; }
 code { font: 13px ui-monospace, monospace; padding: 0.1rem 0.3rem; border: 1px solid; border-radius: 4px; }
+input, button { box-sizing: border-box; font: inherit; font-size: 16px; min-height: 44px; padding: 0 0.75rem; width: 100%; }
+input[type='checkbox'] { min-height: 0; height: 24px; margin: 0 0.5rem 0 0; padding: 0; vertical-align: middle; width: 24px; }
 body:has(table) { margin-block: 6vh; max-width: 52rem; }
 h2 { font-size: 1rem; margin-top: 2rem; }
 table { border-collapse: collapse; width: 100%; }
