@@ -66,8 +66,8 @@ test('attach-pane of an attached pane brings it to the front and opens no second
 });
 
 test('attach-pane before the lists have loaded waits for them', async () => {
-  const { context } = first;
-  const page = await context.newPage();
+  // A browser that remembers no bots: it would show those until it has read them.
+  const { page, close } = await visit(browser, 'about:blank', { plain: true, like: first.context });
   let release: () => void = () => {};
   const held = new Promise<void>((resolve) => {
     release = resolve;
@@ -85,7 +85,7 @@ test('attach-pane before the lists have loaded waits for them', async () => {
   await pane(page, 'scribe').waitFor();
   await page.getByRole('button', { name: 'Detach scribe; the bot keeps running' }).click();
   await page.getByRole('heading', { name: 'Home', level: 1 }).waitFor();
-  await page.close();
+  await close();
 });
 
 test('a pane nobody has is said, and other shapes are ignored', async () => {
