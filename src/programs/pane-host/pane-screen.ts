@@ -5,6 +5,19 @@
 import { createEmulator, type Emulator, type EmulatorFacts, type EmulatorParts } from './emulator.ts';
 import { type Resize, replay, replayBytes } from './replay.ts';
 
+interface PaneScreenOptions {
+  readonly parts: EmulatorParts;
+  readonly scrollback: number;
+  /** Sizes so far; the last is the one of now. The pane adds to it. */
+  readonly resizes: readonly Resize[];
+  /** Text of the journal. `start` is later than asked where older text is gone. */
+  readonly read: (offset: number, max: number) => { readonly start: number; readonly bytes: Uint8Array };
+  readonly onReply: (text: string) => void;
+  readonly onOsc: (code: number, text: string) => void;
+  readonly onFault: (what: string) => void;
+  readonly from?: ScreenStart;
+}
+
 /** What the emulator of an earlier host showed. */
 export interface ScreenStart {
   /** All bytes up to here were parsed. */
@@ -48,18 +61,7 @@ export interface PaneScreen {
 /** How far back the start of an unfinished sequence is looked for. */
 const maxOpenSequenceLength = 64 * 1024;
 
-export function createPaneScreen(options: {
-  readonly parts: EmulatorParts;
-  readonly scrollback: number;
-  /** Sizes so far; the last is the one of now. The pane adds to it. */
-  readonly resizes: readonly Resize[];
-  /** Text of the journal. `start` is later than asked where older text is gone. */
-  readonly read: (offset: number, max: number) => { readonly start: number; readonly bytes: Uint8Array };
-  readonly onReply: (text: string) => void;
-  readonly onOsc: (code: number, text: string) => void;
-  readonly onFault: (what: string) => void;
-  readonly from?: ScreenStart;
-}): PaneScreen {
+export function createPaneScreen(options: PaneScreenOptions): PaneScreen {
   const { resizes, from } = options;
   let silent = false;
   let parsed = from?.offset ?? 0;

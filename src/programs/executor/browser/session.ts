@@ -42,11 +42,7 @@ export interface Session {
   close(): Promise<void>;
 }
 
-/** Milliseconds. */
-const windowMs = 3000;
-const closeMs = 2000;
-
-export function createSession(deps: {
+interface SessionDeps {
   readonly id: string;
   readonly context: BrowserContext;
   readonly headless: boolean;
@@ -55,7 +51,13 @@ export function createSession(deps: {
   readonly onDownload: (guid: string, url: string) => void;
   readonly onPage: (url: string, title: string) => void;
   readonly onGone: (fault: Fault) => void;
-}): Session {
+}
+
+/** Milliseconds. */
+const windowMs = 3000;
+const closeMs = 2000;
+
+export function createSession(deps: SessionDeps): Session {
   const { id, context, headless, traced, proxy, onDownload, onPage, onGone } = deps;
   const tabs: Tab[] = [];
   const notes: string[] = [];
