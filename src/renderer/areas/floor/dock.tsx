@@ -40,7 +40,7 @@ export function Dock({
   const [dock, setDock] = useState<DockviewApi | null>(null);
   const latest = useRef(state);
   latest.current = state;
-  const { agents, focused, leads } = state;
+  const { agents, focused } = state;
 
   // Panels of bots that are no more go; what was asked for comes.
   useEffect(() => {
@@ -86,10 +86,10 @@ export function Dock({
   }, [dock, agents, team, waiting, paneRequests]);
 
   useEffect(() => {
-    if (dock === null || focused === null || leads() !== focused) return;
+    if (dock === null || focused === null) return;
     const panel = dock.getPanel(focused);
     if (panel !== undefined && dock.activePanel !== panel) panel.api.setActive();
-  }, [dock, focused, leads]);
+  }, [dock, focused]);
 
   return (
     <FloorProvider value={state}>

@@ -54,17 +54,17 @@ export function useOpenAsking(agents: readonly PlacedBot[]): void {
 }
 
 /** A bot named in the address shows its pane, also when the page was opened there. */
-export function useBotOfAddress(agents: readonly Agent[], focused: string | null, leads: () => string | null): void {
+export function useBotOfAddress(agents: readonly Agent[], focused: string | null): void {
   const { paneRequests } = useServices();
   const shown = useRef<string | null>(null);
   useEffect(() => {
-    if (focused === null || shown.current === focused || leads() !== focused) return;
+    if (focused === null || shown.current === focused) return;
     if (!agents.some((agent) => agent.id === focused)) return;
     shown.current = focused;
     if (!paneRequests.waiting().some((request) => request.botId === focused)) {
       paneRequests.add({ botId: focused, paneId: null, originView: null });
     }
-  }, [agents, focused, leads, paneRequests]);
+  }, [agents, focused, paneRequests]);
 }
 
 /** Starting and stopping teams from the palette; only what would change something is offered. */

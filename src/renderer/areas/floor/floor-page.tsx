@@ -60,7 +60,7 @@ export function FloorPage() {
   const beside = useBeside();
   const { show: showBeside } = beside;
   const page = useRef<HTMLDivElement>(null);
-  const { state, leads, openBot, openAndType, type, leave } = useFocus();
+  const { state, openBot, openAndType, type, leave } = useFocus();
   const { agents, focused } = state;
   const agent = agents.find((one) => one.id === focused) ?? null;
   const besides = agent === null ? undefined : beside.look;
@@ -76,7 +76,7 @@ export function FloorPage() {
   const teams = [...new Set(agents.map((one) => one.team))];
 
   useUnknownRequests(complete ? agents : undefined);
-  useBotOfAddress(agents, focused, leads);
+  useBotOfAddress(agents, focused);
   useOpenAsking(narrow ? noBots : agents);
   useTeamActions(dialogs.setAsk);
   const back = useCallback(() => {
@@ -198,8 +198,6 @@ function useFocus() {
   const openBot = useOpenBot('floor');
   const [focusRequest, setFocusRequest] = useState(0);
   const leaving = useRef(false);
-  /** The bot that the address will name: a busy page draws its present one some time after it was led to another. */
-  const leads = useCallback(() => router.latestLocation.search.bot ?? null, [router]);
 
   const focus = useCallback(
     (botId: string) => {
@@ -243,16 +241,8 @@ function useFocus() {
     () => void navigate({ to: '/floor', search: (old) => ({ ...old, bot: undefined }) }),
     [navigate],
   );
-  const state = {
-    agents,
-    focused,
-    // Whoever was led to another bot types into that one.
-    focusRequest: leads() === focused ? focusRequest : 0,
-    leads,
-    focus,
-    detached,
-  } satisfies FloorState;
-  return { state, leads, openBot, openAndType, type, leave };
+  const state = { agents, focused, focusRequest, focus, detached } satisfies FloorState;
+  return { state, openBot, openAndType, type, leave };
 }
 
 /** The layouts of this floor, and how to change which one is shown; null until it is known whose floor it is. */

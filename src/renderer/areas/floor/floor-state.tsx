@@ -7,8 +7,6 @@ export interface FloorState {
   readonly focused: string | null;
   /** Grows when the focused pane's terminal should take the focus. */
   readonly focusRequest: number;
-  /** The bot to which the page was led last; `focused` is another one until that is drawn, and must not be led back to. */
-  leads(): string | null;
   focus(botId: string): void;
   /** Called when a pane was detached; `originView` is where it was opened from. */
   detached(botId: string, originView: string | null): void;
