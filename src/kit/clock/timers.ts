@@ -42,6 +42,7 @@ export function createOwnTimers(timers: Timers): OwnTimers {
 
 /** Resolves after `ms`, or as soon as `signal` is aborted. */
 export function pause(timers: Timers, ms: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => {
     const end = () => {
       cancel();

@@ -42,9 +42,9 @@ const maxPollMs = 60_000;
 const defaultPollMs = 2_000;
 /** A task that has run for an hour is looked at once a minute. */
 const slowerBy = 60;
-/** A cancelled task is reported as such whether or not its server is there to hear it. */
 /** Codes of JSON-RPC and MCP: wrong parameters, no such method, no such thing. */
 const final: ReadonlySet<number> = new Set([-32602, -32601, -32002]);
+/** A cancelled task is reported as such whether or not its server is there to hear it. */
 const cancelWithinMs = 5_000;
 /** The person may mistype. */
 const maxTries = 5;
