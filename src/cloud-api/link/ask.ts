@@ -114,6 +114,8 @@ async function once(asking: Asking, hasBody: boolean, limit: number): Promise<In
     const leave = () => outgoing.destroy();
     if (response.destroyed) leave();
     else response.once('close', leave);
+    // A caller for whom many servers are asked waits for no one that has answered.
+    outgoing.once('close', () => response.off('close', leave));
     let cancel = () => {};
     if (patience !== undefined) {
       const late = () => outgoing.destroy(Object.assign(new Error('It does not answer.'), { code: 'ETIMEDOUT' }));
@@ -143,7 +145,6 @@ async function once(asking: Asking, hasBody: boolean, limit: number): Promise<In
       cancel();
       // Once an answer has begun, its own stream reports the cut.
       if (answered) return;
-      response.off('close', leave);
       reject(cause instanceof AppError ? cause : new Unanswered(cause, outgoing.reusedSocket));
     });
     if (!hasBody || body !== undefined) {

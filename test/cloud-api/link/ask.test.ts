@@ -98,3 +98,23 @@ test('a body that is passed on unread arrives, in chunks or with its length', as
     expect(await send({ headers, body: 'Größe' })).toMatchObject({ body: 'Größe', headers });
   }
 });
+
+test('a caller for whom many servers were asked waits for none of them any more', async () => {
+  const agent = new Agent({ keepAlive: true });
+  onEnd(() => agent.destroy());
+  const behind = await listen((_got, response) => response.end('{}'));
+  const front = await listen(async (got, response) => {
+    const before = response.listenerCount('close');
+    const upstream = () => ({ agent, host: '127.0.0.1', port: String(behind), path: '/', headers: {} });
+    for (let n = 0; n < 20; n += 1) {
+      const answer = await askUpstream({ context: { request: got, response }, upstream, method: 'GET' });
+      const ended = new Promise<void>((resolve) => answer.once('close', resolve));
+      await readAnswer(answer, 1000);
+      await ended;
+    }
+    endAtOnce(response, Buffer.from(JSON.stringify({ more: response.listenerCount('close') - before })));
+  });
+  // The request of the last one may be about to end.
+  const { more } = (await (await fetch(`http://127.0.0.1:${front}/`)).json()) as { more: number };
+  expect(more).toBeLessThanOrEqual(1);
+});
