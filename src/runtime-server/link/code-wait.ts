@@ -28,8 +28,10 @@ export function createCodeWait(
   /** Why the last attempt came to nothing. */
   let failed: string | null = null;
   let cancelPoll = () => {};
+  let closed = false;
 
   function poll(asked: Waiting): void {
+    if (closed) return;
     cancelPoll = timers.after(asked.intervalMs, () => {
       cloud
         .poll(asked.cloudUrl, asked.deviceCode)
@@ -67,5 +69,14 @@ export function createCodeWait(
       poll(asked);
     },
     settle,
+    /** What went wrong, beside a wait that goes on. */
+    fail(why: string): void {
+      failed = why;
+    },
+    /** Also what begins after it polls nothing: nothing is saved any more. */
+    close(): void {
+      closed = true;
+      settle(failed);
+    },
   };
 }

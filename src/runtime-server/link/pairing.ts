@@ -205,7 +205,7 @@ export function createPairing(deps: PairingDeps): Pairing {
           (answer) => answer.status === 204 || answer.status === 401,
           () => false,
         );
-        if (!told) code.settle('The cloud could not be notified. Remove this computer there too.');
+        if (!told) code.fail('The cloud could not be notified. Remove this computer there too.');
       }
       removePairing(file);
       await secrets.clear();
@@ -214,7 +214,7 @@ export function createPairing(deps: PairingDeps): Pairing {
     },
     close() {
       closed = true;
-      code.settle(code.failed());
+      code.close();
       cancelCheck();
     },
   };
