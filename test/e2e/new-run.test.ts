@@ -67,7 +67,12 @@ async function readsDiff(page: Page, text: string, line: string): Promise<void> 
   await looked(page, 'home-diff', { light: true });
   await page.keyboard.press('Escape');
   await sheet.waitFor({ state: 'detached' });
+  // The focus goes back to the row a moment later, and would be taken from where a key leads meanwhile.
+  await expect.poll(() => page.evaluate(() => document.activeElement?.closest('[data-row]') != null)).toBe(true);
 }
+
+/** Bots are stopped, and git sets their work aside. Milliseconds, on a computer that has much else to do. */
+const ending = 120_000;
 
 let browser: Browser;
 const env = programs(true);
@@ -279,7 +284,7 @@ describe('on Home', () => {
     await dialog.getByRole('checkbox', { name: /Discard the other one: Gemini CLI/ }).waitFor();
     await looked(page, 'home-keep');
     await dialog.getByRole('button', { name: 'Keep and discard' }).click();
-    await dialog.waitFor({ state: 'detached' });
+    await dialog.waitFor({ state: 'detached', timeout: ending });
     await expect.poll(() => row(page, 'Runs under way', 'Count the bricks').count()).toBe(0);
     expect(branchesOf('count', 'gemini')).toEqual([]);
     await page.getByText(/Discarded the work of Gemini CLI/).waitFor();
@@ -355,7 +360,7 @@ describe('on Home', () => {
       .click();
     const dialog = page.getByRole('dialog', { name: 'Discard 2 runs' });
     await dialog.getByRole('button', { name: 'Discard 2', exact: true }).click();
-    await dialog.waitFor({ state: 'detached' });
+    await dialog.waitFor({ state: 'detached', timeout: ending });
     await expect.poll(() => mine.count()).toBe(0);
     for (const bot of bots) expect(branchesOf('hang', bot)).toEqual([]);
     const toast = page.getByRole('listitem').filter({ hasText: 'Discarded the work of 2 runs' });

@@ -79,7 +79,6 @@ export function createOutcomes(
     return { ...bot, branch: done?.keptAs ?? done?.branch ?? null, diff, diffBase, diffHead };
   }
 
-  /** The commits between which the work of an ended bot lies; null: it had no work. */
   /** The step of a discarded bot is given up; one that waits for a person's yes has it with a merge. */
   async function settleStep(run: StartedRun, seq: number, outcome: QuickOutcome, by: Actor) {
     const card = (await deps.workflows.pages.flow(run.dagId)).nodes[seq];
