@@ -177,7 +177,7 @@ export function createCarrier(deps: CarrierDeps): Carrier {
   }
 
   /**
-   * Notices a cut that neither end is told of: without it, callers would wait until two pings of the beat are missed. While the network
+   * Notices a cut that is reported to neither side: without it, callers would wait until two pings of the beat are missed. While the network
    * still takes what was sent, only slowly, an answer cannot be expected yet, and the beat decides.
    */
   function createWatch(): { said(bytes: number): void; heard(): void; stop(): void } {
@@ -192,10 +192,14 @@ export function createCarrier(deps: CarrierDeps): Carrier {
       step = 'asked';
       saidSince = false;
       ping();
-      cancel = timers.after(answerMs, () => {
-        if (join.waiting > 0) done();
-        else end('silent', `Nothing was heard for ${answerMs / 1000} s.`);
+      // In two halves: after this program stood still, its timers come before what was received meanwhile, which is read in the second half.
+      cancel = timers.after(answerMs / 2, () => {
+        cancel = timers.after(answerMs / 2, giveUp);
       });
+    };
+    const giveUp = () => {
+      if (join.waiting > 0) done();
+      else end('silent', `Nothing was heard for ${answerMs / 1000} s.`);
     };
     const done = () => {
       step = 'idle';

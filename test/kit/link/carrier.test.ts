@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { type IncomingMessage, type RequestListener, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { systemTimers, type Timers } from '../../../src/kit/clock/timers.ts';
 import { maxPipes } from '../../../src/kit/link/carrier.ts';
 import {
   linkCaller,
@@ -253,4 +254,27 @@ test('whoever asks over a link that was cut without a word waits twelve seconds,
   await time.advance(1);
   expect(cloud.dialIns.state(computer.id).linked).toBe(false);
   expect([await never, await next]).toEqual(['ECONNRESET', 'ECONNRESET']);
+});
+
+test('a link outlives a standstill of a program: what came meanwhile is read before the link counts as cut', async () => {
+  const still = new Int32Array(new SharedArrayBuffer(4));
+  let stood = false;
+  // The waits after something was sent are twenty times as short; once the other side has been asked, all stands still for longer than it has to answer.
+  const timers: Timers = {
+    after(ms, effect) {
+      if (ms > 9_000) return systemTimers.after(ms, effect);
+      const cancel = systemTimers.after(ms / 20, effect);
+      if (ms > 3_000 && !stood) {
+        stood = true;
+        Atomics.wait(still, 0, 0, 600);
+      }
+      return cancel;
+    },
+  };
+  const { cloud, computer, caller } = await setUp({}, { timers });
+  const linked = cloud.dialIns.state(computer.id);
+  await caller.call('/a');
+  await vi.waitUntil(() => stood, { timeout: 10_000 });
+  expect((await caller.call('/a')).text).toBe('ok');
+  expect(cloud.dialIns.state(computer.id)).toEqual(linked);
 });

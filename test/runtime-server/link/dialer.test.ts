@@ -56,7 +56,7 @@ async function answering(answer: RequestListener) {
 }
 
 /** Waits in which an open link asks whether the other side is there. Milliseconds. */
-const ofOpenLink: readonly number[] = [3_000, 9_000, 15_000];
+const ofOpenLink: readonly number[] = [3_000, 4_500, 15_000];
 
 /** Each wait that a dialer asks for, as soon as it does. */
 function recordWaits(over: number) {
