@@ -120,8 +120,14 @@ async function once(asking: Asking, hasBody: boolean, limit: number): Promise<In
     if (patience !== undefined) {
       const late = () => outgoing.destroy(Object.assign(new Error('It does not answer.'), { code: 'ETIMEDOUT' }));
       cancel = patience.timers.after(patience.connectMs, late);
+      let allowed = patience.answerMs();
+      /** When it was last found that there is less time than before: a short time counts from there, not from the beginning. */
+      let since = 0;
       const wait = (waited: number) => {
-        const left = patience.answerMs() - waited;
+        const now = patience.answerMs();
+        if (now !== allowed) since = now < allowed ? waited : 0;
+        allowed = now;
+        const left = allowed - (waited - since);
         if (left <= 0) return late();
         const step = Math.min(left, patienceAgainMs);
         cancel = patience.timers.after(step, () => wait(waited + step));

@@ -235,8 +235,14 @@ test('who waits for home when its link turns out to be cut does not wait as long
   await vi.waitUntil(() => home.seen.length === 1);
   await time.advance(5_000);
   await time.advance(5_000);
+  // Down when it is looked at, up again at the next look: as when the link is dialled again.
+  link.linked = false;
+  await time.advance(5_000);
+  link.linked = true;
+  await time.advance(5_000);
   expect(over).toBe(false);
   link.linked = false;
+  await time.advance(5_000);
   await time.advance(5_000);
   expect((await reply).status).toBe(502);
 });
