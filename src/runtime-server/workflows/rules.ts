@@ -143,7 +143,7 @@ export function executed(play: Play, node: RunNode): void {
   else if (isBots(node) && node.step.proof.some((proof) => proof.required)) {
     // Only the executor could confirm the proof: a person does instead.
     play.move(node, 'needs_you', 'proof_to_accept');
-  } else prove(play, node, isBots(node) && node.proven.size === 0 ? 'reported' : 'proven');
+  } else prove(play, node, isBots(node) ? 'reported' : 'proven');
 }
 
 function isBots({ assignee }: RunNode): boolean {

@@ -134,6 +134,19 @@ test('a node is not done because its bot says so: a required line needs its file
   });
 });
 
+test('a file that a bot sends for an optional line of its own step proves nothing: nobody else looked at it', async () => {
+  const world = await openWorld({ workforce: red() });
+  const proof = [{ line: 'picture', required: false }];
+  world.template('t', { steps: [{ id: 'a', title: 'A', executor: 'role:coder', proof }] });
+  const { dagId } = await world.run('t');
+  await world.until(dagId, (flow) => statuses(flow).a === 'working');
+  await upload(world, dagId, 'a', 'picture');
+  expect(await world.verbs.done({ dagId, nodeId: 'a' }, coder, {})).toMatchObject({
+    status: 'done',
+    cause: 'reported',
+  });
+});
+
 test('a verify command stands in for a person: it decides whether what the bot did is done', async () => {
   const world = await openWorld({ workforce: red() });
   world.template('t', {
