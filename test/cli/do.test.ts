@@ -159,6 +159,13 @@ test('an end names the only bot itself, and asks which of several', async () => 
   expect(bodyOf(one, 'endQuickRun')).toEqual({ bot: 'claude', outcome: 'merged', dryRun: false });
   const dry = await run(one.env, ['do', '--discard', 'dag_1', '--dry-run']);
   expect(dry.out).toBe('Would:\n  stop claude@fix-1a2b\n');
+  expect((await run(one.env, ['do', '--discard', 'dag_1'])).out).toBe(
+    'The work of claude is discarded; --keep brings its branch back.\n',
+  );
+  const idle = await engineWith(quickRun([bot('claude', { branch: null })]));
+  expect((await run(idle.env, ['do', '--discard', 'dag_1'])).out).toBe(
+    'The work of claude is discarded; it had changed nothing.\n',
+  );
 
   const two = await engineWith(quickRun([bot('claude'), bot('codex')]));
   expect(await run(two.env, ['do', '--keep', 'dag_1'])).toMatchObject({ code: 64 });

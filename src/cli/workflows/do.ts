@@ -130,7 +130,7 @@ const list: Action = async (context) => {
 const ended: Record<QuickOutcome, string> = {
   merged: 'is merged',
   kept: 'is kept on its branch',
-  discarded: 'is discarded; --keep brings its branch back',
+  discarded: 'is discarded',
 };
 
 function end(outcome: QuickOutcome, option: string): Action {
@@ -146,12 +146,18 @@ function end(outcome: QuickOutcome, option: string): Action {
     const dryRun = flag(input, 'dryRun');
     const answer = await factory.endQuickRun({ params: { id }, body: { bot, outcome, dryRun } });
     context.output.result(answer, () => {
-      if ('run' in answer) return `The work of ${inCell(bot)} ${ended[outcome]}.`;
+      if ('run' in answer) {
+        const after = answer.run.bots.find(({ name }) => name === bot);
+        return `The work of ${inCell(bot)} ${ended[outcome]}${outcome === 'discarded' ? wayBack(after) : ''}.`;
+      }
       return `Would:\n${answer.plan.steps.map((step) => `  ${oneLine(step, 300)}`).join('\n')}`;
     });
     return 0;
   };
 }
+
+const wayBack = (bot: QuickBot | undefined) =>
+  bot?.branch == null ? '; it had changed nothing' : '; --keep brings its branch back';
 
 export const doIt = byOption(
   { list, merge: end('merged', 'merge'), keep: end('kept', 'keep'), discard: end('discarded', 'discard') },
