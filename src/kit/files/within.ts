@@ -169,6 +169,12 @@ export function ownFolder(root: string, path: string, onAside: (from: string, to
   return at;
 }
 
+/** What is told to the log of what was moved aside. */
+export const toldAside =
+  (log: { warn(message: string): void }) =>
+  (from: string, to: string): void =>
+    log.warn(`${from} was in the way and is ${to} now.`);
+
 /** Writes a file of Gantry's own inside `root`, whole or not at all: an existing entry of its name is replaced, never followed. */
 export function writeWithin(
   root: string,

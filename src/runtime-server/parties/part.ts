@@ -4,7 +4,7 @@ import type { Base } from '../base/base.ts';
 import type { BotEvents } from '../events/bot-events.ts';
 import type { Parties } from './parties.ts';
 
-export interface EnginePartDeps extends Pick<Base, 'store' | 'ledger' | 'clock' | 'ids'> {
+export interface EnginePartDeps extends Pick<Base, 'store' | 'ledger' | 'clock' | 'ids' | 'log'> {
   /** Absolute path of the one workspace. */
   readonly workspace: string;
   readonly parties: Parties;

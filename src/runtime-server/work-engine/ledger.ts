@@ -10,7 +10,7 @@ import { AppError } from '../../contracts/common/errors.ts';
 import type { LedgerExport, LedgerRow, LedgerVerdict } from '../../contracts/factory/work-engine/ledger.ts';
 import * as table from '../../contracts/factory/work-engine/ledger.ts';
 import { iso } from '../../kit/clock/clock.ts';
-import { ownFolder } from '../../kit/files/within.ts';
+import { ownFolder, toldAside } from '../../kit/files/within.ts';
 import { bind } from '../../kit/http/types.ts';
 import type { FoundRow, Ledger } from '../../kit/ledger/ledger.ts';
 import type { Actor } from '../base/actor.ts';
@@ -37,7 +37,7 @@ interface Query {
   readonly cursor?: string;
 }
 
-export function createLedgerPart({ ledger, store, clock, ids, workspace, parties }: EnginePartDeps): EnginePart {
+export function createLedgerPart({ ledger, store, clock, ids, log, workspace, parties }: EnginePartDeps): EnginePart {
   const folder = join(workspace, '.gantry', 'ledger');
   const headsFile = join(folder, 'heads.jsonl');
 
@@ -143,7 +143,7 @@ export function createLedgerPart({ ledger, store, clock, ids, workspace, parties
     const file = join(folder, `ledger-${first}-${head.id}.jsonl`);
     const told = { file, headsFile, head };
     if (dry) return { dryRun: true, ...told, rows: Math.max(0, Number(head.id) - first + 1) };
-    ownFolder(workspace, join('.gantry', 'ledger'));
+    ownFolder(workspace, join('.gantry', 'ledger'), toldAside(log));
     const draft = `${file}.${ids.next('tmp')}`;
     const handle = await open(draft, creating, 0o600);
     let rows = 0;

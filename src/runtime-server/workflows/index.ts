@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import type { Delivery } from '../../contracts/factory/delivery.ts';
 import { createBlobs } from '../../kit/blobs/blobs.ts';
-import { ownFolder, writeWithin } from '../../kit/files/within.ts';
+import { ownFolder, toldAside, writeWithin } from '../../kit/files/within.ts';
 import type { BoundRoute, OwnerLookups } from '../../kit/http/types.ts';
 import type { Actor } from '../base/actor.ts';
 import { type CancelPlan, cancelRun } from './cancel.ts';
@@ -46,7 +46,7 @@ export interface Workflows {
 
 export function createWorkflows(deps: WorkflowDeps): Workflows {
   const ledgerFolder = join(deps.workspace, '.gantry', 'ledger');
-  const onAside = (from: string, to: string) => deps.log.warn(`${from} was in the way and is ${to} now.`);
+  const onAside = toldAside(deps.log);
   for (const part of ['proofs/.incoming', 'running']) {
     ownFolder(deps.workspace, join('.gantry', 'ledger', part), onAside);
   }
