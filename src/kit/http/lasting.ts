@@ -7,7 +7,7 @@ import type { Principal } from './types.ts';
 /** Limit of a timer: the wall clock may jump, and Node fires at once if the time is more than 24 days off. Milliseconds. */
 const maxWaitMs = 60_000;
 
-/** Without `expiry` a credential that ends by itself cuts nothing off. */
+/** Without `expiry`, answers go on when the credential of their caller expires. */
 export function createLasting(expiry: { readonly clock: Clock; readonly timers: Timers } | undefined) {
   const lasting = new Set<RequestContext>();
 

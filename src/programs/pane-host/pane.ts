@@ -326,7 +326,7 @@ export function startPane(deps: PaneDeps, spec: PaneSpecWire, past?: PanePast): 
   return pane;
 }
 
-/** When listeners are told of a change: at most every {@link tickMs}, and not in the middle of a frame. */
+/** Batches changes for listeners: one notice every {@link tickMs} at most, after the end of a frame that has begun. */
 function createTicks(deps: {
   readonly wanted: () => boolean;
   readonly inFrame: () => boolean;

@@ -27,7 +27,7 @@ export function createTurnEnd(
     byText,
     finish,
     isReported: () => reported,
-    /** Its bot said by itself how its step ended. */
+    /** The bot has reported how its step ended. */
     report(): void {
       reported = true;
     },
