@@ -8,7 +8,7 @@ import { createJournal, type Journal } from './journal.ts';
 import { resetAndSay } from './mode-reset.ts';
 import { createPaneScreen, type PaneScreen, type ScreenStart } from './pane-screen.ts';
 import type { Answers, FactsWire, InfoWire, OscWire, PaneSpecWire, ScreenWire } from './protocol.ts';
-import type { Pty, PtySink } from './pty.ts';
+import { give, type Pty, type PtySink } from './pty.ts';
 import type { Resize } from './replay.ts';
 
 /** A screen or facts leave at most this often, ms: 30 a second is what an eye follows. The first change leaves at once. */
@@ -384,14 +384,7 @@ function sayAbove(
     lines.findLastIndex((line) => line.trim() !== ''),
   );
   const said = resetAndSay(words, { altScreen: screen.glance().facts.altScreen, rows, lowest });
-  let rest: Uint8Array = Buffer.concat([Buffer.alloc(past.lost ?? 0), Buffer.from(said, 'utf8')]);
-  while (rest.length > 0) {
-    const room = journal.room();
-    const taken = rest.subarray(0, room.length);
-    room.set(taken);
-    journal.took(taken.length);
-    rest = rest.subarray(taken.length);
-  }
+  give(journal, Buffer.concat([Buffer.alloc(past.lost ?? 0), Buffer.from(said, 'utf8')]));
 }
 
 function iso(ms: number): string {

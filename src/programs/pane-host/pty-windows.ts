@@ -4,7 +4,7 @@
  */
 import { createRequire } from 'node:module';
 import type { IPty } from 'node-pty';
-import type { StartPty } from './pty.ts';
+import { give, type StartPty } from './pty.ts';
 
 export function loadWindowsPty(): StartPty {
   const require = createRequire(import.meta.url);
@@ -14,16 +14,7 @@ export function loadWindowsPty(): StartPty {
     const [file = '', ...args] = options.command;
     const pty: IPty = spawn(file, args, { cols, rows, cwd, env });
     // ConPTY itself writes whole characters, and node-pty gives them as text whatever it is asked for.
-    pty.onData((data) => {
-      let rest: Uint8Array = Buffer.from(data, 'utf8');
-      while (rest.length > 0) {
-        const room = sink.room();
-        const taken = rest.subarray(0, room.length);
-        room.set(taken);
-        sink.took(taken.length);
-        rest = rest.subarray(taken.length);
-      }
-    });
+    pty.onData((data) => give(sink, Buffer.from(data, 'utf8')));
     pty.onExit(({ exitCode }) => sink.ended(exitCode, null));
     return {
       pid: pty.pid,

@@ -26,6 +26,17 @@ export interface PtySink {
   ended(code: number | null, signal: string | null): void;
 }
 
+/** Hands bytes over that are in memory already, in pieces that the rooms have space for. */
+export function give(sink: Pick<PtySink, 'room' | 'took'>, bytes: Uint8Array): void {
+  for (let rest = bytes; rest.length > 0; ) {
+    const room = sink.room();
+    const taken = rest.subarray(0, room.length);
+    room.set(taken);
+    sink.took(taken.length);
+    rest = rest.subarray(taken.length);
+  }
+}
+
 export interface Pty {
   readonly pid: number;
   /** Bytes given to `write` that the program's terminal has not taken yet. */

@@ -9,6 +9,7 @@ import {
   readFiles,
   removeJournal,
 } from '../../../src/programs/pane-host/journal.ts';
+import { give } from '../../../src/programs/pane-host/pty.ts';
 import { scratchFolder } from '../../support/scratch.ts';
 import { until } from './support.ts';
 
@@ -16,17 +17,6 @@ const megabyte = 1024 * 1024;
 
 function journal(folder: string, faults: string[] = []): Journal {
   return createJournal({ folder, pane: 'p', onFault: (why) => void faults.push(why), onSaved() {} });
-}
-
-function append(to: Journal, bytes: Uint8Array): void {
-  let rest = bytes;
-  while (rest.length > 0) {
-    const room = to.room();
-    const piece = rest.subarray(0, room.length);
-    room.set(piece);
-    to.took(piece.length);
-    rest = rest.subarray(piece.length);
-  }
 }
 
 /** All bytes from `offset`, through the same calls that readers use. */
@@ -47,7 +37,7 @@ test('every byte is found by its offset, in memory, on disk and across both, and
   const made = journal(folder);
   const bytes = randomBytes(10 * megabyte);
   for (let at = 0; at < bytes.length; at += 333_333) {
-    append(made, bytes.subarray(at, at + 333_333));
+    give(made, bytes.subarray(at, at + 333_333));
     await until('it is saved', () => made.unsaved < megabyte);
   }
   for (const offset of [0, 1, 8 * megabyte - 1, 8 * megabyte, 9 * megabyte, bytes.length - 5]) {
@@ -75,7 +65,7 @@ test('the disk holds no more than its cap, and a reader of what was dropped is t
   const made = journal(folder);
   const block = randomBytes(megabyte);
   for (let count = 0; count < 45; count++) {
-    append(made, block);
+    give(made, block);
     await until('it is saved', () => made.unsaved < megabyte);
   }
   await made.finish();
@@ -92,15 +82,15 @@ test('a disk that takes nothing loses no byte that memory holds, is told once, a
   const faults: string[] = [];
   const made = journal(folder, faults);
   const first = randomBytes(300_000);
-  append(made, first);
+  give(made, first);
   await until('the fault is told', () => faults.length > 0);
-  append(made, first);
+  give(made, first);
   await until('that is tried too', () => made.unsaved === 0);
   expect(faults).toHaveLength(1);
   expect(readFrom(made, 0).equals(Buffer.concat([first, first]))).toBe(true);
   mkdirSync(folder);
   const second = randomBytes(300_000);
-  append(made, second);
+  give(made, second);
   await made.finish();
   const files = journalFiles(folder, 'p');
   expect(files.map((file) => [file.offset, file.size])).toEqual([[600_000, 300_000]]);
