@@ -1,3 +1,4 @@
+// Runs always: says at once whether a change kept the order of the rooms.
 /** The tree keeps to its own architecture: imports, homes of packages, time as an argument, exports. */
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';

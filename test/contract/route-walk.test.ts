@@ -1,3 +1,4 @@
+// Runs always: asks every route for its auth, scope and owner.
 /** Walks every route of every server with every wrong caller, so that no route can be added without a guard. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { AppError } from '../../src/contracts/common/errors.ts';
