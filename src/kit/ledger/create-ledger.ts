@@ -215,7 +215,8 @@ function filtersOf({ subject, actor, types }: LedgerQuery): Filter[] {
   return [
     ...(subject === undefined ? [] : [{ column: 'subject', values: [subject] } as const]),
     ...(actor === undefined ? [] : [{ column: 'actor', values: [actor] } as const]),
-    ...(types === undefined ? [] : [{ column: 'type', values: types } as const]),
+    // Each type once: every value is searched for itself.
+    ...(types === undefined ? [] : [{ column: 'type', values: [...new Set(types)] } as const]),
   ];
 }
 

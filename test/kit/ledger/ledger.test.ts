@@ -115,6 +115,7 @@ test('a search with several filters answers what each row says, from either end,
     { types: ['message'], subject: 'thread:rare' },
     { types: ['message'], subject: 'thread:rare', actor: 'engine' },
     { subject: 'thread:0', actor: 'user_local' },
+    { types: ['message', 'message'] },
     { types: ['none', 'message'], subject: 'thread:0' },
     { types: [], actor: 'engine' },
   ];
