@@ -16,6 +16,9 @@ import { defineConfig, type EnvironmentOptions, type Plugin, type Rolldown } fro
 import { noticesOf, packageOf, withDependencies } from './scripts/notices.ts';
 import { callsOnly } from './scripts/page-routes.ts';
 
+/** On a slow computer the first start would print a page about the build's own plugins. */
+const checks = { bundlerTimings: false };
+
 const path = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url));
 const builtins = builtinModules.flatMap((name) => (name.startsWith('node:') ? [name] : [name, `node:${name}`]));
 /** Outside of the bundle: native, or a library that looks for files beside itself. */
@@ -42,6 +45,7 @@ function program(input: Record<string, string>, outDir: string, format: 'es' | '
       copyPublicDir: false,
       reportCompressedSize: false,
       rolldownOptions: {
+        checks,
         input: Object.fromEntries(Object.entries(input).map(([name, file]) => [name, path(file)])),
         external: [...natives, ...builtins],
         platform: 'node',
@@ -183,6 +187,7 @@ export default defineConfig({
         // The terminal and its renderer are one piece; the page loads it only with the first pane.
         chunkSizeWarningLimit: 900,
         rolldownOptions: {
+          checks,
           // A route or schema of the contracts that the page does not use is left out: making one has no effect.
           treeshake: { manualPureFunctions: ['defineRoute', 'z'] },
           output: {
@@ -210,6 +215,7 @@ export default defineConfig({
         target: 'es2023',
         reportCompressedSize: false,
         rolldownOptions: {
+          checks,
           input: { sw: path('src/renderer/service-worker.ts') },
           output: { format: 'iife', entryFileNames: '[name].js' },
         },
