@@ -109,7 +109,7 @@ function stepTable(steps: readonly ReportStep[]): string {
     card.assignee ?? '',
     workedMs === null ? '' : duration(workedMs),
     String(card.attempt),
-    `${card.proof.proven} of ${card.proof.total}`,
+    card.proof.total === 0 ? 'None required' : `${card.proof.proven} of ${card.proof.total}`,
     costs.length === 0 ? '' : costWords(costs),
   ]);
   return table(['', 'Step', 'Status', 'By', 'Time', 'Attempts', 'Proofs', 'Model cost'], rows, [0, 4, 5, 6, 7]);
@@ -197,5 +197,7 @@ function costWords(costs: readonly StepCost[]): string {
   if (requests === 0) return 'None recorded';
   const unpriced = costs.reduce((sum, one) => sum + one.unpriced, 0);
   const dollars = `$${(costs.reduce((sum, one) => sum + one.microUsd, 0) / 1_000_000).toFixed(4)}`;
-  return unpriced === 0 ? dollars : `${dollars}, and ${unpriced} requests without a known price`;
+  if (unpriced === 0) return dollars;
+  const rest = `${unpriced} ${unpriced === 1 ? 'request' : 'requests'} without a known price`;
+  return unpriced === requests ? rest : `${dollars}, and ${rest}`;
 }

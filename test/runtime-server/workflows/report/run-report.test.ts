@@ -5,6 +5,7 @@ import { Readable } from 'node:stream';
 import { parse } from 'parse5';
 import { expect, test } from 'vitest';
 import type { Approval } from '../../../../src/contracts/approvals/approval.ts';
+import { nodeCauses } from '../../../../src/contracts/factory/node.ts';
 import { systemClock } from '../../../../src/kit/clock/clock.ts';
 import type { GateApprovals } from '../../../../src/runtime-server/workflows/deps.ts';
 import { reportPage } from '../../../../src/runtime-server/workflows/report/report-page.ts';
@@ -38,7 +39,8 @@ async function prove(world: World, dagId: string, line: string, name: string, ty
   return world.proofs.upload({ dagId, nodeId: 'a' }, coder, parts());
 }
 
-const report = (world: World, dagId: string, more: { approvals?: GateApprovals | null } = {}) =>
+type More = Partial<Pick<Parameters<typeof gatherReport>[0], 'approvals' | 'costsOf'>>;
+const report = (world: World, dagId: string, more: More = {}) =>
   gatherReport(
     {
       store: world.store,
@@ -55,6 +57,27 @@ const report = (world: World, dagId: string, more: { approvals?: GateApprovals |
     },
     dagId,
   );
+
+test('a step without proof lines and requests without a price are said in words', async () => {
+  const world = await openWorld({ workforce });
+  world.template('t', { steps: [{ id: 'a', title: 'Fix', executor: 'role:coder' }] });
+  const { dagId, nodes } = await world.run('t');
+  await world.until(dagId, (flow) => flow.nodes[0]?.status === 'working');
+  await world.verbs.done({ dagId, nodeId: 'a' }, coder, {});
+  const cost = {
+    nodeId: nodes[0]?.nodeId ?? '',
+    model: 'm',
+    requests: 1,
+    input: 1,
+    output: 1,
+    microUsd: 0,
+    unpriced: 1,
+  };
+  const html = reportPage(await report(world, dagId, { costsOf: async () => [cost] }));
+  for (const words of ['None required', '1 request without a known price', nodeCauses.reported])
+    expect(html).toContain(words);
+  expect(html).not.toContain('$0.0000');
+});
 
 test('the page has intent, steps, texts and images of proofs, and who accepted what', async () => {
   const world = await openWorld({ workforce });
