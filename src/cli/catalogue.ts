@@ -192,14 +192,14 @@ export const commands: readonly Verb[] = [
     name: 'why',
     args: '<what>',
     about: 'Explain in one sentence the state of a bot, step, delivery or run',
-    more: '<what> is the name of a bot, or the id of a node, delivery or run; with --run also the id of a step.',
+    more: '<what> is the name of a bot, or the id of a step (node_…), delivery or run; with --run also the name of a step.',
     load: () => import('./verbs/why.ts').then((m) => m.why),
   }),
   {
     name: 'wait',
-    args: '<thing>',
+    args: '<what>',
     about: 'Wait until a bot, step, run, task or approval has a state',
-    more: '<thing> is the name of a bot, or the id of a run, step (node_…), task or approval; with --run also the name of a step.\nWithout --for it waits until a bot is idle or done, a step or run is done, a task has succeeded, an approval is approved.\nExit code: 0 it has the state, 2 unknown, 4 timed out, 5 it needs you first, 6 it ended in another one.',
+    more: '<what> is the name of a bot, or the id of a run, step (node_…), task or approval; with --run also the name of a step.\nWithout --for it waits until a bot is idle or done, a step or run is done, a task has succeeded, an approval is approved.\nExit code: 0 it has the state, 2 unknown, 4 timed out, 5 it needs you first, 6 it ended in another one.',
     options: [
       { flags: '--run <run>', about: 'the run that the step belongs to' },
       { flags: '--for <states>', about: 'the states to wait for, separated by commas' },

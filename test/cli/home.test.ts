@@ -69,7 +69,9 @@ test('names for completion are those of this Gantry, and never words that a shel
     answers: { listTeams: () => teams, listTemplates: () => templates },
   });
   expect((await run(engine.env, ['completion', '--names', 'bots'])).out).toBe('web@demo\n');
-  expect((await run({ GANTRY_HOME: scratchHome().home }, ['completion', '--names', 'bots'])).out).toBe('');
+  const { home } = scratchHome();
+  expect((await run({ GANTRY_HOME: home }, ['completion', '--names', 'bots'])).out).toBe('');
+  expect((await run({ GANTRY_HOME: home }, ['completion', '--names', 'shells'])).out).toBe('bash\nzsh\nfish\n');
 });
 
 test('the bash script completes commands, options and names', async () => {
@@ -85,6 +87,8 @@ test('the bash script completes commands, options and names', async () => {
   expect(complete('gantry agents attach n')).toEqual(['named-bots']);
   expect(complete('gantry workflows run x --team n')).toEqual(['named-teams']);
   expect(complete('gantry open n')).toEqual(['named-things']);
+  expect(complete('gantry wait n')).toEqual(['named-subjects']);
+  expect(complete('gantry completion n')).toEqual(['named-shells']);
   expect(complete('gantry stop --a')).toEqual(['--all']);
 });
 

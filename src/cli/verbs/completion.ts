@@ -26,7 +26,7 @@ export const completion: Action = async (context, input) => {
   return undefined;
 };
 
-const kinds = ['bots', 'teams', 'runs', 'templates', 'things'] as const;
+const kinds = ['bots', 'teams', 'runs', 'templates', 'subjects', 'things', 'shells'] as const;
 type Kind = (typeof kinds)[number];
 
 /** Without a Gantry that runs there are none: a shell that completes prints no errors. */
@@ -34,14 +34,16 @@ async function namesOf(context: Context, kind: string): Promise<string[]> {
   if (!kinds.includes(kind as Kind)) {
     throw new AppError('usage', `${JSON.stringify(kind)} is not a kind of name.`, `Use ${kinds.join(', ')}.`);
   }
+  if (kind === 'shells') return Object.keys(shells);
   try {
     const { factory } = await context.connect();
     const bots = async () => (await factory.listAgents()).agents.map((one) => one.address);
     const teams = async () => (await factory.listTeams()).teams.map((one) => one.name);
     const runs = async () => [...new Set((await factory.listNodes({ query: {} })).nodes.map((one) => one.dagId))];
     const templates = async () => (await factory.listTemplates()).templates.map((one) => one.id);
+    const subjects = async () => [...(await bots()), ...(await runs())];
     const things = async () => [...pages, ...(await bots()), ...(await teams()), ...(await runs())];
-    const found = await { bots, teams, runs, templates, things }[kind as Kind]();
+    const found = await { bots, teams, runs, templates, subjects, things }[kind as Exclude<Kind, 'shells'>]();
     // A shell may expand the words that it is given; nobody's name becomes a command.
     return found.filter((name) => /^[\w.@:/-]+$/.test(name) && !name.startsWith('-'));
   } catch (error) {
@@ -54,13 +56,14 @@ async function namesOf(context: Context, kind: string): Promise<string[]> {
 const kindOf: Readonly<Record<string, Kind>> = {
   bot: 'bots',
   to: 'bots',
-  what: 'bots',
+  what: 'subjects',
   'bot@team': 'bots',
   team: 'teams',
   run: 'runs',
   dag: 'runs',
   template: 'templates',
   thing: 'things',
+  shell: 'shells',
 };
 
 const nameKind = (syntax: string | undefined): Kind | undefined =>

@@ -50,7 +50,7 @@ async function ask(
   input: Input,
   seconds: number,
 ): Promise<Waited> {
-  const id = text(input, 'thing');
+  const id = text(input, 'what');
   const query = { for: optionalText(input, 'for'), seconds };
   if (!/^(apr|task)_/.test(id))
     return factory.waitFor({ params: { id }, query: { ...query, run: optionalText(input, 'run') } });
