@@ -4,6 +4,7 @@
  */
 
 import { AppError } from '../../../contracts/common/errors.ts';
+import { placeOf } from '../../../contracts/tool-server/servers.ts';
 import type { Base } from '../../base/base.ts';
 import type { ForeignPrompts, ForeignTools } from '../foreign-tools.ts';
 import type { Attached } from './attached.ts';
@@ -59,9 +60,16 @@ export function createOffered({
     },
   };
 
-  /** It may be another connection, or none, by the time of a later request. */
-  function followed({ record: { id, name, timeoutMs }, clean }: Attached): FollowedServer {
-    return { id, name, timeoutMs, connection: { use: async (signal, work) => find(id).use(signal, work) }, clean };
+  /** It may be another connection, or none, by the time of a later request; another program gets nothing that was meant for this one. */
+  function followed({ record: { id, name, timeoutMs, hidden }, clean }: Attached): FollowedServer {
+    const place = placeOf(hidden);
+    const use: FollowedServer['connection']['use'] = async (signal, work) => {
+      const entry = find(id);
+      if (placeOf(entry.record.hidden) === place) return entry.use(signal, work);
+      const fact = `The attached server "${name}" is another one now, and what the earlier one did is not known.`;
+      throw new AppError('not_found', fact, 'Call the tool again if it shall run there.');
+    };
+    return { id, name, timeoutMs, connection: { use }, clean };
   }
 
   return {

@@ -105,6 +105,7 @@ async function open({
         at: iso(systemClock.now()),
       }),
     rename: (name: string) => now.attached.change(id, { name }),
+    move: (to: string) => now.attached.change(id, { transport: { type: 'http', url: to } }),
     async restart() {
       await now.close();
       now = await start();
@@ -184,6 +185,23 @@ test('a task goes on when its server has another name after a restart', async ()
   await rename('papers');
   await restart();
   expect(await ended(taskId)).toMatchObject({ result: { content: [{ text: 'Computed renamed.' }] } });
+});
+
+test('a task and the answers for it stay with the program that began it: another at its place gets neither', async () => {
+  const { profile, make, ended, question, answer, move, live } = await open();
+  const heard: string[] = [];
+  const other = await behind(profile.url, (body) => {
+    heard.push((JSON.parse(body) as { method: string }).method);
+    return null;
+  });
+  const { taskId } = await make('confirm_delete', { filename: 'a.txt' });
+  const { id } = await question();
+  await move(other);
+  await answer(id, 'approve', 'yes');
+  const text = expect.stringContaining('is another one now, and what the earlier one did is not known');
+  expect(await ended(taskId)).toMatchObject({ result: { isError: true, content: [{ text }] } });
+  expect(heard.filter((method) => method.startsWith('tasks/'))).toEqual([]);
+  expect(await live()).toEqual([]);
 });
 
 test('cancelling a task cancels the one at the server', async () => {
