@@ -1,4 +1,4 @@
-/** What Home says of somebody's first run: which first steps it was and an undo only where something can come back. */
+/** What Home says of somebody's first run: which first steps it was, an undo only where something can come back, and since when it ended. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -54,5 +54,12 @@ test('a discard of work that changed nothing says so, and offers no undo', async
   const toast = page.getByRole('listitem').filter({ hasText: 'Discarded the work of Claude Code' });
   await toast.getByText('There was no work to bring back.').waitFor();
   expect(await toast.getByRole('button', { name: 'Undo' }).count()).toBe(0);
+  await page.getByRole('list', { name: 'Ended runs' }).getByText('Discarded').waitFor();
+});
+
+test('since when it ended is a time of day', async () => {
+  const { page } = first;
+  const card = page.getByRole('region', { name: 'Since you last looked' });
+  await card.getByText(/^since \d\d:\d\d/).waitFor();
   expect(first.errors).toEqual([]);
 });

@@ -22,6 +22,7 @@ import { useTeamDialogs } from '../floor/use-team-dialogs.tsx';
 import { useDemoTeam } from '../set-up/use-demo-team.ts';
 import type { NewRunAsk } from './new-run-form.tsx';
 import { ObeyLink } from './obey-link.tsx';
+import { useQuickRuns } from './quick-runs.ts';
 import { SinceCard } from './since-card.tsx';
 import { UnderWayCard } from './under-way-card.tsx';
 import { WorkCard } from './work-card.tsx';
@@ -50,9 +51,13 @@ export function HomePage() {
 
   const onDemo = () => (demoTeam === null ? setDemo(true) : setAsk({ verb: 'up', team: demoTeam, place: here }));
 
+  const runs = useQuickRuns();
+  // A run leaves something to report even if its bots and its team are gone.
+  const neverRan = runs.isError || runs.data?.runs.length === 0;
   // Before the first bot ran there is nothing to report, so the page says how to begin.
   const fresh =
-    none || (demoTeam !== null && agents.data !== undefined && bots.every((bot) => bot.state === 'offline'));
+    neverRan &&
+    (none || (demoTeam !== null && agents.data !== undefined && bots.every((bot) => bot.state === 'offline')));
 
   return (
     <main className="min-w-0 flex-1 overflow-y-auto">

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { LedgerRow } from '../../../contracts/factory/work-engine/ledger.ts';
 import { useServices } from '../../base/services.tsx';
 import { Card } from '../../ui/card.tsx';
-import { Ago } from '../../ui/now.tsx';
+import { Since } from '../../ui/now.tsx';
 import { ProvenRow, type ProvenStep } from './proven-row.tsx';
 import { endedRows } from './quick-rows.ts';
 import { QuickRunList } from './quick-run-list.tsx';
@@ -68,7 +68,7 @@ export function SinceCard() {
           {proven.length > max && since !== null && ' · '}
           {since !== null && (
             <>
-              since <Ago at={since} />
+              <Since at={since} />
             </>
           )}
         </span>

@@ -53,7 +53,7 @@ export function WorkCard() {
       <div className="border-t border-line p-2">
         <Button onClick={() => void navigate({ to: '/work', search: { start: '' } })}>
           <Play className="size-3.5" aria-hidden="true" />
-          Start a run
+          Run a template
         </Button>
       </div>
     </Card>
