@@ -47,16 +47,16 @@ test('a question waits in the list, whole; a yes from another terminal lets the 
   const asking = gateOf('npm publish\n\u001b[31mnow', '--wait', '60', '--reason', 'release');
   await expect.poll(waiting, { timeout: 10_000 }).toHaveLength(1);
   const list = await run('workspace', 'approvals');
-  expect(list.out).toContain('A program of yours: shell.exec\n  │ npm publish\n  │ \\u{1b}[31mnow\n');
+  expect(list.out).toContain('A program of yours: Run a command\n  │ npm publish\n  │ \\u{1b}[31mnow\n');
   expect(list.out).toContain('risk    high, asked by gate');
   expect(list.out).toContain('reason  release\n');
   // As long as the one who asks waits, and ten minutes for it to ask again.
   expect(list.out).toMatch(/waits, 11 min left/);
   const [approval] = await waiting();
   const dry = await run('workspace', 'approve', approval!.id, '--dry-run');
-  expect([dry.code, dry.out]).toEqual([0, 'Would approve: A program of yours: shell.exec\n']);
+  expect([dry.code, dry.out]).toEqual([0, 'Would approve: A program of yours: Run a command\n']);
   const yes = await run('workspace', 'approve', approval!.id, '--note', 'go on');
-  expect([yes.code, yes.out]).toEqual([0, 'Approved: A program of yours: shell.exec\n']);
+  expect([yes.code, yes.out]).toEqual([0, 'Approved: A program of yours: Run a command\n']);
   const answer = await asking;
   expect(answer.code).toBe(0);
   expect(answer.out).toMatch(/^Yes \(approved by user_local via cli at 20.*\)\.\nNote: go on\n$/);
@@ -68,7 +68,7 @@ test('no is exit 1, nobody yet is exit 5, and a second answer is refused with wh
   const approval = await ask('make deploy');
   const not = await gateOf('make deploy', '--wait', '0');
   expect([not.code, not.out]).toEqual([5, expect.stringContaining(`Asked as ${approval.id}`)]);
-  expect((await run('workspace', 'reject', approval.id)).out).toBe('Rejected: A program of yours: shell.exec\n');
+  expect((await run('workspace', 'reject', approval.id)).out).toBe('Rejected: A program of yours: Run a command\n');
   await expect.poll(async () => (await gateOf('make deploy', '--wait', '20')).code, { timeout: 20_000 }).toBe(1);
   const late = await run('workspace', 'approve', approval.id, '--json');
   expect(late.code).toBe(1);
@@ -201,6 +201,6 @@ test('gantry wait ends with the answer to an approval: yes is 0, no is 6, nobody
   ];
   await run('workspace', 'approve', first.id, '--note', 'go on');
   const [yes, no] = await Promise.all(waits);
-  expect([yes?.code, yes?.out]).toEqual([0, '“A program of yours: shell.exec”: approved, go on.\n']);
+  expect([yes?.code, yes?.out]).toEqual([0, '“A program of yours: Run a command”: approved, go on.\n']);
   expect(no?.code).toBe(6);
 });

@@ -127,7 +127,9 @@ test('a runtime without a web interface pairs, is reached, and is paired again w
     .toMatchObject({ state: 'paired', link: { linked: true } });
   // Who only sees this terminal is told what waits, and where it is answered.
   await run(here, ['gate', 'check', 'shell.exec', '--command', 'npm publish', '--wait', '0']);
-  await first.until(new RegExp(`Approval needed: A program of yours: shell.exec. Answer it at ${people.origin}/inbox`));
+  await first.until(
+    new RegExp(`Approval needed: A program of yours: Run a command. Answer it at ${people.origin}/inbox`),
+  );
   const [question] = (await run(here, ['workspace', 'approvals', '--json'])).json().approvals as { id: string }[];
   // No command here can answer it, so none is named.
   const list = await run(here, ['workspace', 'approvals']);

@@ -45,6 +45,9 @@ test('a bot that begins to need its person opens its pane, with the exact questi
   await ask('scribe', 'npm publish --tag latest');
   await question(page, 'scribe').getByText('npm publish --tag latest').first().waitFor();
   expect(await pane(page, 'scribe').getAttribute('data-asking')).toBe('true');
+  // Its program works on, waiting for the answer: the person is who it needs.
+  await page.locator('[data-bot="scribe@demo"]', { hasText: 'Needs you' }).waitFor();
+  await question(page, 'scribe').getByRole('heading', { name: 'scribe@demo: Run a command' }).waitFor();
   expect(await pane(page, 'builder').getAttribute('data-asking')).toBeNull();
   expect(await page.evaluate(() => document.activeElement?.closest('section')?.getAttribute('aria-label'))).toBe(
     'Pane of builder',

@@ -20,7 +20,7 @@ export function AlwaysAllowDialog({
   return (
     <PlanDialog
       title="Always allow this"
-      description="Gantry adds this rule to the policy of the workspace and approves the question. From then on, nobody is asked."
+      description="Gantry adds this rule to the policy of the workspace and approves the question. What the rule describes is then allowed without asking."
       planKey={['policy-rule', approvalId]}
       readPlan={async (signal) => {
         const answer = await api.factory.addPolicyRule({ body: { approvalId, dryRun: true } }, { signal });

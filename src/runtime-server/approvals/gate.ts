@@ -9,7 +9,7 @@ import type { Timers } from '../../kit/clock/timers.ts';
 import { clientOf } from '../../kit/http/principals.ts';
 import { type BoundRoute, bind, type Principal } from '../../kit/http/types.ts';
 import { actionHash } from '../../kit/signing/action-hash.ts';
-import { classOf, type Policy, type PolicyAction, riskOf } from '../policy/index.ts';
+import { classOf, nameOf, type Policy, type PolicyAction, riskOf } from '../policy/index.ts';
 import { type ApprovalAnswer, type Approvals, comesBackWithinMs } from './approvals.ts';
 import { createTurns, type Turns } from './turns.ts';
 
@@ -30,6 +30,16 @@ interface GateAnswer {
 
 /** A person may be away for a while; a later request is a new question. */
 const expiresInMs = 60 * 60_000;
+
+/** What a person would call an action; another is named as it is. What exactly it would do stands below. */
+const actionWords: Readonly<Record<string, string>> = {
+  'file.read': 'Read a file',
+  'file.write': 'Write a file',
+  'file.remove': 'Remove a file or folder',
+  'shell.exec': 'Run a command',
+  'http.get': 'Fetch from the web',
+  'http.post': 'Send to the web',
+};
 
 export function gateRoutes(deps: GateDeps): BoundRoute[] {
   const turns = createTurns();
@@ -61,12 +71,12 @@ async function askPerson(
   const asker = principal.agentId ?? principal.userId;
   const hash = actionHash({ ...action, asker });
   const who = action.bot ?? 'A program of yours';
-  const name = action.member === undefined ? action.tool : `${action.tool}.${action.member}`;
+  const name = nameOf(action);
   const over = stopping(waitSeconds * 1000, timers, signal);
   const question = {
     source: 'gate' as const,
     kind: 'gate',
-    title: `${who}: ${name}`,
+    title: `${who}: ${actionWords[name] ?? name}`,
     summary: summaryOf(action),
     ...(reason === undefined ? {} : { reason }),
     risk: riskOf[classOf(action)],

@@ -64,7 +64,7 @@ test('a bot waits for its person, gets the answer with the note, and must ask ag
   const [asked] = await live(engine.current);
   expect(asked).toMatchObject({
     source: 'gate',
-    title: `${address}: shell.exec`,
+    title: `${address}: Run a command`,
     summary: 'npm publish',
     reason: 'the release is due',
     risk: 'high',

@@ -10,12 +10,12 @@ import {
 } from 'dockview-react';
 import { type RefObject, useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import { z } from 'zod';
+import { BotStatus } from '../../base/bot-status.tsx';
 import { botName } from '../../base/data/places.ts';
 import { readJson, writeJson } from '../../base/data/settings.ts';
 import { isLive } from '../../base/is-live.ts';
 import { OnComputer, useServices } from '../../base/services.tsx';
 import { Button } from '../../ui/button.tsx';
-import { agentStatus, Status } from '../../ui/status.tsx';
 import { firstPanes } from './first-panes.ts';
 import { FloorProvider, type FloorState, useFloor } from './floor-state.tsx';
 import { Pane } from './pane.tsx';
@@ -145,7 +145,7 @@ function DockTab({ api }: IDockviewPanelHeaderProps) {
   const agent = agents.find((one) => one.id === api.id);
   return (
     <span className="flex h-full items-center gap-2 px-3">
-      {agent !== undefined && <Status look={agentStatus[agent.state]} wire={agent.state} iconOnly />}
+      {agent !== undefined && <BotStatus bot={agent} iconOnly />}
       <span className="max-w-44 truncate">{agent === undefined ? api.title : botName(agent, agents)}</span>
     </span>
   );
@@ -230,7 +230,7 @@ function Watermark() {
               onClick={() => paneRequests.add({ botId: bot.id, paneId: null, originView: null })}
               aria-label={`Open the pane of ${botName(bot, agents)}`}
             >
-              <Status look={agentStatus[bot.state]} wire={bot.state} iconOnly />
+              <BotStatus bot={bot} iconOnly />
               {botName(bot, agents)}
             </Button>
           </li>

@@ -7,6 +7,7 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { CircleStop, CircleX, Monitor, Play, Plus, ShieldQuestion, UserRoundPlus } from 'lucide-react';
 import { memo, useMemo, useRef } from 'react';
 import type { InvalidTeam } from '../../../contracts/factory/agent.ts';
+import { BotStatus } from '../../base/bot-status.tsx';
 import { ComputerSelect, elsewhereOf, PlaceState, useOnlyComputer, useRunsOn } from '../../base/computers.tsx';
 import type { Floor, Place, PlacedBot } from '../../base/data/places.ts';
 import { useFloors } from '../../base/floors.tsx';
@@ -16,7 +17,6 @@ import { Button, IconButton } from '../../ui/button.tsx';
 import { describeProblem } from '../../ui/describe-problem.ts';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Elapsed } from '../../ui/now.tsx';
-import { agentStatus, lastKnown, Status } from '../../ui/status.tsx';
 import { type FloorRow, floorRows } from './floor-rows.ts';
 import type { TeamAsk } from './team-dialog.tsx';
 
@@ -116,7 +116,10 @@ function Rows({ rows, ...props }: FloorListProps & { rows: readonly FloorRow[] }
     getItemKey: (index) => rows[index]!.key,
     overscan: 6,
   });
-  if (rows.length === 0) return <Empty>No bot matches “{props.filter}”.</Empty>;
+  if (rows.length === 0) {
+    const all = <Button onClick={() => props.onFilter('')}>Show all bots</Button>;
+    return <Empty action={all}>No bot matches “{props.filter}”.</Empty>;
+  }
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: arrow keys move between the buttons inside
     <div ref={scroll} className="h-full min-h-0 flex-1 overflow-y-auto [contain:strict]" onKeyDown={moveByArrows}>
@@ -313,7 +316,7 @@ const BotRow = memo(function BotRow({
           </span>
         )}
         <span className="flex shrink-0 text-meta">
-          <Status look={away ? lastKnown(agentStatus[bot.state]) : agentStatus[bot.state]} wire={bot.state} />
+          <BotStatus bot={bot} away={away} />
         </span>
         <span className="w-11 shrink-0 text-right text-meta text-faint">
           {away || bot.state === 'offline' ? '' : <Elapsed since={bot.since} />}

@@ -7,6 +7,7 @@ import { AppError } from '../../../contracts/common/errors.ts';
 import type { Engine } from '../../../contracts/factory/agent.ts';
 import type { Action } from '../../base/actions.ts';
 import { useQuestionsOf } from '../../base/approvals.ts';
+import { BotStatus } from '../../base/bot-status.tsx';
 import { useComputerName, useRunsOn } from '../../base/computers.tsx';
 import type { Place, PlacedBot } from '../../base/data/places.ts';
 import { isLive } from '../../base/is-live.ts';
@@ -16,7 +17,6 @@ import { Button, IconButton } from '../../ui/button.tsx';
 import { deliveryParties } from '../../ui/delivery-row.tsx';
 import { describeProblem } from '../../ui/describe-problem.ts';
 import { Ago } from '../../ui/now.tsx';
-import { agentStatus, lastKnown, Status } from '../../ui/status.tsx';
 import { FindBar } from './find-bar.tsx';
 import type { Said } from './marks.ts';
 import { PaneQuestions } from './pane-questions.tsx';
@@ -258,11 +258,10 @@ const PaneHeader = memo(function PaneHeader({
   onCopy: () => void;
 }) {
   const computer = useComputerName(agent);
-  const look = agentStatus[agent.state];
   const { away } = useRunsOn(agent);
   return (
     <header className="flex h-8 shrink-0 items-center gap-2 border-b border-line bg-panel pr-1 pl-3 text-meta text-muted">
-      <Status look={away ? lastKnown(look) : look} wire={agent.state} />
+      <BotStatus bot={agent} away={away} />
       {agent.stateReason !== null && !away && (
         <span className="min-w-0 truncate text-ink" title={agent.stateReason}>
           {agent.stateReason === 'unclear' ? 'its screen is unclear, so nothing is typed' : agent.stateReason}

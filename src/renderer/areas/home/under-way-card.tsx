@@ -1,5 +1,6 @@
 /** On Home: the runs and bots at work, each with what it is on, how much of that is proven, and for how long. */
 import { useQuery } from '@tanstack/react-query';
+import { BotStatus } from '../../base/bot-status.tsx';
 import { useComputerName } from '../../base/computers.tsx';
 import type { PlacedBot } from '../../base/data/places.ts';
 import { isLive } from '../../base/is-live.ts';
@@ -10,7 +11,6 @@ import { FirstRows } from '../../ui/first-rows.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Elapsed } from '../../ui/now.tsx';
 import { ProvenBar } from '../../ui/proven-bar.tsx';
-import { agentStatus, Status } from '../../ui/status.tsx';
 import { useOpenBot } from '../floor/use-open-bot.ts';
 import { underWayRows } from './quick-rows.ts';
 import { QuickRunList } from './quick-run-list.tsx';
@@ -95,7 +95,7 @@ function RunRow({
         className="flex min-h-8 w-full flex-wrap items-center gap-x-3 px-3 py-1 text-left hover:bg-raised pointer-coarse:min-h-10"
       >
         <span className="w-24 shrink-0">
-          <Status look={agentStatus[agent.state]} wire={agent.state} />
+          <BotStatus bot={agent} />
         </span>
         <span className="min-w-0 shrink-0 truncate font-medium max-sm:flex-1 sm:w-44">
           {agent.address}
