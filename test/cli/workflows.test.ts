@@ -176,8 +176,18 @@ test('a board reads from what needs the person down to the waves', async () => {
   };
   const { env } = await startEngine({ answers: { getBoard: () => board } });
   const { out } = await run(env, ['workspace', 'board', 'c']);
-  expect(out).toMatch(/^Ship it: 1 of 2 proven\nNeeds you: b\nRun dag_1: needs you \(Run\)\n\nWave 1\nSTEP/);
+  expect(out).toMatch(/^Ship it: 1 of 2 done\nNeeds you: b\nRun dag_1: needs you \(Run\)\n\nWave 1\nSTEP/);
   expect((await run(env, ['workspace', 'board', 'c', '--json'])).json()).toEqual(board);
+});
+
+test('a campaign says how many of its steps are done, which not all were proven', async () => {
+  const campaign = {
+    ...{ id: 'c', projectId: null, title: 'Ship it', intent: 'i', status: 'active' },
+    ...{ proven: 1, total: 2, needsYou: 0 },
+  };
+  const { env } = await startEngine({ answers: { listCampaigns: () => ({ campaigns: [campaign] }) } });
+  const { out } = await run(env, ['workspace', 'campaigns']);
+  expect(out).toMatch(/^CAMPAIGN +STATUS +DONE +NEEDS YOU +TITLE *\nc +active +1\/2 +- +Ship it/);
 });
 
 const template = {

@@ -114,15 +114,15 @@ test('the form is made from the template, names what is missing, and shows the p
   dagId = shownDag();
 });
 
-test('the board moves by events: what works is under Now, what is proven under Proven, the rest under Next', async () => {
+test('the board moves by events: what works is under Now, what is done under Done, the rest under Next', async () => {
   const { page } = first;
   await column(page, 'Now').locator('[data-node="build"]').waitFor();
-  await column(page, 'Proven').locator('[data-node="style"]').waitFor();
-  await column(page, 'Proven').locator('[data-node="tests"]').waitFor();
+  await column(page, 'Done').locator('[data-node="style"]').waitFor();
+  await column(page, 'Done').locator('[data-node="tests"]').waitFor();
   await column(page, 'Next').locator('[data-node="publish"]').getByText('after:').waitFor();
-  await page.getByText('proven 2 of 6').first().waitFor();
+  await page.getByText('2 of 6 done').first().waitFor();
   writeFileSync(join(gantry.workspace, 'go'), '');
-  await column(page, 'Proven').locator('[data-node="build"]').waitFor();
+  await column(page, 'Done').locator('[data-node="build"]').waitFor();
   await column(page, 'Next').locator('[data-node="review"]').waitFor();
 });
 
@@ -341,7 +341,7 @@ describe.each([wide, narrow])('in a $name window', (size) => {
   });
 });
 
-test('a verb of a step shows the server’s plan first; the run ends and the whole board is proven', async () => {
+test('a verb of a step shows the server’s plan first; the run ends and the whole board is done', async () => {
   const { page } = first;
   await go(page, reviewAddress);
   const step = page.getByRole('region', { name: 'Step', exact: true });
@@ -364,10 +364,10 @@ test('a verb of a step shows the server’s plan first; the run ends and the who
   await page.locator('[data-node="tell"][data-status="done"]').waitFor();
   await step.getByRole('region', { name: 'History' }).getByText('Needs you').waitFor();
   await page.keyboard.press('b');
-  await expect.poll(() => column(page, 'Proven').locator('[data-node]').count()).toBe(6);
-  await page.getByText('proven 6 of 6').first().waitFor();
+  await expect.poll(() => column(page, 'Done').locator('[data-node]').count()).toBe(6);
+  await page.getByText('6 of 6 done').first().waitFor();
   await page.keyboard.press('w');
-  await page.getByText('Wave 1 · proven 2 of 2').waitFor();
+  await page.getByText('Wave 1 · 2 of 2 done').waitFor();
 });
 
 test('the report of a run opens beside the page, runs no script, and prints every step', async () => {

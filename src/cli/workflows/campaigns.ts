@@ -13,7 +13,7 @@ const list = verb('listCampaigns', {
     return listed(context, answer.campaigns, none, {
       campaign: (one) => one.id,
       status: (one) => one.status,
-      proven: (one) => `${one.proven}/${one.total}`,
+      done: (one) => `${one.proven}/${one.total}`,
       'needs you': (one) => (one.needsYou === 0 ? '-' : String(one.needsYou)),
       title: (one) => oneLine(one.title, 200),
     });
@@ -43,7 +43,7 @@ function inWords({ campaign, summary, runs, waves }: Board, context: Context): s
   const part = (name: string, refs: Board['summary']['now']) =>
     refs.length === 0 ? [] : [`${name}: ${refs.map((ref) => oneLine(ref.title, 80)).join(', ')}`];
   return [
-    `${inCell(campaign.title)}: ${summary.proven.k} of ${summary.proven.n} proven`,
+    `${inCell(campaign.title)}: ${summary.proven.k} of ${summary.proven.n} done`,
     ...part('Needs you', summary.needsYou),
     ...part('Now', summary.now),
     ...part('Next', summary.next),

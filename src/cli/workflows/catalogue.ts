@@ -202,7 +202,7 @@ export const workspace: Part = {
     {
       name: 'board',
       args: '<campaign>',
-      about: 'Show a campaign’s board: what is proven, what needs you, what is under way and what is next',
+      about: 'Show a campaign’s board: what is done, what needs you, what is under way and what is next',
       load: () => import('./campaigns.ts').then((m) => m.board),
     },
     {

@@ -58,7 +58,7 @@ export const agentTools: readonly EdgeTool[] = [
   edgeTool({
     name: 'get_board',
     title: 'Get a board',
-    description: 'The board of a campaign: its steps in waves, what is proven, what needs the person.',
+    description: 'The board of a campaign: its steps in waves, what is done, what needs the person.',
     input: z.strictObject({ campaign: Id.meta({ description: 'Id of a campaign, from list_campaigns.' }) }),
     run: ({ campaign: id }, computer) => computer.get(getBoard, { params: { id } }),
   }),

@@ -234,7 +234,7 @@ export const getBoard = defineRoute({
   area,
   errors,
   summary:
-    'Reads the board of a campaign: what is proven, what needs you, what is in progress and next, and all nodes by depth',
+    'Reads the board of a campaign: what is done, what needs you, what is in progress and next, and all nodes by depth',
   ...read,
   path: `${base}/campaigns/:id/board`,
   params: z.strictObject({ id: Id }),

@@ -38,7 +38,7 @@ import type { Subscription, TrailEvent } from '../../contracts/connectors/subscr
 import type { EdgeSubscription } from '../../contracts/edge/routes.ts';
 import type { AgentState } from '../../contracts/factory/agent.ts';
 import type { DeliveryState } from '../../contracts/factory/delivery.ts';
-import type { NodeStatus } from '../../contracts/factory/node.ts';
+import type { NodeCause, NodeStatus } from '../../contracts/factory/node.ts';
 import type { Occurrence } from '../../contracts/factory/schedules-routes.ts';
 import type { RunStatus } from '../../contracts/factory/workflow.ts';
 import type { HostedComputer, HostedStatus } from '../../contracts/hosted-computers/computer.ts';
@@ -84,7 +84,11 @@ export const nodeStatus: Readonly<Record<NodeStatus, StatusLook>> = {
   cancelled: looks.cancelled,
 };
 
-export const runStatus: Readonly<Record<RunStatus, StatusLook>> = {
+/** A step that its bot reported done, and that nobody checked, is done and not proven. */
+export const nodeLook = ({ status, cause }: { status: NodeStatus; cause: NodeCause | null }): StatusLook =>
+  status === 'done' && cause === 'reported' ? looks.saidDone : nodeStatus[status];
+
+const runStatus: Readonly<Record<RunStatus, StatusLook>> = {
   running: looks.running,
   needs_you: looks.needsYou,
   done: looks.provenDone,
@@ -92,6 +96,13 @@ export const runStatus: Readonly<Record<RunStatus, StatusLook>> = {
   failed: looks.failed,
   cancelled: looks.cancelled,
 };
+
+/** Of a run with these steps, as far as they are known. */
+export const runLook = (
+  status: RunStatus,
+  nodes: readonly { readonly status: NodeStatus; readonly cause: NodeCause | null }[],
+): StatusLook =>
+  status === 'done' && nodes.some((node) => nodeLook(node) === looks.saidDone) ? looks.saidDone : runStatus[status];
 
 /** Of one time of a schedule. */
 export const occurrenceStatus: Readonly<Record<Occurrence['state'], StatusLook>> = {

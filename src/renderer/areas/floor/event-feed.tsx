@@ -11,7 +11,7 @@ import { deliveryParties, detailWords, witnessWords } from '../../ui/delivery-ro
 import { FirstRows } from '../../ui/first-rows.tsx';
 import { Empty } from '../../ui/list-states.tsx';
 import { Ago } from '../../ui/now.tsx';
-import { agentStatus, approvalStatus, deliveryStatus, nodeStatus, Status } from '../../ui/status.tsx';
+import { agentStatus, approvalStatus, deliveryStatus, nodeLook, nodeStatus, Status } from '../../ui/status.tsx';
 
 type TeamChange = Extract<KnownEvent, { type: 'team.changed' }>['data']['change'];
 const teamWords: Readonly<Record<TeamChange, string>> = {
@@ -179,7 +179,7 @@ const EventRow = memo(function EventRow({ event, who, harness, waits, known }: E
   if (event.type === 'node.status') {
     return (
       <Line who={event.data.title ?? event.data.nodeId} at={event.at}>
-        <Status look={nodeStatus[event.data.status]} wire={event.data.status} />
+        <Status look={nodeLook(event.data)} wire={event.data.status} />
       </Line>
     );
   }

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Tabs } from 'radix-ui';
 import type { Agent } from '../../../contracts/factory/agent.ts';
+import { BotStatus } from '../../base/bot-status.tsx';
 import { useServices } from '../../base/services.tsx';
 import { useDeliveryText } from '../../base/use-delivery-text.ts';
 import { ShortId } from '../../ui/copy.tsx';
@@ -11,7 +12,6 @@ import { Fact } from '../../ui/fact.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { costOf, tokensOf } from '../../ui/money.ts';
 import { Ago, Elapsed } from '../../ui/now.tsx';
-import { agentStatus, Status } from '../../ui/status.tsx';
 import { WhyLine } from '../../ui/why-line.tsx';
 import { BotChanges } from './changes/bot-changes.tsx';
 import { EventFeed } from './event-feed.tsx';
@@ -109,7 +109,7 @@ function BotDetails({ agent }: { agent: Agent }) {
     <div className="flex flex-col gap-4 py-3">
       <dl className="flex flex-col gap-1 px-3">
         <Fact name="State">
-          <Status look={agentStatus[agent.state]} wire={agent.state} />
+          <BotStatus bot={agent} />
           {agent.stateReason !== null && <p className="text-muted">{agent.stateReason}</p>}
           {why.data !== undefined && <WhyLine sentence={why.data.sentence} />}
         </Fact>

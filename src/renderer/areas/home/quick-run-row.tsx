@@ -1,6 +1,7 @@
 /** One bot of a run that was started from a prompt: what it is on, how much it changed, and what becomes of it. */
 import { lazy, Suspense, useState } from 'react';
 import type { QuickBot, QuickOutcome } from '../../../contracts/factory/quick-run-routes.ts';
+import { BotStatus } from '../../base/bot-status.tsx';
 import { useBots } from '../../base/floors.tsx';
 import { type Selection, Tick } from '../../base/selection.tsx';
 import { useServices } from '../../base/services.tsx';
@@ -8,7 +9,7 @@ import { Button } from '../../ui/button.tsx';
 import { later } from '../../ui/later.ts';
 import { Ago, Elapsed } from '../../ui/now.tsx';
 import { ProgressBar } from '../../ui/progress-bar.tsx';
-import { agentStatus, nodeStatus, Status } from '../../ui/status.tsx';
+import { agentStatus, nodeLook, Status } from '../../ui/status.tsx';
 import { useOpenBot } from '../floor/use-open-bot.ts';
 import { diffWords, outcomeWords, type QuickRow, siblingsOf, titleOf } from './quick-rows.ts';
 
@@ -59,9 +60,12 @@ export function QuickRunRow({ row, ended, selection }: { row: QuickRow; ended: b
         className="grid min-h-7 min-w-0 flex-1 basis-80 grid-cols-[6rem_minmax(0,1fr)_auto] items-center gap-x-3 rounded-control text-left hover:bg-raised pointer-coarse:min-h-10"
       >
         {ended ? (
-          <Status look={nodeStatus[bot.status]} wire={bot.status} />
-        ) : (
+          // Its step asks for no proof: it is done when its bot says so.
+          <Status look={nodeLook({ status: bot.status, cause: 'reported' })} wire={bot.status} />
+        ) : live === undefined ? (
           <Status look={agentStatus[state]} wire={state} />
+        ) : (
+          <BotStatus bot={live} />
         )}
         <span className="truncate font-medium">{title}</span>
         <span className="flex gap-3 text-meta text-muted tabular-nums">

@@ -1,4 +1,4 @@
-/** On Home: the work under way and how much of it is proven, with a button to start something. */
+/** On Home: the work under way and how much of it is done, with a button to start something. */
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { Play } from 'lucide-react';
@@ -8,7 +8,7 @@ import { useServices } from '../../base/services.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
-import { ProvenBar } from '../../ui/proven-bar.tsx';
+import { DoneBar } from '../../ui/proven-bar.tsx';
 
 /** Shown here; the rest is under Work. */
 const shownRows = 5;
@@ -42,7 +42,7 @@ export function WorkCard() {
                     <span className="shrink-0 text-meta text-need tabular-nums">{campaign.needsYou} need you</span>
                   )}
                   <span className="shrink-0 text-meta">
-                    <ProvenBar proven={campaign.proven} total={campaign.total} />
+                    <DoneBar done={campaign.proven} total={campaign.total} />
                   </span>
                 </Link>
               </li>

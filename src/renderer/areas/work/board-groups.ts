@@ -11,14 +11,14 @@ export interface NodeGroup {
   readonly nodes: readonly NodeCard[];
 }
 
-const groupOf: Readonly<Record<NodeStatus, 'need' | 'now' | 'next' | 'proven' | 'ended'>> = {
+const groupOf: Readonly<Record<NodeStatus, 'need' | 'now' | 'next' | 'done' | 'ended'>> = {
   needs_you: 'need',
   working: 'now',
   checking: 'now',
   ready: 'next',
   blocked: 'next',
   new: 'next',
-  done: 'proven',
+  done: 'done',
   failed: 'ended',
   skipped: 'ended',
   cancelled: 'ended',
@@ -28,7 +28,7 @@ const groupOf: Readonly<Record<NodeStatus, 'need' | 'now' | 'next' | 'proven' | 
 const nextOrder: Partial<Record<NodeStatus, number>> = { ready: 0, blocked: 1, new: 2 };
 
 /**
- * Needs you, now, next, proven; and what ended without proof, only where there is any. `asking`: ids of nodes whose bot waits for an
+ * Needs you, now, next, done; and what ended without being done, only where there is any. `asking`: ids of nodes whose bot waits for an
  * answer; it works on, but nothing moves before a person comes.
  */
 export function groupsByNeed(board: Board, asking: ReadonlySet<string> = new Set()): readonly NodeGroup[] {
@@ -46,18 +46,18 @@ export function groupsByNeed(board: Board, asking: ReadonlySet<string> = new Set
     { key: 'need', title: 'Needs you', empty: 'No step needs you.', nodes: inGroup('need') },
     { key: 'now', title: 'Now', empty: 'No step is running.', nodes: inGroup('now') },
     { key: 'next', title: 'Next', empty: 'No steps left.', nodes: next },
-    { key: 'proven', title: 'Proven', empty: 'No step is proven yet.', nodes: inGroup('proven') },
-    ...(ended.length === 0 ? [] : [{ key: 'ended', title: 'Ended without proof', empty: '', nodes: ended }]),
+    { key: 'done', title: 'Done', empty: 'No step is done yet.', nodes: inGroup('done') },
+    ...(ended.length === 0 ? [] : [{ key: 'ended', title: 'Ended, not done', empty: '', nodes: ended }]),
   ];
 }
 
 /** By depth: what can only begin when the wave before is through. */
 export function groupsByWave(board: Board): readonly NodeGroup[] {
   return board.waves.map((wave) => {
-    const proven = wave.nodes.filter((node) => node.status === 'done').length;
+    const done = wave.nodes.filter((node) => node.status === 'done').length;
     return {
       key: `wave-${wave.depth}`,
-      title: `Wave ${wave.depth + 1} · proven ${proven} of ${wave.nodes.length}`,
+      title: `Wave ${wave.depth + 1} · ${done} of ${wave.nodes.length} done`,
       empty: '',
       nodes: wave.nodes,
     };

@@ -1,4 +1,4 @@
-/** Below a campaign's title: what is proven and what waits, the choice of views, its runs. */
+/** Below a campaign's title: what is done and what waits, the choice of views, its runs. */
 import { FileText, Hand } from 'lucide-react';
 import { fillPath } from '../../../client/call.ts';
 import type { Board } from '../../../contracts/factory/board.ts';
@@ -7,8 +7,8 @@ import { getRunReport } from '../../../contracts/factory/workflow-routes.ts';
 import { onComputer } from '../../base/data/api.ts';
 import { useServices } from '../../base/services.tsx';
 import { Button } from '../../ui/button.tsx';
-import { ProvenBar } from '../../ui/proven-bar.tsx';
-import { runStatus, Status } from '../../ui/status.tsx';
+import { DoneBar } from '../../ui/proven-bar.tsx';
+import { runLook, Status } from '../../ui/status.tsx';
 
 type BoardView = 'board' | 'waves' | 'graph' | 'times';
 
@@ -67,7 +67,7 @@ export function BoardHeader({
       </div>
       {board !== undefined && (
         <p className="flex flex-wrap items-center gap-x-4">
-          <ProvenBar proven={board.summary.proven.k} total={board.summary.proven.n} wide />
+          <DoneBar done={board.summary.proven.k} total={board.summary.proven.n} wide />
           {need > 0 && !ofRun && (
             <span className="inline-flex items-center gap-1.5 text-need tabular-nums">
               <Hand className="size-3.5" aria-hidden="true" />
@@ -81,7 +81,10 @@ export function BoardHeader({
         {ofRun && runs.length > 0 && (
           <>
             {shownRun !== undefined && (
-              <Status look={runStatus[flow?.status ?? shownRun.status]} wire={flow?.status ?? shownRun.status} />
+              <Status
+                look={runLook(flow?.status ?? shownRun.status, flow?.nodes ?? [])}
+                wire={flow?.status ?? shownRun.status}
+              />
             )}
             {runs.length > 1 && (
               <select

@@ -1,4 +1,4 @@
-/** Campaigns, newest first: how much is proven, how many steps wait for a person. */
+/** Campaigns, newest first: how much is done, how many steps wait for a person. */
 import { useQuery } from '@tanstack/react-query';
 import { Hand, Play } from 'lucide-react';
 import type { CampaignSummary } from '../../../contracts/factory/board.ts';
@@ -6,7 +6,7 @@ import { useServices } from '../../base/services.tsx';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button } from '../../ui/button.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
-import { ProvenBar } from '../../ui/proven-bar.tsx';
+import { DoneBar } from '../../ui/proven-bar.tsx';
 
 export function CampaignList({
   selected,
@@ -69,7 +69,7 @@ export function CampaignList({
                     {campaign.total === 0 ? (
                       <span className="text-faint">no runs yet</span>
                     ) : (
-                      <ProvenBar proven={campaign.proven} total={campaign.total} />
+                      <DoneBar done={campaign.proven} total={campaign.total} />
                     )}
                     {campaign.status === 'finished' && <span className="text-faint">finished</span>}
                     {campaign.status === 'paused' && <span className="text-faint">paused</span>}

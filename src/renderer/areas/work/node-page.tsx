@@ -17,7 +17,7 @@ import { Fact } from '../../ui/fact.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Markdown } from '../../ui/markdown.tsx';
 import { Ago, useNow } from '../../ui/now.tsx';
-import { nodeStatus, Status } from '../../ui/status.tsx';
+import { nodeLook, Status } from '../../ui/status.tsx';
 import { TextView } from '../../ui/text-view.tsx';
 import { WhyLine } from '../../ui/why-line.tsx';
 import { causeWords, isQuestionOf } from './board-groups.ts';
@@ -118,7 +118,7 @@ function Facts({ page: { card } }: { page: Page }) {
   return (
     <dl className="flex flex-col gap-1 px-3">
       <Fact name="State">
-        <Status look={nodeStatus[card.status]} wire={card.status} />
+        <Status look={nodeLook(card)} wire={card.status} />
         {card.attempt > 1 && <span className="ml-2 text-muted tabular-nums">attempt {card.attempt}</span>}
       </Fact>
       <Fact name="Done by">{assigneeWords(card.assignee)}</Fact>
@@ -208,7 +208,7 @@ function History({ page }: { page: Page }) {
           title={`ledger ${move.receiptId}, by ${move.actor}`}
         >
           <span className="w-24 shrink-0">
-            <Status look={nodeStatus[move.status]} wire={`${move.status}: ${move.cause}`} />
+            <Status look={nodeLook(move)} wire={`${move.status}: ${move.cause}`} />
           </span>
           <span className="min-w-0 flex-1 break-words text-muted">{causeWords(move)}</span>
           <span className="w-16 shrink-0 text-right text-faint">

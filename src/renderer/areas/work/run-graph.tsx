@@ -18,7 +18,7 @@ import {
 import { useEffect, useMemo, useRef } from 'react';
 import type { NodeCard } from '../../../contracts/factory/node.ts';
 import type { Flow } from '../../../contracts/factory/workflow.ts';
-import { nodeStatus, Status } from '../../ui/status.tsx';
+import { nodeLook, nodeStatus, Status } from '../../ui/status.tsx';
 import { type Direction, layoutRun, neighbour, nodeHeight, nodeWidth, pathTo } from './graph-layout.ts';
 import { assigneeWords } from './node-card.tsx';
 
@@ -42,7 +42,7 @@ function StepNode({ data: { card, lit, direction }, selected }: NodeProps<GraphN
         {card.title}
       </span>
       <span className="flex items-center gap-2 text-meta">
-        <Status look={nodeStatus[card.status]} wire={card.status} />
+        <Status look={nodeLook(card)} wire={card.status} />
         <span className="ml-auto min-w-0 truncate text-muted">{assigneeWords(card.assignee)}</span>
       </span>
       <Handle id="out" type="source" position={right ? Position.Right : Position.Bottom} isConnectable={false} />

@@ -61,7 +61,7 @@ test('a step whose bot waits for an answer needs you, and one that has ended mea
     board(card('asks', 'working'), card('works', 'working'), card('ended', 'done')),
     new Set(['node_asks', 'node_ended']),
   );
-  expect(show(groups)).toMatchObject({ need: ['asks'], now: ['works'], proven: ['ended'] });
+  expect(show(groups)).toMatchObject({ need: ['asks'], now: ['works'], done: ['ended'] });
 });
 
 test('the note of a rejected gate and the state of a busy bot are said in words', () => {
@@ -71,30 +71,30 @@ test('the note of a rejected gate and the state of a busy bot are said in words'
   expect(causeWords(queued)).toBe('its bot needs you: asks: Run npm test');
 });
 
-test('every status has exactly one column, and what ended without proof is never under Proven', () => {
+test('every status has exactly one column, and what ended without being done is never under Done', () => {
   const groups = groupsByNeed(board(...nodeStatuses.map((status) => card(status, status))));
   expect(show(groups)).toEqual({
     need: ['needs_you'],
     now: ['working', 'checking'],
     next: ['ready', 'blocked', 'new'],
-    proven: ['done'],
+    done: ['done'],
     ended: ['failed', 'skipped', 'cancelled'],
   });
 });
 
-test('without anything that ended unproven there are the four columns, empty ones too', () => {
-  expect(show(groupsByNeed(board()))).toEqual({ need: [], now: [], next: [], proven: [] });
+test('without anything that failed or was skipped there are the four columns, empty ones too', () => {
+  expect(show(groupsByNeed(board()))).toEqual({ need: [], now: [], next: [], done: [] });
 });
 
-test('waves say how much of each is proven', () => {
+test('waves say how much of each is done', () => {
   const groups = groupsByWave(board(card('a', 'done'), card('b', 'failed'), card('c', 'new', { depth: 1 })));
-  expect(groups.map((group) => group.title)).toEqual(['Wave 1 · proven 1 of 2', 'Wave 2 · proven 0 of 1']);
+  expect(groups.map((group) => group.title)).toEqual(['Wave 1 · 1 of 2 done', 'Wave 2 · 0 of 1 done']);
 });
 
 test('a filter is every word of it, in title, step, assignee or state', () => {
   const groups = groupsByNeed(board(card('build', 'done'), card('review', 'working', { assignee: 'scribe@demo' })));
-  expect(show(filterGroups(groups, 'scribe work'))).toMatchObject({ now: ['review'], proven: [] });
-  expect(show(filterGroups(groups, ''))).toMatchObject({ now: ['review'], proven: ['build'] });
+  expect(show(filterGroups(groups, 'scribe work'))).toMatchObject({ now: ['review'], done: [] });
+  expect(show(filterGroups(groups, ''))).toMatchObject({ now: ['review'], done: ['build'] });
 });
 
 test('a card says what it waits for by name, else why it is as it is', () => {
