@@ -1,4 +1,4 @@
-/** What Home says of somebody's first run: which first steps it was, an undo only where something can come back, and since when it ended. */
+/** What Home says of somebody's first run: which first steps it was, an undo only where something can come back, since when it ended, and the next one at once. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -61,5 +61,24 @@ test('since when it ended is a time of day', async () => {
   const { page } = first;
   const card = page.getByRole('region', { name: 'Since you last looked' });
   await card.getByText(/^since \d\d:\d\d/).waitFor();
+});
+
+test('a run that has started is listed at once, however long git takes to read the list', async () => {
+  const { page } = first;
+  const release = Promise.withResolvers<void>();
+  await page.route('**/api/factory/quick-runs?*', async (route) => {
+    await release.promise;
+    // Whoever asked may have left meanwhile.
+    await route.continue().catch(() => {});
+  });
+  await page.keyboard.press('n');
+  const form = page.getByRole('form', { name: 'New run' });
+  await form.getByRole('textbox', { name: 'What to do' }).fill('Sweep the yard');
+  await page.keyboard.press('Enter');
+  await page.locator('[data-bot^="claude@sweep-the-yard"]').waitFor();
+  await go(page, '/');
+  await page.getByRole('list', { name: 'Runs under way' }).getByText('Sweep the yard').waitFor();
+  release.resolve();
+  await page.unroute('**/api/factory/quick-runs?*');
   expect(first.errors).toEqual([]);
 });

@@ -106,7 +106,10 @@ export const QuickBot = z
       .optional()
       .meta({ description: 'How far the set-up of its worktree is; absent while none is under way.' }),
     branch: z.string().nullable().meta({ description: 'Its branch; after an end, where its work is.' }),
-    diff: QuickDiff.nullable().meta({ description: 'Null: it has no worktree yet, or git cannot read it.' }),
+    diff: QuickDiff.nullable().meta({
+      description:
+        'Null: it has no worktree yet, or git cannot read it. In a list: as it was read last if git takes longer than 2 s.',
+    }),
     outcome: QuickOutcome.nullable(),
     outcomeAt: Time.nullable(),
   })

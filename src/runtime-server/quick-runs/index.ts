@@ -51,7 +51,9 @@ export interface QuickRuns {
   ): Promise<{ team: string; file: string; text: string; applied: boolean }>;
 }
 
-interface QuickRunsDeps extends Omit<StartDeps, 'runs' | 'worktrees' | 'models' | 'trust'>, Pick<Base, 'log'> {
+interface QuickRunsDeps
+  extends Omit<StartDeps, 'runs' | 'worktrees' | 'models' | 'trust'>,
+    Pick<Base, 'log' | 'timers'> {
   readonly registry: Pick<Registry, 'find' | 'members' | 'stop'>;
   readonly tokens: Pick<BotTokens, 'revoke'>;
   readonly worktrees: Pick<Worktrees, 'create'> &

@@ -19,22 +19,23 @@ export const addressIn = (run: QuickRunRecord, bot: QuickBotRecord) => `${bot.sl
 
 export function createShownRuns({
   store,
+  timers,
   registry,
   worktrees,
   setup,
   pages,
-}: Pick<Base, 'store'> & {
+}: Pick<Base, 'store' | 'timers'> & {
   readonly registry: Pick<Registry, 'find'>;
   readonly worktrees: Pick<WorktreeService, 'sizeOf'>;
   readonly setup: Pick<WorktreeSetup, 'progress'>;
   readonly pages: Pick<Workflows['pages'], 'flow'>;
 }): {
-  /** In a list, which may wait for the readings of others. */
+  /** In a list, which may wait for the readings of others, and shows what was read before where git takes long. */
   list(run: StartedRun): Promise<QuickRun>;
   /** As it is now: the answer to somebody who changed it. */
   show(run: StartedRun): Promise<QuickRun>;
 } {
-  const listed = createSizes(worktrees);
+  const listed = createSizes(worktrees, timers);
   const now: SizeOf = (address) => readableSize(worktrees, address);
 
   async function botOf(

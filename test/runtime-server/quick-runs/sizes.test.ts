@@ -1,9 +1,19 @@
-/** Readings of worktrees for lists: few at a time, however many pages ask, and never an answer that is older than the question. */
+/** Readings of worktrees for lists: few at a time, however many pages ask; an answer is older than the question only where git takes long. */
 import { expect, test } from 'vitest';
 import { createSizes } from '../../../src/runtime-server/quick-runs/sizes.ts';
 
-/** Worktrees that are read when the test says so; each reading says which one it was. */
+/** Worktrees that are read when the test says so; each reading says which one it was. `late`: whoever waits has waited too long. */
 function slowWorktrees() {
+  const patience = new Set<() => void>();
+  const timers = {
+    after(_: number, effect: () => void) {
+      patience.add(effect);
+      return () => void patience.delete(effect);
+    },
+  };
+  const late = () => {
+    for (const effect of patience) effect();
+  };
   const begun: { readonly address: string; finish(): void; fail(): void }[] = [];
   const sizeOf = (address: string) =>
     new Promise<{ branch: string; base: string; files: number; added: number; removed: number; hasWork: boolean }>(
@@ -16,7 +26,7 @@ function slowWorktrees() {
         });
       },
     );
-  return { begun, sizes: createSizes({ sizeOf }) };
+  return { begun, late, patience, sizes: createSizes({ sizeOf }, timers) };
 }
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
@@ -59,4 +69,28 @@ test('a worktree that cannot be read has no size, and the next one is read', asy
   await settle();
   for (const one of begun.slice(1)) one.finish();
   expect((await Promise.all(all)).map((one) => one?.branch ?? null)).toEqual([null, 'b', 'c', 'd', 'e']);
+});
+
+test('a list that has waited long for git gets what was read last, and the next one what came meanwhile', async () => {
+  const { begun, late, patience, sizes } = slowWorktrees();
+  const never = sizes('a');
+  await settle();
+  late();
+  expect(await never).toBeNull();
+  begun[0]?.finish();
+  await settle();
+  const known = sizes('a');
+  await settle();
+  late();
+  expect((await known)?.files).toBe(0);
+  // The reading goes on. Only one of a worktree is under way, and those who ask meanwhile share the next.
+  const both = [sizes('a'), sizes('a')];
+  await settle();
+  expect(begun).toHaveLength(2);
+  begun[1]?.finish();
+  await settle();
+  begun[2]?.finish();
+  expect((await Promise.all(both)).map((one) => one?.files)).toEqual([2, 2]);
+  expect(begun).toHaveLength(3);
+  expect(patience.size).toBe(0);
 });

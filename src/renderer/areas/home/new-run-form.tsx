@@ -14,7 +14,7 @@ import { Problem } from '../../ui/problem.tsx';
 import { useAct } from '../../ui/use-act.ts';
 import type { RunImage } from './images.ts';
 import { firstWho, type Prefill, prefillOf, readWho, whoChoices } from './new-run.ts';
-import { useQuickChoices, useQuickRunKey } from './quick-runs.ts';
+import { useListStarted, useQuickChoices } from './quick-runs.ts';
 import { WhoPicker } from './who-picker.tsx';
 
 const TrustDialog = lazy(
@@ -194,14 +194,14 @@ function useStart({
   const { api, computer, keys, paneRequests, queries } = useServices();
   const client = useQueryClient();
   const navigate = useNavigate();
-  const runsKey = useQuickRunKey();
+  const listStarted = useListStarted();
   const [trustAsked, setTrustAsked] = useState(false);
   /** One key a run: a start repeated after a cut gives the first run, not a second one. */
   const attempt = useRef<{ key: string; of: string } | null>(null);
 
   const open = async (run: QuickRun): Promise<void> => {
+    listStarted(run);
     await Promise.all([keys.agents, keys.teams].map((queryKey) => client.invalidateQueries({ queryKey })));
-    void client.invalidateQueries({ queryKey: runsKey });
     void client.invalidateQueries({ queryKey: keys.on('quick-choices') });
     const ids = run.bots.flatMap(({ agentId }) => agentId ?? []);
     for (const botId of ids) paneRequests.add({ botId, paneId: null, originView: 'home', split: ids.length > 1 });

@@ -9,22 +9,30 @@ const readEvery = 10_000;
 /** The newest runs; older ones are under Work. */
 const newest = 30;
 
-/** Keyed under the diffs: what a bot or a step of a run does may have changed files, and changes these, too. */
-export function useQuickRunKey(): readonly unknown[] {
-  const { keys } = useServices();
-  return [...keys.diffs, 'quick-runs'];
-}
-
 export function useQuickRuns() {
-  const { api } = useServices();
+  const { api, keys } = useServices();
   return useQuery({
-    queryKey: useQuickRunKey(),
+    queryKey: keys.quickRuns,
     queryFn: ({ signal }) => api.factory.listQuickRuns({ query: { limit: newest } }, { signal }),
     refetchInterval: ({ state: { error } }) => (error === null ? readEvery : false),
   });
 }
 
 type RunsAnswer = z.output<(typeof listQuickRuns)['answers'][200]>;
+
+/** Lists a run that has just started from the answer to its start: git may take long to read the others again. */
+export function useListStarted(): (run: QuickRun) => void {
+  const { keys } = useServices();
+  const client = useQueryClient();
+  return (run) => {
+    client.setQueryData<RunsAnswer>(
+      keys.quickRuns,
+      (old) => old && { ...old, runs: [run, ...old.runs.filter(({ id }) => id !== run.id)] },
+    );
+    // A list that was being read meanwhile may lack it: it is given up.
+    void client.invalidateQueries({ queryKey: keys.quickRuns });
+  };
+}
 
 /** Answers the bot as it is then. */
 type EndOne = (run: string, bot: string, outcome: QuickOutcome) => Promise<QuickBot | undefined>;
@@ -36,7 +44,6 @@ type EndOne = (run: string, bot: string, outcome: QuickOutcome) => Promise<Quick
 export function useEndQuickRuns(): <T>(act: (end: EndOne) => Promise<T>) => Promise<T> {
   const { api, keys } = useServices();
   const client = useQueryClient();
-  const runsKey = useQuickRunKey();
   return async (act) => {
     const ended = new Map<string, QuickRun>();
     try {
@@ -48,19 +55,21 @@ export function useEndQuickRuns(): <T>(act: (end: EndOne) => Promise<T>) => Prom
       });
     } finally {
       client.setQueryData<RunsAnswer>(
-        runsKey,
+        keys.quickRuns,
         (old) => old && { ...old, runs: old.runs.map((run) => ended.get(run.id) ?? run) },
       );
       // A list that was being read meanwhile is older than the answers: it is given up.
-      for (const queryKey of [keys.agents, keys.teams, keys.diffs]) void client.invalidateQueries({ queryKey });
+      for (const queryKey of [keys.agents, keys.teams, keys.diffs, keys.quickRuns]) {
+        void client.invalidateQueries({ queryKey });
+      }
     }
   };
 }
 
 export function useQuickDiff(id: string, bot: string) {
-  const { api } = useServices();
+  const { api, keys } = useServices();
   return useQuery({
-    queryKey: [...useQuickRunKey(), id, bot],
+    queryKey: [...keys.quickRuns, id, bot],
     queryFn: ({ signal }) => api.factory.quickRunDiff({ params: { id }, query: { bot } }, { signal }),
     // A bot changes files between two events: read whenever it is looked at.
     staleTime: 0,

@@ -7,7 +7,6 @@ import { useServices } from '../../base/services.tsx';
 import { PlanDialog } from '../../ui/plan-dialog.tsx';
 import { TextField } from '../../ui/text-field.tsx';
 import { TextView } from '../../ui/text-view.tsx';
-import { useQuickRunKey } from './quick-runs.ts';
 
 /** A name that fits: the first words of the title, as a folder writes them. */
 const nameFrom = (title: string): string =>
@@ -21,7 +20,6 @@ const nameFrom = (title: string): string =>
 export function SaveTeamDialog({ run, onClose }: { run: QuickRun; onClose: () => void }) {
   const { api, computer, keys } = useServices();
   const client = useQueryClient();
-  const runsKey = useQuickRunKey();
   const [name, setName] = useState(() => nameFrom(run.title));
   const params = { id: run.id };
   return (
@@ -36,7 +34,7 @@ export function SaveTeamDialog({ run, onClose }: { run: QuickRun; onClose: () =>
       focusAct={false}
       act={async () => {
         const { team, file } = await api.factory.saveQuickRun({ params, body: { team: name.trim() } });
-        for (const queryKey of [runsKey, keys.teams, keys.trust]) void client.invalidateQueries({ queryKey });
+        for (const queryKey of [keys.quickRuns, keys.teams, keys.trust]) void client.invalidateQueries({ queryKey });
         toast(`Saved the team ${team}`, { description: file });
       }}
       onClose={onClose}

@@ -66,11 +66,7 @@ export function SinceCard() {
         <span>
           {proven.length > max && `${proven.length} proven`}
           {proven.length > max && since !== null && ' · '}
-          {since !== null && (
-            <>
-              <Since at={since} />
-            </>
-          )}
+          {since !== null && <Since at={since} />}
         </span>
       }
     >

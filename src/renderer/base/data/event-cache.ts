@@ -127,7 +127,7 @@ export function createEventCache(client: QueryClient, keys: Keys): EventCache {
     if (event.type !== 'agent.state') voidSoon(keys.ledgers);
     switch (event.type) {
       case 'agent.state':
-        voidSoon(keys.agents, keys.whys, keys.diffs);
+        voidSoon(keys.agents, keys.whys, keys.diffs, keys.quickRuns);
         return;
       case 'delivery': {
         const { threadId, dagId, nodeId } = event.data;
@@ -140,7 +140,7 @@ export function createEventCache(client: QueryClient, keys: Keys): EventCache {
       case 'proof.recorded': {
         const { dagId, nodeId } = event.data;
         voidSoon(keys.campaigns, keys.boards, keys.flow(dagId), keys.node(dagId, nodeId));
-        voidSoon(keys.agents, keys.whys, keys.diffs);
+        voidSoon(keys.agents, keys.whys, keys.diffs, keys.quickRuns);
         return;
       }
       case 'approval.requested':
@@ -154,7 +154,8 @@ export function createEventCache(client: QueryClient, keys: Keys): EventCache {
         voidSoon(keys.trust, keys.teams, keys.templates, keys.whys);
         return;
       case 'team.changed':
-        voidSoon(keys.agents, keys.teams);
+        // Started from a prompt, or ended: the team of such a run came or left.
+        voidSoon(keys.agents, keys.teams, keys.quickRuns);
         return;
     }
   }

@@ -77,6 +77,7 @@ export function keysOf(computer: string | null) {
     why: (id: string, dagId: string | null) => on('why', id, dagId),
     diffs: on('diff'),
     diff: (agentId: string) => on('diff', agentId),
+    quickRuns: on('quick-runs'),
     lastEvent: on('last-event'),
     ledgers: on('ledger'),
     ledger: (filter: LedgerFilter) => on('ledger', filter),

@@ -148,6 +148,26 @@ test('a list that takes long to read holds up no other', async () => {
   expect([count(keys.diffs), count(keys.teams), count(keys.agents)]).toEqual([2, 1, 2]);
 });
 
+test('runs that were started from a prompt are read again with bots, steps and teams, however long a diff takes', async () => {
+  vi.mocked(client.invalidateQueries).mockImplementation((filters) => {
+    voided.push(filters?.queryKey);
+    return filters?.queryKey === keys.diffs ? new Promise(() => {}) : Promise.resolve();
+  });
+  const cache = createEventCache(client, keys);
+  const reads = () => voided.filter((key) => key === keys.quickRuns).length;
+  const told = [
+    event('agent.state', { agentId: 'agent_1', state: 'idle', pane: null }),
+    event('node.status', { dagId: 'dag_1', nodeId: 'node_1', cause: 'reported', status: 'done' }),
+    event('proof.recorded', { dagId: 'dag_1', nodeId: 'node_1', outcome: 'proven' }),
+    event('team.changed', { team: 'dev', change: 'up', agents: [] }),
+  ];
+  for (const [index, one] of told.entries()) {
+    cache.apply(one);
+    await vi.advanceTimersByTimeAsync(1000);
+    expect([one.type, reads()]).toEqual([one.type, index + 1]);
+  }
+});
+
 test('while lists are being read, further events wait and then have them read once more', async () => {
   let finish = (): void => {};
   const reading = new Promise<void>((resolve) => {
