@@ -298,6 +298,23 @@ test('a path in the pane opens the diff at its line where it changed, else the f
   await expect.poll(() => pointer.count()).toBe(0);
 });
 
+test('without a mouse a key lists the files that the pane names, and Enter opens one at its line', async () => {
+  const { page } = first;
+  await page.goto(`${gantry.origin}/floor`);
+  await typeInto(page, 'shell@code', "clear; printf '%s\\n' src/none.ts:1 src/total.ts:20");
+  const pane = page.getByRole('region', { name: 'Pane of shell', exact: true });
+  await pane.locator('.xterm-rows > div', { hasText: /^src\/total\.ts:20/ }).waitFor();
+  await page.keyboard.press('Control+Shift+O');
+  const dialog = page.getByRole('dialog', { name: 'Files named by shell' });
+  await inFocus(dialog.getByRole('button', { name: 'src/total.ts:20' }));
+  expect(await dialog.getByRole('button', { name: /none/ }).count()).toBe(0);
+  expect(await axe(page)).toEqual([]);
+  await page.keyboard.press('Enter');
+  const current = page.getByRole('complementary', { name: 'Work of shell' }).locator('[aria-current="location"]');
+  await expect.poll(() => current.textContent()).toBe('20// 20');
+  await expect.poll(() => focusedName(page)).toBe('Terminal of shell');
+});
+
 test('a diff of fifty thousand lines scrolls, with few rows drawn, and its last line can be commented on', async () => {
   const { page } = first;
   writeFileSync(join(ofShell, 'long.txt'), Array.from({ length: 60_000 }, (_, at) => `line ${at}\n`).join(''));

@@ -8,7 +8,7 @@ import { useServices, useSettings } from '../../base/services.tsx';
 import { useScheme } from '../../base/use-theme.ts';
 import { type OpenTerminal, openTerminal } from '../../ui/terminal/create-terminal.ts';
 import { createTerminalMarks } from '../../ui/terminal/terminal-marks.ts';
-import { createPathLinks } from './changes/path-links.ts';
+import { createPathLinks, type FoundPath, pathsInSight } from './changes/path-links.ts';
 import { useOpenPath } from './changes/use-open-path.ts';
 import type { Said } from './marks.ts';
 import { type PaneOwner, panePortOf } from './pane-port.ts';
@@ -32,6 +32,9 @@ export interface PaneHandle {
   toEnd(): void;
   focus(): void;
   press(key: string): void;
+  /** The files that the terminal names now. */
+  paths(): Promise<readonly FoundPath[]>;
+  openPath(found: FoundPath): void;
 }
 
 interface PaneTerminalProps {
@@ -169,6 +172,8 @@ export function PaneTerminal(props: PaneTerminalProps) {
       },
       focus: () => terminal.focus(),
       press: (key) => typing.type({ key }),
+      paths: () => pathsInSight(terminal, (path) => paths.current.find(path)),
+      openPath: ({ path, line }) => void paths.current.open(path, line),
     });
 
     return () => {

@@ -47,7 +47,7 @@ export function createPaneTyping({
     const control = event.ctrlKey && !event.altKey && !event.metaKey;
     const letter = event.key.toLowerCase();
     // Of the app: shortcuts with Ctrl Shift. Of the browser: paste, and copy when something is selected.
-    if (control && event.shiftKey && ['p', 'l', 'f', 'arrowup', 'arrowdown'].includes(letter)) return false;
+    if (control && event.shiftKey && ['a', 'f', 'l', 'o', 'p', 'arrowup', 'arrowdown'].includes(letter)) return false;
     if (isFindKey(event)) {
       event.preventDefault();
       onFind();

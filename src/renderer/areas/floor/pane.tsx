@@ -1,7 +1,7 @@
 /** One bot's pane: a line with its name and state, its terminal, and the reason in words when nothing moves. */
 import { useQuery } from '@tanstack/react-query';
 import { ArrowDownToLine, Copy, Maximize2, Minimize2, Monitor, Search, Unplug } from 'lucide-react';
-import { memo, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
+import { lazy, memo, Suspense, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { toast } from 'sonner';
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { Engine } from '../../../contracts/factory/agent.ts';
@@ -16,6 +16,7 @@ import { useAddActions, useServices } from '../../base/services.tsx';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { deliveryParties } from '../../ui/delivery-row.tsx';
 import { describeProblem } from '../../ui/describe-problem.ts';
+import { later } from '../../ui/later.ts';
 import { Ago } from '../../ui/now.tsx';
 import { FindBar } from './find-bar.tsx';
 import type { Said } from './marks.ts';
@@ -23,6 +24,10 @@ import { PaneQuestions } from './pane-questions.tsx';
 import type { ScreenSize } from './pane-size.ts';
 import { type PaneHandle, PaneTerminal } from './pane-terminal.tsx';
 import type { PaneLink } from './screens.ts';
+
+const PathsDialog = lazy(
+  later(() => import('./changes/paths-dialog.tsx').then((module) => ({ default: module.PathsDialog }))),
+);
 
 export interface PaneProps {
   readonly agent: PlacedBot;
@@ -67,9 +72,11 @@ export const Pane = memo(function Pane(props: PaneProps) {
     handle?.toEnd();
     handle?.focus();
   }, [handle]);
+  const [choosingPath, setChoosingPath] = useState(false);
+  const choosePath = useCallback(() => setChoosingPath(true), []);
   const copy = useCopyAsText(agent.id, name);
   const said = useSaid(agent.id, active);
-  usePaneActions({ handle: active ? handle : null, find: finding ? toEnd : find, copy });
+  usePaneActions({ handle: active ? handle : null, find: finding ? toEnd : find, copy, choosePath });
   const questions = useQuestionsOf(agent.id);
   const paneId = agent.pane?.id ?? null;
   const where = useRunsOn(agent);
@@ -142,6 +149,11 @@ export const Pane = memo(function Pane(props: PaneProps) {
           </span>
         )}
       </div>
+      {choosingPath && handle !== null && (
+        <Suspense>
+          <PathsDialog name={name} pane={handle} onClose={() => setChoosingPath(false)} />
+        </Suspense>
+      )}
       <PaneQuestions questions={questions} name={name} active={active} onFocus={onFocus} />
       {asking && <div className="pointer-events-none absolute inset-0 z-10 border-2 border-need" aria-hidden="true" />}
     </section>
@@ -153,10 +165,12 @@ function usePaneActions({
   handle,
   find,
   copy,
+  choosePath,
 }: {
   handle: PaneHandle | null;
   find: () => void;
   copy: () => void;
+  choosePath: () => void;
 }): void {
   const actions = useMemo<readonly Action[]>(
     () =>
@@ -168,9 +182,10 @@ function usePaneActions({
               { id: 'mark-up', title: 'Go to the message above', keys: 'Ctrl Shift ↑', run: () => handle.jump(-1) },
               { id: 'mark-down', title: 'Go to the message below', keys: 'Ctrl Shift ↓', run: () => handle.jump(1) },
               { id: 'copy-pane', title: 'Copy the pane as text', run: copy },
+              { id: 'open-path', title: 'Open a file that the pane names', keys: 'Ctrl Shift O', run: choosePath },
             ] as const
           ).map((action) => ({ ...action, group: 'Pane', changes: false })),
-    [handle, find, copy],
+    [handle, find, copy, choosePath],
   );
   useAddActions(actions);
 }

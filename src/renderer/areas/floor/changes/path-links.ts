@@ -11,6 +11,8 @@ interface PathInText {
 
 /** Of one row. */
 const maxPaths = 6;
+/** Of all rows in sight: each is asked for. */
+const maxInSight = 30;
 const maxPathLength = 300;
 /** What may follow a path: `:12`, `:12:3`, `(12,3)`. */
 const candidates = /([^\s'"`<>|;:,()[\]{}]+)(?::(\d{1,7})(?::\d{1,5})?|\((\d{1,7})(?:,\d{1,5})?\))?/g;
@@ -55,24 +57,57 @@ export function cellsOf(row: Pick<IBufferLine, 'length' | 'getCell'>): { text: s
   return { text, cells };
 }
 
+type Find = (path: string) => Promise<string | null>;
+
+/** As the bot's files have it; null if there is no such file. */
+async function placeOf(said: string, find: Find): Promise<string | null> {
+  for (const name of namesOf(said)) {
+    const path = await find(name);
+    if (path !== null) return path;
+  }
+  return null;
+}
+
+/** Of a file that is there. */
+export interface FoundPath {
+  readonly path: string;
+  readonly line: number | null;
+}
+
+/** What a terminal shows now, for a person without a mouse: the lowest first, each once. */
+export async function pathsInSight(
+  { buffer, rows }: Pick<Terminal, 'buffer' | 'rows'>,
+  find: Find,
+): Promise<FoundPath[]> {
+  const { active } = buffer;
+  const said = new Map<string, PathInText>();
+  for (let y = active.viewportY + rows - 1; y >= active.viewportY; y -= 1) {
+    const row = active.getLine(y);
+    for (const one of row === undefined ? [] : pathsIn(cellsOf(row).text)) said.set(`${one.path}:${one.line}`, one);
+  }
+  const places = await Promise.all(
+    [...said.values()].slice(0, maxInSight).map(async ({ path, line }) => ({ path: await placeOf(path, find), line })),
+  );
+  const found = new Map<string, FoundPath>();
+  for (const { path, line } of places) if (path !== null) found.set(`${path}:${line}`, { path, line });
+  return [...found.values()];
+}
+
 export function createPathLinks(
   terminal: Pick<Terminal, 'buffer'>,
-  deps: { find(path: string): Promise<string | null>; open(path: string, line: number | null): void },
+  deps: { find: Find; open(path: string, line: number | null): void },
 ): ILinkProvider {
   async function linkOf(one: PathInText, cells: readonly number[], y: number): Promise<ILink | null> {
-    for (const name of namesOf(one.path)) {
-      const path = await deps.find(name);
-      if (path === null) continue;
-      return {
-        text: one.path,
-        range: {
-          start: { x: (cells[one.from] ?? 0) + 1, y },
-          end: { x: (cells[one.to - 1] ?? 0) + 1, y },
-        },
-        activate: () => deps.open(path, one.line),
-      };
-    }
-    return null;
+    const path = await placeOf(one.path, deps.find);
+    if (path === null) return null;
+    return {
+      text: one.path,
+      range: {
+        start: { x: (cells[one.from] ?? 0) + 1, y },
+        end: { x: (cells[one.to - 1] ?? 0) + 1, y },
+      },
+      activate: () => deps.open(path, one.line),
+    };
   }
   return {
     provideLinks(y, answer) {

@@ -5,6 +5,7 @@ import {
   createPathLinks,
   namesOf,
   pathsIn,
+  pathsInSight,
 } from '../../../../../src/renderer/areas/floor/changes/path-links.ts';
 
 const said = (text: string) => pathsIn(text).map(({ path, line }) => (line === null ? path : `${path} @${line}`));
@@ -70,4 +71,14 @@ test('a link lies on its cells, also behind wide characters, and only where ther
   ]);
   found?.[0]?.activate({} as MouseEvent, '');
   expect(opened).toEqual([['shop/src/a.ts', 7]]);
+});
+
+test('without a mouse the files in sight are listed, the lowest first and each once, and only those that are there', async () => {
+  const rows = ['src/old.ts:1', 'src/a.ts:7 gone.ts', 'b/src/a.ts:7', 'src/b.ts and src/a.ts:7'];
+  const terminal = { rows: 3, buffer: { active: { viewportY: 1, getLine: (y: number) => row(rows[y] ?? '') } } };
+  const find = async (path: string) => (path.startsWith('src/') ? path : null);
+  expect(await pathsInSight(terminal as never, find)).toEqual([
+    { path: 'src/b.ts', line: null },
+    { path: 'src/a.ts', line: 7 },
+  ]);
 });
