@@ -43,6 +43,10 @@ test('the first run in one’s own project is that step, and not the one to watc
   await go(page, '/');
   await page.locator('[data-step="done"]', { hasText: 'Work in your own project' }).waitFor();
   await page.locator('[data-step="open"]', { hasText: 'Watch a demo team' }).waitFor();
+  await page.getByRole('list', { name: 'Runs under way' }).getByText('Mend the roof').waitFor();
+  const teams = page.getByRole('region', { name: 'Teams' });
+  await teams.getByText('demo').waitFor();
+  expect(await teams.getByText(/^mend-the-roof/).count()).toBe(0);
 });
 
 test('a discard of work that changed nothing says so, and offers no undo', async () => {

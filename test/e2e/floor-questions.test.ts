@@ -99,6 +99,8 @@ test('a question is rejected with words in its pane, which reach the asker', asy
   const card = question(page, 'scribe').filter({ hasText: 'rm -rf dist' });
   await card.getByRole('textbox').fill('keep the build');
   await ready(page, 'scribe');
+  // It stood in its pane at once: a toast would only cover it.
+  expect(await page.getByText('scribe@demo asks for approval').count()).toBe(0);
   await card.getByRole('button', { name: 'Reject' }).click();
   await expect.poll(() => screen('scribe'), { timeout: 20_000 }).toContain('keep the build');
   expect(await screen('scribe')).not.toMatch(/^allowed/m);

@@ -372,7 +372,10 @@ test('a verb of a step shows the server’s plan first; the run ends and the who
 
 test('the report of a run opens beside the page, runs no script, and prints every step', async () => {
   const { page } = first;
+  // Of the only run of a campaign it is on the board, too.
+  await page.getByRole('link', { name: 'Report', exact: true }).waitFor();
   await page.keyboard.press('d');
+  await page.getByRole('button', { name: 'Graph', pressed: true }).waitFor();
   const [report] = await Promise.all([
     page.waitForEvent('popup'),
     page.getByRole('link', { name: 'Report', exact: true }).click(),

@@ -65,6 +65,9 @@ export function AnnounceNeeds() {
   return null;
 }
 
+/** The card dismisses the toast as it comes; one that is there before the toast cannot. */
+const isInView = (id: string): boolean => document.querySelector(`[data-approval="${CSS.escape(id)}"]`) !== null;
+
 /** Of the first part of an address, which is what the rail calls the page; null: the home page. */
 function pageName(pathname: string): string | null {
   const [, first = ''] = pathname.split('/');
@@ -88,7 +91,8 @@ function useAnnounceApprovals(agents: readonly Agent[] | undefined): void {
     for (const id of before ?? []) if (!told.current.has(id)) toast.dismiss(`approval ${id}`);
     if (before === null || window.location.pathname === '/inbox') return;
     for (const approval of pending) {
-      if (before.has(approval.id)) continue;
+      // Its card may stand on this page already, and a toast would cover it.
+      if (before.has(approval.id) || isInView(approval.id)) continue;
       const who = agents?.find((one) => one.id === approval.agentId)?.address;
       toast(who === undefined ? 'Waiting for your approval' : `${who} asks for approval`, {
         id: `approval ${approval.id}`,

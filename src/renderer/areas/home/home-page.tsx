@@ -54,6 +54,9 @@ export function HomePage() {
   const runs = useQuickRuns();
   // A run leaves something to report even if its bots and its team are gone.
   const neverRan = runs.isError || runs.data?.runs.length === 0;
+  /** A run from a prompt is listed by its title; its team has only a name that Gantry made. */
+  const ofRuns = new Set(runs.data?.runs.flatMap(({ bots: some }) => some.map(({ team }) => team)));
+  const listed = teams.data?.teams.filter(({ name }) => !ofRuns.has(name)) ?? [];
   // Before the first bot ran there is nothing to report, so the page says how to begin.
   const fresh =
     neverRan &&
@@ -106,16 +109,16 @@ export function HomePage() {
           )}
           <div className="flex min-w-0 flex-col gap-4">
             {!fresh && <WorkCard />}
-            {!none && (
+            {(teams.data === undefined || listed.length > 0 || teams.data.invalid.length > 0) && (
               <Card title={several ? `Teams on ${here.name}` : 'Teams'}>
                 <ListStates
                   source={teams}
                   skeleton={<SkeletonRows count={2} height={36} />}
-                  isEmpty={(data) => data.teams.length === 0}
+                  isEmpty={() => listed.length === 0}
                   empty={<Empty>No team can start yet. The floor shows why.</Empty>}
                 >
-                  {(data) => (
-                    <FirstRows rows={data.teams} first={10} what="teams">
+                  {() => (
+                    <FirstRows rows={listed} first={10} what="teams">
                       {(shown) => (
                         <ul>
                           {shown.map((team) => (

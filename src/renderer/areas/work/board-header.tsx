@@ -78,6 +78,8 @@ export function BoardHeader({
         </p>
       )}
       <span className="ml-auto flex min-w-0 flex-wrap items-center gap-2 max-sm:ml-0 max-sm:w-full">
+        {/* Of several runs one is chosen first. */}
+        {!ofRun && runs.length === 1 && shownRun !== undefined && <ReportLink dagId={shownRun.dagId} />}
         {ofRun && runs.length > 0 && (
           <>
             {shownRun !== undefined && (
