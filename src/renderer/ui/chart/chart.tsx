@@ -80,16 +80,22 @@ export function Chart({
       ) : (
         <div ref={canvas} aria-hidden="true" data-chart={name} className="h-[200px] min-w-0 overflow-hidden" />
       )}
-      <details>
-        <summary className="w-fit rounded-control text-meta text-muted hover:text-ink">Table</summary>
-        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a long table is scrolled with keys */}
-        <div tabIndex={0} data-scroll="true" className="mt-1 max-h-80 overflow-auto rounded-control border border-line">
-          <Table name={name} first={first} data={data} format={format} />
-        </div>
-        <div className="pt-2">
-          <Button onClick={() => download(`${name}.csv`, csvOf(first, data))}>Download CSV</Button>
-        </div>
-      </details>
+      <div className="flex flex-wrap items-start gap-2">
+        <details className="min-w-0 flex-1">
+          <summary className="w-fit rounded-control text-meta leading-7 text-muted hover:text-ink">Table</summary>
+          <div
+            // biome-ignore lint/a11y/noNoninteractiveTabindex: a long table is scrolled with keys
+            tabIndex={0}
+            data-scroll="true"
+            className="mt-1 max-h-80 overflow-auto rounded-control border border-line"
+          >
+            <Table name={name} first={first} data={data} format={format} />
+          </div>
+        </details>
+        <Button kind="quiet" onClick={() => download(`${name}.csv`, csvOf(first, data))}>
+          Download CSV
+        </Button>
+      </div>
     </figure>
   );
 }
