@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Browser, go, openBrowser, openPane, type Page, type Visit, visit } from './support/browser.ts';
+import { type Browser, go, inFocus, openBrowser, openPane, type Page, type Visit, visit } from './support/browser.ts';
 import { type Gantry, startGantry } from './support/gantry.ts';
 import { looked, narrow, numbered } from './support/looks.ts';
 
@@ -77,13 +77,15 @@ test('what the picture of the concepts points at is on the floor, and its page h
   );
 });
 
-test('a letter typed into a terminal answers nothing; on the pane of the question it does, and the edge is quiet again', async () => {
+test('a letter typed into a terminal answers nothing; a key leads to the question, where it does, and the edge is quiet again', async () => {
   const { page } = first;
   await page.keyboard.type('a');
   await openPane(page, 'scribe@demo');
-  await page.keyboard.press('Control+Shift+L');
+  // Keys are those of the pane that the address names, which follows the focus.
+  await pane(page, 'scribe').getByText('goes from the terminal to the question').waitFor();
+  await page.keyboard.press('Control+Shift+A');
+  await inFocus(question(page, 'scribe'));
   expect(await pane(page, 'scribe').getAttribute('data-asking')).toBe('true');
-  await question(page, 'scribe').focus();
   await ready(page, 'scribe');
   await page.keyboard.press('a');
   await question(page, 'scribe')

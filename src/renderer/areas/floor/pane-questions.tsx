@@ -1,9 +1,11 @@
 /** What the bot of a pane asks a person, below its terminal: one question at a time, longest waiting first. */
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { type RefObject, useMemo, useRef, useState } from 'react';
 import type { Approval } from '../../../contracts/approvals/approval.ts';
+import type { Action } from '../../base/actions.ts';
 import { QuestionCard } from '../../base/question-card.tsx';
-import { useServices } from '../../base/services.tsx';
+import { useAddActions, useServices } from '../../base/services.tsx';
+import { Kbd } from '../../ui/kbd.tsx';
 import { useOfNow } from '../../ui/now.tsx';
 
 /** An answered question stays as one line for so long, ms: a person whose answer came second reads who was first. */
@@ -29,9 +31,13 @@ export function PaneQuestions({
   const staying = fresh ? last : undefined;
   const first = questions[0];
   const shown = first ?? staying;
+  const box = useRef<HTMLElement>(null);
+  const reachable = active && first !== undefined;
+  useQuestionKey(reachable, box);
   if (shown === undefined) return null;
   return (
     <section
+      ref={box}
       aria-label={`What ${name} asks`}
       className="max-h-[70%] shrink-0 overflow-y-auto border-t border-line bg-window p-2"
     >
@@ -40,16 +46,46 @@ export function PaneQuestions({
         key={shown.id}
         approval={shown}
         selected={active}
-        keys={active && first !== undefined ? { what: `the question of ${name}`, group: 'Pane' } : undefined}
+        keys={reachable ? { what: `the question of ${name}`, group: 'Pane' } : undefined}
         heading="h2"
         onFocus={onFocus}
         onAnswering={() => setAnswered(shown.id)}
       />
-      {questions.length > 1 && (
-        <p className="px-1 pt-1.5 text-meta text-muted tabular-nums">
-          {questions.length - 1} more {questions.length === 2 ? 'question' : 'questions'} after this one
-        </p>
-      )}
+      <p className="flex flex-wrap items-center gap-x-4 px-1 text-meta text-muted tabular-nums [&>*]:pt-1.5">
+        {questions.length > 1 && (
+          <span>
+            {questions.length - 1} more {questions.length === 2 ? 'question' : 'questions'} after this one
+          </span>
+        )}
+        {reachable && (
+          <span className="pointer-coarse:hidden">
+            <Kbd keys={toQuestion} /> goes from the terminal to the question
+          </span>
+        )}
+      </p>
     </section>
   );
+}
+
+const toQuestion = 'Ctrl Shift A';
+
+/** In a terminal a letter is typed into the program: a key leads out of it, to the card that letters answer. */
+function useQuestionKey(there: boolean, box: RefObject<HTMLElement | null>): void {
+  const actions = useMemo<readonly Action[]>(
+    () =>
+      there
+        ? [
+            {
+              id: 'to-question',
+              title: 'Go to the question of the pane',
+              group: 'Pane',
+              keys: toQuestion,
+              changes: false,
+              run: () => box.current?.querySelector<HTMLElement>('[data-keys]')?.focus(),
+            },
+          ]
+        : [],
+    [there, box],
+  );
+  useAddActions(actions);
 }
