@@ -39,7 +39,8 @@ export function QuickRunRow({ row, ended, selection }: { row: QuickRow; ended: b
   const open = bot.outcome === null;
   /** It ended, or finished its turn without saying that all is done: the person decides. */
   const rests = ended || resting.has(state);
-  const about = bot.lastLine ?? (run.bots.length > 1 ? '' : who);
+  // Beside others its title names it.
+  const about = [run.bots.length > 1 ? '' : who, bot.lastLine ?? ''].filter(Boolean).join(' · ');
   const keep = siblingsOf(row).length > 0 ? 'Keep this one' : 'Keep';
   return (
     <li

@@ -7,7 +7,7 @@ import { useFloors } from '../../base/floors.tsx';
 import { useServices, useSettings } from '../../base/services.tsx';
 import { useScheme } from '../../base/use-theme.ts';
 import { Card } from '../../ui/card.tsx';
-import { ShortId } from '../../ui/copy.tsx';
+import { Command, ShortId } from '../../ui/copy.tsx';
 import { ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { type TerminalPalette, terminalPalettes } from '../../ui/terminal/palettes.ts';
 import { terminalTheme } from '../../ui/terminal/terminal-theme.ts';
@@ -137,6 +137,17 @@ export function GeneralPage() {
                   </dd>
                   <dt className="text-muted">Version</dt>
                   <dd>{session.data?.version ?? ''}</dd>
+                  <dt className="text-muted">Backup</dt>
+                  <dd className="flex flex-wrap items-center gap-x-3 gap-y-1">
+                    <Command text="npx gantry backup" />
+                    <Link
+                      to="/docs"
+                      search={{ doc: 'operating', at: 'backup' }}
+                      className="rounded-control text-accent underline"
+                    >
+                      What it keeps, and how to restore it
+                    </Link>
+                  </dd>
                 </dl>
               )}
             </ListStates>
