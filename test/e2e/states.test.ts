@@ -118,6 +118,7 @@ test('a filter that nothing matches says so and shows the rest with one press', 
   await page.getByText('No bot matches “nobody”.').waitFor();
   await page.getByRole('button', { name: 'Show all bots' }).click();
   await page.locator('[data-bot="web@draft"]').waitFor();
+  expect(await focusedName(page)).toBe('Filter bots');
 });
 
 test('a browser without a session is told how to get in', async () => {

@@ -5,7 +5,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { CircleStop, CircleX, Monitor, Play, Plus, ShieldQuestion, UserRoundPlus } from 'lucide-react';
-import { memo, useMemo, useRef } from 'react';
+import { type MouseEvent, memo, useMemo, useRef } from 'react';
 import type { InvalidTeam } from '../../../contracts/factory/agent.ts';
 import { BotStatus } from '../../base/bot-status.tsx';
 import { ComputerSelect, elsewhereOf, PlaceState, useOnlyComputer, useRunsOn } from '../../base/computers.tsx';
@@ -117,7 +117,14 @@ function Rows({ rows, ...props }: FloorListProps & { rows: readonly FloorRow[] }
     overscan: 6,
   });
   if (rows.length === 0) {
-    const all = <Button onClick={() => props.onFilter('')}>Show all bots</Button>;
+    const showAll = (event: MouseEvent<HTMLElement>): void => {
+      // The button goes with what it says; on a touch screen a field in focus would open the keyboard.
+      if (!matchMedia('(pointer: coarse)').matches) {
+        event.currentTarget.closest('section')?.querySelector<HTMLElement>('[data-filter]')?.focus();
+      }
+      props.onFilter('');
+    };
+    const all = <Button onClick={showAll}>Show all bots</Button>;
     return <Empty action={all}>No bot matches “{props.filter}”.</Empty>;
   }
   return (
