@@ -132,7 +132,7 @@ test('two bots of one run work side by side: one is merged, the other discarded 
     body: { run: { bots: [{}, { outcome: 'discarded', state: 'offline', diff: { files: 1, added: 1 } }] } },
   });
   expect(existsSync(second)).toBe(false);
-  expect(git(repo, 'branch', '--list', '*claude-2*')).toBe('');
+  expect(git(repo, 'branch', '--list', '*/claude-2*')).toBe('');
 
   const kept = await outcome(engine, run.id, 'claude-2', 'kept');
   expect(kept).toMatchObject({ status: 200, body: { run: { bots: [{}, { outcome: 'kept' }] } } });
