@@ -3,7 +3,7 @@
  * slices: memory stays bounded and the event loop free, however long the history is. Owns no table; what rows mean is in `ledger-names.ts`.
  */
 import { constants } from 'node:fs';
-import { open, rename, rm } from 'node:fs/promises';
+import { open, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { AppError } from '../../contracts/common/errors.ts';
@@ -24,6 +24,7 @@ const batch = 1000;
 const maxTypes = 20;
 /** The workspace may have a link or a pipe of any name. */
 const creating = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0);
+const draftName = /^ledger-\d+-\d+\.jsonl\.tmp_\w+$/;
 const mend =
   'Nothing was changed or removed by this check. Keep a copy of runtime.db; an export or a backup shows what the row said.';
 
@@ -137,13 +138,24 @@ export function createLedgerPart({ ledger, store, clock, ids, log, workspace, pa
     return { id, hash: (await ledger.hashOf(id)) ?? '' };
   }
 
-  async function exportTo(after: string | null, dry: boolean, by: Actor): Promise<LedgerExport> {
+  /** Exports are written one after the other, so that a draft that is found was left by a process that died. */
+  let written: Promise<unknown> = Promise.resolve();
+  function exportTo(after: string | null, dry: boolean, by: Actor): Promise<LedgerExport> {
+    const mine = written.then(() => exportNow(after, dry, by));
+    written = mine.catch(() => {});
+    return mine;
+  }
+
+  async function exportNow(after: string | null, dry: boolean, by: Actor): Promise<LedgerExport> {
     const head = await headNow();
     const first = after === null ? 0 : Number(after) + 1;
     const file = join(folder, `ledger-${first}-${head.id}.jsonl`);
     const told = { file, headsFile, head };
     if (dry) return { dryRun: true, ...told, rows: Math.max(0, Number(head.id) - first + 1) };
     ownFolder(workspace, join('.gantry', 'ledger'), toldAside(log));
+    for (const name of await readdir(folder)) {
+      if (draftName.test(name)) await rm(join(folder, name), { force: true });
+    }
     const draft = `${file}.${ids.next('tmp')}`;
     const handle = await open(draft, creating, 0o600);
     let rows = 0;

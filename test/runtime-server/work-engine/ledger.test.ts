@@ -8,7 +8,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import type { LedgerExport, LedgerRow, LedgerVerdict } from '../../../src/contracts/factory/work-engine/ledger.ts';
@@ -138,6 +138,21 @@ test('an export holds every row as it is hashed, and later checks compare with i
   expect(verdict).toMatchObject({ ok: false, problem: 'rewritten', id: done.head.id });
   writeFileSync(done.headsFile, 'no head\n');
   expect(await verify(engine)).toMatchObject({ ok: false, fact: expect.stringContaining('line 1') });
+});
+
+test('what an export left half written is gone with the next one, and what a person put beside it stays', async () => {
+  const engine = await startEngine();
+  const { file } = (await engine.call<LedgerExport>('POST', '/ledger/export', {})).body;
+  const folder = dirname(file);
+  writeFileSync(join(folder, 'ledger-0-7.jsonl.tmp_0123abcd'), 'half');
+  writeFileSync(join(folder, 'ledger-0-7.jsonl.mine'), 'kept');
+  const [one, other] = await Promise.all([
+    engine.call<LedgerExport>('POST', '/ledger/export', {}),
+    engine.call<LedgerExport>('POST', '/ledger/export', {}),
+  ]);
+  const exports = [file, one.body.file, other.body.file].map((path) => basename(path));
+  const named = readdirSync(folder).filter((name) => name.startsWith('ledger-'));
+  expect(new Set(named)).toEqual(new Set([...exports, 'ledger-0-7.jsonl.mine']));
 });
 
 test('an export is written through no link of the workspace: neither of its folder nor of its file before it is whole', async () => {
