@@ -18,6 +18,7 @@ import { type ModelReply, type ModelRequest, text, tools } from '../support/mode
 import { startModelServer } from '../support/model-server/server.ts';
 import { everythingAgreed } from '../support/trust.ts';
 import { openInbox } from './claude-approvals.ts';
+import { playFirstMinute } from './claude-first-minute.ts';
 import { playProduct } from './claude-product.ts';
 import { createToolScript, playTools } from './claude-tools.ts';
 import { untilBot } from './harness-play.ts';
@@ -410,6 +411,12 @@ await scene('as a bot of a team: gantry start, team up, sends over HTTP, kill -9
   model.script(answer);
   return playProduct(modelEnv);
 });
+if (existsSync(chromiumPath)) {
+  await scene('the first minute on one’s own repository: at most 60 s and 5 clicks to a bot at work', async () => {
+    model.script(answer);
+    return playFirstMinute(modelEnv);
+  });
+} else console.log(`skip the first minute: there is no ${chromiumPath}`);
 await scene(
   'as a bot of a team it lists and calls native, conversion and attached tools; a call that needs a person is approved from the inbox and runs once',
   async () => {

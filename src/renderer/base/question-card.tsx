@@ -7,7 +7,7 @@ import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } fro
 import { toast } from 'sonner';
 import type { Approval } from '../../contracts/approvals/approval.ts';
 import { ApprovalCard } from '../ui/approval-card.tsx';
-import { wholeWords } from '../ui/approval-words.ts';
+import { asksForTrust, wholeWords } from '../ui/approval-words.ts';
 import type { Action } from './actions.ts';
 import { AlwaysAllowDialog } from './always-allow.tsx';
 import { Asker } from './asker.tsx';
@@ -33,7 +33,7 @@ interface QuestionCardProps {
 /** Questions that the policy left to a person. Whether a rule can say exactly this, the server knows. */
 const mayBeRule = ({ source, kind }: Approval): boolean =>
   source === 'gate' ||
-  source === 'harness' ||
+  (source === 'harness' && !asksForTrust({ kind })) ||
   (source === 'executor' && (kind === 'tool_call' || kind === 'file_change'));
 
 const noActions: readonly Action[] = [];

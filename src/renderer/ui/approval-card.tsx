@@ -6,7 +6,16 @@ import { ChevronRight, Triangle } from 'lucide-react';
 import { memo, type ReactNode, type Ref, useId, useRef, useState } from 'react';
 import type { Approval, ApprovalRisk } from '../../contracts/approvals/approval.ts';
 import { visible, visibleLine } from '../../contracts/approvals/visible.ts';
-import { answeredWords, asksForValues, isPending, saysAsker, showsDiff, sourceWords } from './approval-words.ts';
+import {
+  answeredWords,
+  answersOf,
+  asksForTrust,
+  asksForValues,
+  isPending,
+  saysAsker,
+  showsDiff,
+  sourceWords,
+} from './approval-words.ts';
 import { Button } from './button.tsx';
 import { Kbd } from './kbd.tsx';
 import { Ago, formatElapsed, useExact, useOfNow } from './now.tsx';
@@ -134,6 +143,7 @@ function PendingCard({
   const [note, setNote] = useState('');
   const card = useRef<HTMLElement>(null);
   const { looked, early, again, pointed } = useLook(card, selected);
+  const { approve, reject } = answersOf(approval);
   /** Whichever way it is pressed, by a key, a click or from the palette: not before it can have been read. */
   const decide = (decision: Decision) => {
     if (looked) onDecide(decision, note);
@@ -198,16 +208,19 @@ function PendingCard({
           if (event.ctrlKey || event.metaKey) decide('approve');
         }}
       >
-        <input
-          value={note}
-          data-note="true"
-          onChange={(event) => setNote(event.target.value)}
-          aria-label={`Note for the answer to ${approval.title}`}
-          placeholder={asksForValues(approval) ? 'Value, or name: value; name: value' : 'Note (optional)'}
-          maxLength={2000}
-          className="h-7 min-w-0 grow basis-40 rounded-control border border-line bg-window px-2 pointer-coarse:h-10"
-        />
-        <span className="flex flex-wrap gap-2 @max-sm:w-full @max-sm:[&>*]:flex-1">
+        {/* A screen of a program takes a choice and no words. */}
+        {!asksForTrust(approval) && (
+          <input
+            value={note}
+            data-note="true"
+            onChange={(event) => setNote(event.target.value)}
+            aria-label={`Note for the answer to ${approval.title}`}
+            placeholder={asksForValues(approval) ? 'Value, or name: value; name: value' : 'Note (optional)'}
+            maxLength={2000}
+            className="h-7 min-w-0 grow basis-40 rounded-control border border-line bg-window px-2 pointer-coarse:h-10"
+          />
+        )}
+        <span className="ml-auto flex flex-wrap gap-2 @max-sm:w-full @max-sm:[&>*]:flex-1">
           {onAlways !== undefined && (
             <Button
               kind="quiet"
@@ -225,7 +238,7 @@ function PendingCard({
             aria-keyshortcuts="r"
             onClick={() => decide('reject')}
           >
-            {busy === 'reject' ? 'Rejecting' : 'Reject'}
+            {reject[busy === 'reject' ? 1 : 0]}
             <span className="max-sm:hidden">
               <Kbd keys="r" />
             </span>
@@ -238,7 +251,7 @@ function PendingCard({
             aria-keyshortcuts="a"
             onClick={() => decide('approve')}
           >
-            {busy === 'approve' ? 'Approving' : 'Approve'}
+            {approve[busy === 'approve' ? 1 : 0]}
             <span className="max-sm:hidden">
               <Kbd keys="a" />
             </span>

@@ -20,6 +20,16 @@ export function wholeWords({ title, summary, details = [] }: Approval): string {
   return [visibleLine(title), command, ...details.map(({ name, text }) => `${name}: ${visibleLine(text)}`)].join('\n');
 }
 
+const usualAnswers = { approve: ['Approve', 'Approving'], reject: ['Reject', 'Rejecting'] } as const;
+const trustAnswers = { approve: ['Trust', 'Trusting'], reject: ['Exit', 'Exiting'] } as const;
+
+/** Its two buttons, and what they say while the answer is on its way. */
+export const answersOf = (approval: Pick<Approval, 'kind'>): typeof usualAnswers | typeof trustAnswers =>
+  asksForTrust(approval) ? trustAnswers : usualAnswers;
+
+/** A program asks whether it may work in its folder. */
+export const asksForTrust = ({ kind }: Pick<Approval, 'kind'>): boolean => kind === 'trust_folder';
+
 /** An attached server wants something typed: the note of the answer holds it. */
 export const asksForValues = ({ kind }: Pick<Approval, 'kind'>): boolean => kind === 'input';
 
@@ -64,10 +74,15 @@ export function answeredWords(approval: Approval, me: string | undefined, now: n
     if (resolvedBy === null) return 'Withdrawn';
     return resolvedBy.surface === 'pane' ? 'Answered in its pane' : `Withdrawn ${surfaceWords(resolvedBy.surface)}`;
   }
-  const verb = decision === 'approve' ? 'Approved' : 'Rejected';
+  const verb = pastOf(approval, decision);
   if (resolvedBy === null) return verb;
   const words = `${verb} by ${resolvedBy.user === me ? 'you' : resolvedBy.user} ${surfaceWords(resolvedBy.surface)}`;
   return `${words}${decision === 'approve' ? runsWhen(approval) : ''}`;
+}
+
+function pastOf(approval: Approval, decision: 'approve' | 'reject'): string {
+  if (asksForTrust(approval)) return decision === 'approve' ? 'Trusted' : 'Not trusted';
+  return decision === 'approve' ? 'Approved' : 'Rejected';
 }
 
 /** A yes to a tool call is no run: its caller waits for a while only, and nothing says whether it still did. A run waits until it is answered. */

@@ -215,13 +215,15 @@ export interface Harnesses {
   ): Promise<UsagePage | null>;
 }
 
-/** A harness's own permission question, as it is put to a person. */
+/** A harness's own permission question, as it is put to a person. `trust_folder`: whether its program may work in its folder at all. */
 export interface PermissionAsk {
   readonly source: 'harness';
-  readonly kind: 'permission';
+  readonly kind: 'permission' | 'trust_folder';
   readonly title: string;
   /** The exact command or change, whole. */
   readonly summary: string;
+  /** Beside the summary, and part of what is approved. */
+  readonly details?: readonly { readonly name: string; readonly text: string }[];
   /** Why, in the program's own words. */
   readonly reason?: string;
   readonly risk: 'low' | 'medium' | 'high';

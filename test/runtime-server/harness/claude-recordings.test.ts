@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { readComposer } from '../../../src/runtime-server/harness/claude/composer.ts';
-import { claudeRules } from '../../../src/runtime-server/harness/claude/rules.ts';
+import { claudeRules, trustChoice } from '../../../src/runtime-server/harness/claude/rules.ts';
 import { createJudge } from '../../../src/runtime-server/harness/judge/judge.ts';
 import { compileRules } from '../../../src/runtime-server/harness/judge/rules.ts';
 import { handClock, recording, replay, usualRecordings } from './replay.ts';
@@ -128,4 +128,11 @@ test('words of a first-run screen in a conversation that was taken up again are 
 test('every rule has a name of its own', () => {
   const ids = [...claudeRules.screen, ...claudeRules.events].map(({ id }) => id);
   expect(new Set(ids).size).toBe(ids.length);
+});
+
+test('the choice under the cursor of the trust screen is read from what it draws', async () => {
+  const { facts } = await replay('claude/first-start.cast', claudeRules);
+  expect(trustChoice(facts.bottom)).toBe('no');
+  expect(trustChoice(facts.bottom.map((row) => row.replace('❯ No', '  No').replace('  Yes', '❯ Yes')))).toBe('yes');
+  expect(trustChoice(['❯ Yes, I trust this folder is what the other one says'])).toBe(null);
 });

@@ -281,3 +281,68 @@ test('a plain 429 is no usage limit', async () => {
   expect(bot.state().state).toBe('idle');
   expect(bot.limit?.()).toBeNull();
 });
+
+/** It stands at the question whether it may work in its folder, which waits for a person. */
+async function asksForTrust(mode = 'trust'): Promise<HarnessBot> {
+  const bot = await up(mode);
+  await reaches(bot, 'needs_you');
+  await eventually(() => bot.explain().approvals.length === 1, 5000);
+  return bot;
+}
+const down = '\x1b[B';
+
+test('whether it may work in its folder is asked as an approval, and no key is pressed before a person answers', async () => {
+  const bot = await asksForTrust();
+  const { people, work } = scratch;
+  expect(people.held.map(({ ask }) => ({ ...ask, actionHash: '' }))).toMatchObject([
+    {
+      source: 'harness',
+      kind: 'trust_folder',
+      title: 'web@dev asks to trust its folder',
+      summary: work,
+      agentId: bot.agentId,
+    },
+  ]);
+  expect(people.held[0]?.ask.details?.[0]?.text).toContain('it can read, change and run files there');
+  expect(bot.gate()).toMatchObject({ open: false, setup: true });
+  expect(typed(bot)).toBe('');
+  people.answer('apr_1', 'approve');
+  await gateOpen(bot);
+  expect(typed(bot)).toBe(`${down}\r`);
+  expect(bot.explain().approvals).toEqual([]);
+});
+
+test('a key that it loses while it draws the question is pressed again, and Enter only on the choice that was seen', async () => {
+  const bot = await asksForTrust('trust loses-key');
+  scratch.people.answer('apr_1', 'approve');
+  await gateOpen(bot);
+  expect(typed(bot)).toBe(`${down}${down}\r`);
+});
+
+test('a person who does not trust the folder ends the program', async () => {
+  const bot = await asksForTrust();
+  scratch.people.answer('apr_1', 'reject');
+  await reaches(bot, 'offline');
+  expect(typed(bot)).toBe('\r');
+});
+
+test('the same question answered in the pane is taken back', async () => {
+  const bot = await asksForTrust();
+  await bot.input({ keys: ['Down'] });
+  await eventually(() => screen(bot).includes('❯ Yes'), 5000);
+  await bot.input({ keys: ['Enter'] });
+  await gateOpen(bot);
+  expect(scratch.people.held.map(({ ended }) => ended)).toEqual([{ kind: 'withdrawn', surface: 'pane' }]);
+});
+
+test('after a restart the question is the same one, and its answer arrives', async () => {
+  const bot = await asksForTrust();
+  const { agentId, paneId } = bot;
+  const spec = scratch.spec({ agentId, harness: 'claude', env: { STAND_IN: 'trust' } });
+  bot.close();
+  const again = scratch.restarted().attach(spec, paneId);
+  await eventually(() => again.explain().approvals.length === 1, 5000);
+  expect(scratch.people.held).toHaveLength(1);
+  scratch.people.answer('apr_1', 'approve');
+  await gateOpen(again);
+});

@@ -1,18 +1,36 @@
 /**
- * Draws what Claude Code draws around its composer and takes pastes and Enter as it does; calls no hooks. `STAND_IN` names
- * one misbehaviour; Ctrl-O opens a permission dialog that `1` answers, Ctrl-T begins or ends a turn. For delivery tests that need a certain moment; the real program has a job of its own.
+ * Draws what Claude Code draws around its composer and takes pastes and Enter as it does; calls no hooks. `STAND_IN` names one misbehaviour;
+ * with `trust` it asks first whether it may work in its folder, and with `loses-key` it loses the first key there. Ctrl-O opens a permission
+ * dialog that `1` answers, Ctrl-T begins or ends a turn. For delivery tests that need a certain moment; the real program has a job of its own.
  */
 import { appendFileSync } from 'node:fs';
-import { mode, play } from './stand-in-composer.mjs';
+import { mode, modes, play } from './stand-in-composer.mjs';
 
 /** A module whose `work` carries out each message; a turn lasts until it is over. */
 const work = process.env.STAND_IN_WORK ? (await import(process.env.STAND_IN_WORK)).work : () => undefined;
 let last = null;
 let shown = null;
 let ghost = mode === 'ghost';
+/** The choice under the cursor of the question whether it may work here; null: it does not ask. */
+let trust = modes.includes('trust') ? 'no' : null;
+let losesKey = modes.includes('loses-key');
+
+function drawTrust() {
+  const choice = (name, words) => ` ${trust === name ? '❯' : ' '} ${words}`;
+  const rows = [
+    ' Accessing workspace:',
+    ` ${process.cwd()}`,
+    ' Quick safety check: Is this a project you created or one you trust?',
+    choice('no', 'No, exit'),
+    choice('yes', 'Yes, I trust this folder'),
+    ' Enter to confirm · Esc to cancel',
+  ];
+  process.stdout.write(`\x1b[H\x1b[2J${rows.join('\r\n')}`);
+}
 
 function draw(state) {
   last = state;
+  if (trust !== null) return drawTrust();
   const { composer, working, dialog } = state;
   const rule = '─'.repeat(Math.min(process.stdout.columns ?? 100, 100));
   const text = shown ?? composer;
@@ -34,6 +52,14 @@ process.stdout.on('resize', () => last !== null && draw(last));
 play({
   turnMs: 6000,
   draw,
+  taken(key) {
+    if (trust === null) return false;
+    if (losesKey) losesKey = false;
+    else if (key === '\x1b[B' || key === '\x1bOB') trust = 'yes';
+    else if (key === '\r' && trust === 'no') process.exit(0);
+    else if (key === '\r') trust = null;
+    return true;
+  },
   pasted(text) {
     if (mode === 'blind') return false;
     const lines = text.split('\n').length;

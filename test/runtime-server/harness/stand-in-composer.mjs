@@ -8,9 +8,10 @@ export const [mode] = modes;
 /**
  * `turnMs`: longer than a witness is waited for before the composer is believed. `pasted` and `submitted` see what is taken, before it is;
  * `pasted` answers false where it is lost.
- * `submitted` may answer a promise: then the turn lasts until it is over.
+ * `submitted` may answer a promise: then the turn lasts until it is over. `taken` sees each key first, and answers true where it was for another
+ * screen.
  */
-export function play({ turnMs, draw, pasted = () => true, submitted = () => {} }) {
+export function play({ turnMs, draw, pasted = () => true, submitted = () => {}, taken = () => false }) {
   const state = { composer: '', working: false, dialog: false };
   let enters = 0;
 
@@ -67,7 +68,7 @@ export function play({ turnMs, draw, pasted = () => true, submitted = () => {} }
       else {
         // Arrows and their like move a cursor that nobody sees.
         const key = /^\x1b\[[\d;]*[A-Z~]/.exec(input)?.[0] ?? input[0];
-        if (key.length === 1) press(key);
+        if (!taken(key) && key.length === 1) press(key);
         input = input.slice(key.length);
       }
     }

@@ -5,6 +5,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Adapter, Driver, DriverContext, Surroundings } from '../adapter.ts';
+import { createFolderQuestion } from '../folder-question.ts';
 import { reportedSession, sessionToResume } from '../launch-parts.ts';
 import { createPasteDelivery } from '../paste-delivery.ts';
 import type { Harness } from '../program.ts';
@@ -15,7 +16,7 @@ import { askingMark, launchClaude } from './launch.ts';
 import { createPermissions } from './permissions.ts';
 import { claudeProgram } from './program.ts';
 import { toolEndEvents } from './questions.ts';
-import { claudeRules } from './rules.ts';
+import { claudeRules, trustChoice, trustRule } from './rules.ts';
 import { claudePrompt, transcriptFile } from './transcript.ts';
 import { readClaudeUsage } from './usage.ts';
 
@@ -46,6 +47,12 @@ function createClaudeAdapter(around: Surroundings): Adapter {
 function driveClaude(context: DriverContext): Driver {
   const { judge } = context;
   const permissions = createPermissions(context);
+  const folder = createFolderQuestion(context, {
+    harness: 'claude',
+    program: 'Claude Code',
+    rule: trustRule,
+    chosen: ({ bottom }) => trustChoice(bottom),
+  });
   const delivery = createPasteDelivery(context, {
     composer: readComposer,
     holds: holdsOurs,
@@ -61,13 +68,23 @@ function driveClaude(context: DriverContext): Driver {
     obstacle: delivery.obstacle,
     deliver: delivery.deliver,
     onInput: delivery.touched,
-    onFacts: permissions.looked,
-    onState: ({ state }) => {
-      if (state !== 'needs_you') permissions.left();
+    onFacts() {
+      permissions.looked();
+      folder.looked();
     },
-    onExit: permissions.exited,
-    close: permissions.close,
-    approvals: permissions.ids,
+    onState({ state }) {
+      if (state !== 'needs_you') permissions.left();
+      folder.looked();
+    },
+    onExit() {
+      permissions.exited();
+      folder.exited();
+    },
+    close() {
+      permissions.close();
+      folder.close();
+    },
+    approvals: () => [...permissions.ids(), ...folder.ids()],
     async onHook(event, payload, signal) {
       if (event === 'PermissionRequest') return permissions.ask(payload, signal);
       permissions.event(event, payload);

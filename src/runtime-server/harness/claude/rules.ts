@@ -181,6 +181,14 @@ export const claudeRules: Ruleset = {
   events,
 };
 
+/** The rule of its question whether it may work in its folder, and the choice there that the cursor is on. It begins on "No, exit". */
+export const trustRule = 'claude.setup.trust';
+export function trustChoice(rows: readonly string[]): 'yes' | 'no' | null {
+  const row = rows.findLast((one) => /^\s*❯ /u.test(one)) ?? '';
+  if (/❯ (\d+\. )?Yes, I trust this folder\s*$/u.test(row)) return 'yes';
+  return /❯ (\d+\. )?No, exit\s*$/u.test(row) ? 'no' : null;
+}
+
 /** Dim text in an empty composer. Dimness is the rule; these are the texts seen, in case a theme does not dim them. */
 export const ghostTexts: readonly RegExp[] = [
   /^Press up to edit queued messages$/u,

@@ -1,0 +1,149 @@
+/**
+ * A program's own question whether it may work in its folder, as an approval. No hook reports it, so the screen is read, and a person's answer is
+ * chosen there by keys: the cursor is seen on it before Enter is pressed. Without a person's answer no key is pressed. Must not know a harness.
+ */
+import { actionHash } from '../../kit/signing/action-hash.ts';
+import type { PaneFacts } from '../panes/pane-engine.ts';
+import type { DriverContext } from './adapter.ts';
+import { createApprovalQuestions, cuttable, type End, wordsOf } from './approval-question.ts';
+import { keyBytes } from './keys.ts';
+
+type Choice = 'yes' | 'no';
+
+interface Open {
+  readonly cut: (end: End) => void;
+  id: string | null;
+  /** A person's answer is on its way into the pane, and what the screen shows meanwhile is its effect. */
+  answering: boolean;
+}
+
+interface FolderWays {
+  readonly harness: string;
+  /** As a person knows it: `Claude Code`. */
+  readonly program: string;
+  /** The rule that knows this screen. */
+  readonly rule: string;
+  /** The choice that the cursor is on; null where none can be read. */
+  chosen(facts: PaneFacts): Choice | null;
+}
+
+interface FolderQuestion {
+  /** The screen or the state changed. */
+  looked(): void;
+  exited(): void;
+  ids(): readonly string[];
+  /** Releases the question: its approval stays, and the next runtime joins it. */
+  close(): void;
+}
+
+/** The screen itself stays as long as nobody answers. */
+const expiresInMs = 24 * 60 * 60_000;
+/** A key is drawn within a frame; a loaded computer takes longer, and a program that has just drawn its screen loses keys. */
+const shownMs = 1500;
+const maxKeys = 6;
+
+export function createFolderQuestion(context: DriverContext, ways: FolderWays): FolderQuestion {
+  const { bot, judge, panes, paneId } = context;
+  const approvals = createApprovalQuestions(context, ways.harness);
+  const away = new AbortController();
+  const call = `trust:${bot.cwd}`;
+  let open: Open | null = null;
+  /** One that has ended without an effect is not asked again while the screen is the same. */
+  let over = false;
+
+  const stands = () => judge.state().state === 'needs_you' && judge.sees() === ways.rule;
+  const chosen = (): Choice | null => {
+    const facts = context.facts();
+    return facts === null ? null : ways.chosen(facts);
+  };
+
+  /** Presses keys until the screen is gone. Each is pressed only while the screen is there, Enter only on the choice that is wanted. */
+  async function choose(wanted: Choice): Promise<boolean> {
+    return context.typing.run(async () => {
+      for (let keys = 0; keys < maxKeys && !away.signal.aborted; keys += 1) {
+        if (!stands()) return true;
+        const before = chosen();
+        if (before === null) return false;
+        if (before === wanted) await panes.write(paneId, '\r');
+        else await panes.write(paneId, keyBytes('Down', context.facts()?.applicationCursor));
+        await context.until(() => !stands() || chosen() !== before, shownMs);
+      }
+      return !stands();
+    });
+  }
+
+  async function put(entry: Open, ended: Promise<End>): Promise<void> {
+    const answer = await approvals.ask(askOf(context, ways), {
+      away: away.signal,
+      ended,
+      onAsked(id) {
+        entry.id = id;
+        context.remember({ asking: [{ call, id }] });
+      },
+    });
+    if (away.signal.aborted || answer === 'released' || answer.kind === 'withdrawn') return;
+    if (answer.kind === 'expired') {
+      over = true;
+      return;
+    }
+    entry.answering = true;
+    over = !(await choose(answer.kind === 'approve' ? 'yes' : 'no'));
+    if (over) approvals.note('its screen did not take the answer; answer it in the pane');
+  }
+
+  function begin(): void {
+    const { ended, cut } = cuttable();
+    const entry: Open = { cut, id: null, answering: false };
+    open = entry;
+    put(entry, ended)
+      .catch((fault: unknown) => {
+        over = true;
+        if (!away.signal.aborted) approvals.note(`not asked as an approval: ${wordsOf(fault)}`);
+      })
+      .finally(() => {
+        open = null;
+        if (away.signal.aborted) return;
+        context.remember({ asking: [] });
+        context.poke();
+      });
+  }
+
+  return {
+    looked() {
+      if (away.signal.aborted) return;
+      if (stands()) {
+        if (open === null && !over) begin();
+        return;
+      }
+      // A screen that is being drawn again is no answer: only a decided state is.
+      if (judge.sees() === ways.rule || judge.sees() === null) return;
+      over = false;
+      if (open?.answering === false) open.cut({ kind: 'withdrawn', surface: 'pane' });
+    },
+    exited() {
+      if (open?.answering === false) open.cut({ kind: 'withdrawn', surface: 'engine' });
+    },
+    ids: () => (open?.id == null ? [] : [open.id]),
+    close() {
+      away.abort();
+      open?.cut('released');
+    },
+  };
+}
+
+function askOf({ bot }: DriverContext, { harness, program }: FolderWays) {
+  const { agentId, slug, team, cwd } = bot;
+  const means = `If you trust it, ${program} starts: it can read, change and run files there, and takes up settings that the folder brings for it, such as hooks and tool servers. It still asks before it runs a command. Exit ends ${program}, and a step that waits for it fails.`;
+  return {
+    source: 'harness' as const,
+    kind: 'trust_folder' as const,
+    title: `${slug}@${team} asks to trust its folder`,
+    summary: cwd,
+    details: [{ name: 'What it means', text: means }],
+    risk: 'medium' as const,
+    agentId,
+    actionHash: actionHash({ trust: cwd, harness }),
+    expiresInMs,
+    dedupeKey: `${harness}:${agentId}:trust:${cwd}`,
+  };
+}
