@@ -48,6 +48,7 @@ export const exampleIds = {
   ownNumber: '+19705550150',
   ownPeer: 'peer_1',
   peer: 'peer_1',
+  progressKey: '5f0c4a52-6d0b-4a5e-9b7e-2f6f7c1d8e90',
   phoneCall: 'call_1',
   phoneNumber: 'number_1',
   plan: 'plan_1',

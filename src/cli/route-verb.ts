@@ -10,7 +10,7 @@
  * });
  */
 import { z } from 'zod';
-import type { Client, RouteResult } from '../client/client.ts';
+import type { CallOptions, Client, RouteResult } from '../client/client.ts';
 import { AppError } from '../contracts/common/errors.ts';
 import type { Route } from '../contracts/common/route.ts';
 import { QueryFlag } from '../contracts/common/values.ts';
@@ -26,6 +26,7 @@ import {
   text,
   words,
 } from './command.ts';
+import { followed } from './followed.ts';
 import { keptWords, report } from './report.ts';
 
 type Awaitable<T> = T | Promise<T>;
@@ -48,6 +49,8 @@ interface Own<R extends Route> {
   };
   /** What a person reads; not asked with `--json`. */
   words(answer: RouteResult<R>, context: Context, input: Input): Awaitable<string>;
+  /** For a call that may take long: the first words of the line that says how far it is. */
+  readonly progress?: string;
   /** The exit code, where an answer can mean another one than 0. */
   exit?(answer: RouteResult<R>): number;
 }
@@ -68,7 +71,9 @@ export function verbsOf<const T extends readonly Route[]>(
       }
       const send = async () => {
         const client = (await connect(context, input)) as Readonly<Record<string, unknown>>;
-        return (client[op] as (asked: Request) => Promise<unknown>)(asked);
+        const call = (headers: Readonly<Record<string, string>>) =>
+          (client[op] as (asked: Request, options: CallOptions) => Promise<unknown>)(asked, { headers });
+        return own.progress === undefined ? call({}) : followed(context, own.progress, call);
       };
       const answer = (reported === null ? await send() : reported.answer) as RouteResult<RouteOf<T, Op>>;
       const read = context.output.json ? '' : await own.words(answer, context, input);

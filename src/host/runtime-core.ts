@@ -10,6 +10,7 @@ import { shareStore } from '../kit/store/share-store.ts';
 import { measureWrites } from '../kit/store/store-metrics.ts';
 import type { Telemetry } from '../kit/telemetry/telemetry.ts';
 import type { Base } from '../runtime-server/base/base.ts';
+import { createProgressBook, type ProgressBook } from '../runtime-server/base/progress.ts';
 import type { Closing } from './closing.ts';
 import type { DataFolder } from './data-folder.ts';
 import { runtimeMigrations } from './runtime-migrations.ts';
@@ -19,6 +20,7 @@ import { runtimeRows, watchRows } from './watched-rows.ts';
 export interface RuntimeCore extends Base {
   readonly log: Log;
   readonly telemetry: Telemetry;
+  readonly progress: ProgressBook;
   /** Opens an outbox, which the metrics count. `failed` says in the log what could not be sent. */
   openLanes(options: Omit<LanesOptions, 'store' | 'clock' | 'trace' | 'onFault'> & { readonly failed: string }): Lanes;
   readonly closing: Closing;
@@ -61,6 +63,7 @@ export async function openRuntimeCore(
     ids,
     log,
     telemetry,
+    progress: createProgressBook({ clock }),
     closing,
     env,
     workspace,

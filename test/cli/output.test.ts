@@ -123,6 +123,11 @@ test('progress is one line on a terminal that is taken away at the end, and noth
   progress.end();
   expect(seen.text().endsWith('\r\u001b[K')).toBe(true);
   expect(seen.text()).not.toContain('\n');
+  const endless = terminal();
+  const waiting = createProgress(endless.stream, 'document.pdf', () => now);
+  now = 22_000;
+  waiting.at(0, null, 'Converting the document');
+  expect(endless.text()).toContain('document.pdf  12 s  Converting the document');
   const pipe = terminal({});
   const silent = createProgress(pipe.stream, 'Backing up');
   silent.at(1, 2);

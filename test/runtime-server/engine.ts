@@ -40,6 +40,7 @@ import type { Store } from '../../src/kit/store/store.ts';
 import { type BotDirectory, createBotDirectory } from '../../src/runtime-server/agents/bot-directory.ts';
 import { createBotMemory } from '../../src/runtime-server/agents/bot-memory.ts';
 import { createHeldApprovals } from '../../src/runtime-server/approvals/index.ts';
+import { createProgressBook } from '../../src/runtime-server/base/progress.ts';
 import { createOutbox } from '../../src/runtime-server/events/outbox.ts';
 import type { ProcessRunner } from '../../src/runtime-server/harness/adapter.ts';
 import { createHarnesses } from '../../src/runtime-server/harness/index.ts';
@@ -236,8 +237,10 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
     const endpoints = options.models?.endpoints;
     const storedModels = await createStoredModels({ store, ledger, sealer, clock, env, endpoints, log });
     const directory = createBotDirectory();
+    const progress = createProgressBook({ clock });
     const factory = createFactory({
       directory,
+      progress,
       events: outbox,
       approvals,
       policy,
@@ -293,6 +296,7 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
     const wire = toolServer.wire({
       ...factory.toolBots,
       library: factory.library,
+      progress,
       ownerId: localUserId,
       workspace,
       store,

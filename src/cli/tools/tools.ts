@@ -2,6 +2,7 @@
 import { AppError, exitCode } from '../../contracts/common/errors.ts';
 import { type ContentBlock, doesNotTake, type ToolInfo, type ToolResult } from '../../contracts/tool-server/tools.ts';
 import { type Action, type Context, flag, type Input, optionalText, text, words } from '../command.ts';
+import { followed } from '../followed.ts';
 import { facts, table } from '../table.ts';
 import { count, inCell, inset, oneLine } from '../words.ts';
 import { connectTools } from './client.ts';
@@ -76,8 +77,9 @@ export const call: Action = async (context, input) => {
     );
     return undefined;
   }
-  const result = await client
-    .callTool({ params: { name }, body: { arguments: args } })
+  const result = await followed(context, name, (headers) =>
+    client.callTool({ params: { name }, body: { arguments: args } }, { headers }),
+  )
     .catch(asUnknown(context, name))
     .catch(asQuestion(context, input));
   context.output.result(result, () => result.content.map(shown).join('\n'));

@@ -73,6 +73,7 @@ function startWords(plan: readonly TeamPlanStep[]): string[] {
 
 export const up = verb('teamUp', {
   fields: { name: 'team' },
+  progress: 'Starting the team',
   words: async ({ plan }, context, input) => {
     const name = inCell(text(input, 'team'));
     const named = await namedIn(context, plan, optionalText(input, 'on') !== undefined);

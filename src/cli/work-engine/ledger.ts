@@ -24,6 +24,7 @@ export const query = verb('queryLedger', {
 });
 
 export const verify = verb('verifyLedger', {
+  progress: 'Verifying',
   words: (verdict) => {
     if (!verdict.ok) {
       return `${inCell(verdict.fact)}\nRow ${verdict.id}: ${verdict.problem}. Sound before it: ${count(verdict.rows, 'row')}.\n${inCell(verdict.action)}`;

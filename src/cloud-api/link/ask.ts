@@ -12,6 +12,7 @@ import {
 } from 'node:http';
 import { request as startSecureRequest } from 'node:https';
 import { AppError } from '../../contracts/common/errors.ts';
+import { progressHeader } from '../../contracts/common/work-progress.ts';
 import { mcpHeaders } from '../../contracts/tool-server/mcp.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
 import { tooLarge } from '../../kit/http/body.ts';
@@ -74,6 +75,7 @@ const passedOn = [
   'transfer-encoding',
   'last-event-id',
   'idempotency-key',
+  progressHeader,
   // Set by the dispatcher to its own span, or removed.
   'traceparent',
   ...Object.values(mcpHeaders),

@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { FactoryError } from '../common/errors.ts';
 import { defineRoute } from '../common/route.ts';
 import { Time } from '../common/values.ts';
+import { ProgressKey, WorkProgress } from '../common/work-progress.ts';
 import {
   AgentState,
   HarnessName,
@@ -105,6 +106,18 @@ export const peerTeamUp = defineRoute({
   // JSON escapes may make a text several times longer than it is.
   bodyLimit: 6 * uploadBytes,
   answers: { 200: PeerUpResult, 409: z.union([PeerUpResult, FactoryError]) },
+});
+
+export const peerProgress = defineRoute({
+  ...common,
+  op: 'peerProgress',
+  summary:
+    'Reads how far a start of a team is that was sent with the header `Gantry-Progress`, such as the clone for its bots',
+  method: 'GET',
+  path: `${peer}/progress/:progressKey`,
+  owner: { none: 'the caller chose the key, and only its own calls are found by it' },
+  params: z.strictObject({ progressKey: ProgressKey }),
+  answers: { 200: z.object({ progress: z.object(WorkProgress.shape).nullable() }) },
 });
 
 export const peerTeamDown = defineRoute({
@@ -293,6 +306,7 @@ export const peerTranscript = defineRoute({
 export const peerRoutes = [
   peerHello,
   peerTeamUp,
+  peerProgress,
   peerTeamDown,
   peerSend,
   peerStop,

@@ -31,6 +31,7 @@ import {
   sendMessage,
 } from './orchestration-routes.ts';
 import { addPolicyRule, proposePolicyRules } from './policy-routes.ts';
+import { progressRoutes } from './progress-routes.ts';
 import { quickRunRoutes } from './quick-run-routes.ts';
 import { reportRoutes } from './report-routes.ts';
 import { scheduleRoutes } from './schedules-routes.ts';
@@ -55,6 +56,7 @@ export * from './image-routes.ts';
 export * from './model-routes.ts';
 export * from './orchestration-routes.ts';
 export * from './policy-routes.ts';
+export * from './progress-routes.ts';
 export * from './quick-run-routes.ts';
 export * from './report-routes.ts';
 export * from './schedules-routes.ts';
@@ -107,6 +109,7 @@ export const factoryRoutes = [
   ...whyRoutes,
   ...waitRoutes,
   ...searchRoutes,
+  ...progressRoutes,
   ...modelRoutes,
   ...spendingRoutes,
   ...budgetRoutes,

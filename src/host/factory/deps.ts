@@ -12,6 +12,7 @@ import type { BotDirectory } from '../../runtime-server/agents/bot-directory.ts'
 import type { BotTokens } from '../../runtime-server/agents/bot-homes.ts';
 import type { Approvals } from '../../runtime-server/approvals/index.ts';
 import type { Base } from '../../runtime-server/base/base.ts';
+import type { ProgressBook } from '../../runtime-server/base/progress.ts';
 import type { RuntimeEvents } from '../../runtime-server/events/outbox.ts';
 import type { Harnesses } from '../../runtime-server/harness/harness.ts';
 import type { OpenLanes } from '../../runtime-server/messaging/deliverer.ts';
@@ -43,6 +44,7 @@ export interface WorkTraces extends TraceContext {
 }
 
 export interface FactoryDeps extends Base {
+  readonly progress: ProgressBook;
   readonly openLanes: OpenLanes;
   readonly panes: PaneEngine;
   /** Which the factory fills: what asks for a bot is made before it. */

@@ -1,8 +1,8 @@
 /** The routes of a factory, each bound to the part that answers it, and the owners of what they name. */
 import { AppError } from '../../contracts/common/errors.ts';
-import { factoryRoutes } from '../../contracts/factory/routes.ts';
+import { factoryRoutes, readProgress } from '../../contracts/factory/routes.ts';
 import { createLocalCall } from '../../kit/http/local-call.ts';
-import type { BoundRoute, OwnerLookup, OwnerLookups, Principal } from '../../kit/http/types.ts';
+import { type BoundRoute, bind, type OwnerLookup, type OwnerLookups, type Principal } from '../../kit/http/types.ts';
 import { createGit } from '../../kit/process/git.ts';
 import { createAdopting } from '../../runtime-server/agents/adopt/index.ts';
 import { adoptingRoutes } from '../../runtime-server/agents/adopt/routes.ts';
@@ -123,7 +123,7 @@ export function openRoutes(
     }),
     ...agentImageRoutes({ home: deps.home, find: registry.find }),
     ...agentRoutes({ ...deps, registry, views, remote: remote.panes, sizes, conversations: hosted }),
-    ...teamRoutes({ teams }),
+    ...teamRoutes({ teams, progress: deps.progress }),
     ...trustRoutes({ trust: deps.trust, taken: () => teams.refresh() }),
     ...adoptingRoutes(createAdopting({ ...deps, registry, folder, teams })),
     ...peers.ownRoutes,
@@ -131,6 +131,9 @@ export function openRoutes(
     ...fileRoutes({ registry, worktrees, home: deps.home }),
     ...quickRunRoutes(quickRuns),
     ...searchRoutes({ store, workspace: deps.workspace }),
+    bind(readProgress, ({ principal, params }) => ({
+      body: { progress: deps.progress.read(principal, params.progressKey) },
+    })),
     ...deps.modelRoutes,
     ...whyRoutes({
       store,

@@ -134,7 +134,7 @@ export async function createLedger(deps: {
       listeners.add(entry);
       return () => listeners.delete(entry);
     },
-    verify: () => verifyLedger(store),
+    verify: (onProgress) => verifyLedger(store, onProgress),
   };
 }
 
@@ -143,8 +143,11 @@ async function headOf(store: Pick<Store, 'read'>): Promise<Head> {
   return head ?? { seq: 0, hash: noHash };
 }
 
-/** Walks the whole chain of an open database, even a read-only one. */
-export async function verifyLedger(store: Pick<Store, 'read'>): Promise<LedgerVerdict> {
+/** Walks the whole chain of an open database, even a read-only one. `onProgress` gets how many rows are checked, of how many. */
+export async function verifyLedger(
+  store: Pick<Store, 'read'>,
+  onProgress: (done: number, total: number) => void = () => {},
+): Promise<LedgerVerdict> {
   const end = await headOf(store);
   const sql = `SELECT ${columns} FROM ledger WHERE seq > ? ORDER BY seq LIMIT ?`;
   let previous: Head | null = null;
@@ -164,6 +167,8 @@ export async function verifyLedger(store: Pick<Store, 'read'>): Promise<LedgerVe
     }
     if (checked < verifyBatch || batch.length === checked) break;
     from = (previous as Head).seq;
+    // Rows that are written meanwhile are checked too; from the first, which is 0, to the head.
+    onProgress(rows, Math.max(rows, end.seq + 1));
     await turn();
   }
   return verdictAtEnd(previous, end, rows);

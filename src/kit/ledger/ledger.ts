@@ -70,5 +70,6 @@ export interface Ledger {
   knows(id: string): Promise<boolean>;
   /** Called after each durable group with the new head. Returns a function that unsubscribes. */
   onAppend(listener: (head: string) => void): () => void;
-  verify(): Promise<LedgerVerdict>;
+  /** `onProgress` gets how many rows are checked, of how many. */
+  verify(onProgress?: (done: number, total: number) => void): Promise<LedgerVerdict>;
 }

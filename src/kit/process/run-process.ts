@@ -22,6 +22,8 @@ export interface RunOptions {
   readonly deadlineMs: number;
   /** Bytes kept of each stream; the rest is read and dropped. Default 1 MiB. */
   readonly outputCap?: number;
+  /** Told what it prints on stderr, as it comes; a character may be cut at an end. */
+  readonly onStderr?: ((text: string) => void) | undefined;
   readonly signal?: AbortSignal;
 }
 
@@ -64,6 +66,8 @@ export async function runProcess(options: RunOptions): Promise<RunResult> {
   const mark = { text: `${markName}=${id}`, since: started };
   const stdout = collect(child.stdout, options.outputCap ?? defaultCap);
   const stderr = collect(child.stderr, options.outputCap ?? defaultCap);
+  const { onStderr } = options;
+  if (onStderr !== undefined) child.stderr?.on('data', (chunk: Buffer) => onStderr(chunk.toString('utf8')));
   feed(child.stdin, options.input);
   if (options.aside !== undefined) feed(child.stdio[3] as Writable, options.aside);
 

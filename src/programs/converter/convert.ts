@@ -14,6 +14,7 @@ import {
 import { formats } from './formats/index.ts';
 import { deepest, maxInner, maxMarkdownLength, maxMetadataLength, maxNotes, maxUnpacked } from './limits.ts';
 import { openRecognizer, type Recognize } from './ocr.ts';
+import type { Step } from './protocol.ts';
 import { claimedKind, sniff } from './sniff.ts';
 
 export interface ConvertRequest {
@@ -24,6 +25,8 @@ export interface ConvertRequest {
   readonly deadlineMs: number;
   /** Text in pictures is recognised; off without it. */
   readonly ocr?: boolean;
+  /** Told how far the document is, where its format knows. */
+  readonly onStep?: ((step: Step) => void) | undefined;
 }
 
 export interface Conversion extends Converted {
@@ -66,7 +69,7 @@ export async function convert(bytes: Uint8Array, request: ConvertRequest, now: C
 
 async function convertAt(
   bytes: Uint8Array,
-  request: Pick<ConvertRequest, 'filename' | 'mimeType' | 'family'>,
+  request: Pick<ConvertRequest, 'filename' | 'mimeType' | 'family' | 'onStep'>,
   budget: Budget,
   depth: number,
   now: Clock,
@@ -91,6 +94,7 @@ async function convertAt(
     sniffed,
     text: () => decode(bytes, charset ?? 'utf-8'),
     mustHaveTime,
+    step: (done, total, unit) => request.onStep?.({ done, total, unit }),
     ocr: budget.ocrUntil !== null,
     async recognize(picture) {
       mustHaveTime();

@@ -73,6 +73,8 @@ export interface ConvertContext {
   readonly ocr: boolean;
   /** Throws the fault `timeout` once the deadline is over. Call it in long loops; a format that never does is killed instead. */
   mustHaveTime(): void;
+  /** Says how far it is: `done` of `total`, in `unit` ("pages"). Of a document inside another nobody hears. */
+  step(done: number, total: number, unit: string): void;
   /**
    * Counts bytes that came out of a compressed container against what one call may unpack in all; throws `too_large` beyond. `readZip` of
    * `zip-reader.ts` calls it.

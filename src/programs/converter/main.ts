@@ -9,7 +9,7 @@ import { createFrameReader, frames } from '../../kit/process/frames.ts';
 import { type Conversion, type ConvertRequest, convert } from './convert.ts';
 import { ConvertFault, saidBy } from './format.ts';
 import { largestInput } from './limits.ts';
-import { type AnswerHead, maxHeadLength, type RequestHead } from './protocol.ts';
+import { type AnswerHead, maxHeadLength, type RequestHead, type Step, type StepHead } from './protocol.ts';
 import { watchSource } from './watch.ts';
 
 // Stdout carries only answers: libraries that print warnings print them to stderr.
@@ -43,6 +43,9 @@ registerHooks({
 // Runs in a separate thread: a document that blocks this one forever must not outlive the runtime or fill the memory.
 new Worker(watchSource, { eval: true, workerData: { parent: process.ppid } }).unref();
 
+/** Milliseconds. */
+const stepEveryMs = 200;
+
 let busy = Promise.resolve();
 const take = createFrameReader<RequestHead>({ head: maxHeadLength, body: largestInput }, (head, body) => {
   busy = busy.then(() => answer(head, body));
@@ -51,7 +54,8 @@ process.stdin.on('data', (chunk: Buffer) => take(chunk));
 process.stdin.on('end', () => process.exit(0));
 
 async function answer(head: RequestHead, body: Uint8Array): Promise<void> {
-  const request: ConvertRequest = { ...head, family: head.family as ConvertRequest['family'] };
+  const onStep = head.follow ? sparingly((step) => void send({ size: 0, step })) : undefined;
+  const request: ConvertRequest = { ...head, family: head.family as ConvertRequest['family'], onStep };
   const resident = () => process.memoryUsage.rss();
   try {
     const { markdown, ...document } = await convert(body, request, () => performance.now());
@@ -62,7 +66,18 @@ async function answer(head: RequestHead, body: Uint8Array): Promise<void> {
   }
 }
 
-async function send(head: AnswerHead, body?: Uint8Array): Promise<void> {
+/** A person follows no more than that. */
+function sparingly(tell: (step: Step) => void): (step: Step) => void {
+  let told = Number.NEGATIVE_INFINITY;
+  return (step) => {
+    const now = performance.now();
+    if (now - told < stepEveryMs) return;
+    told = now;
+    tell(step);
+  };
+}
+
+async function send(head: AnswerHead | StepHead, body?: Uint8Array): Promise<void> {
   for (const piece of frames(head, body)) await write(piece);
 }
 

@@ -15,6 +15,8 @@ export interface RequestHead {
   readonly deadlineMs: number;
   /** Text in pictures is recognised. */
   readonly ocr: boolean;
+  /** Steps are wanted, before the answer. */
+  readonly follow: boolean;
   /** Bytes of the document, which follow. */
   readonly size: number;
 }
@@ -33,6 +35,20 @@ export interface AnswerHead {
   readonly fault?: { readonly code: FaultCode; readonly fact: string; readonly action: string };
   /** Bytes that the process takes now. */
   readonly resident: number;
+}
+
+/** How far a document is, in what its format counts. */
+export interface Step {
+  readonly done: number;
+  readonly total: number;
+  /** `pages`, `slides`, … */
+  readonly unit: string;
+}
+
+/** Where steps are wanted: comes before the answer, any number of times. */
+export interface StepHead {
+  readonly size: 0;
+  readonly step: Step;
 }
 
 /** What the program prints on stderr, alone on a line, before it ends itself. */

@@ -1,4 +1,5 @@
 /** How the team service starts bots on other computers. */
+import type { OnProgress } from '../../contracts/common/work-progress.ts';
 import type { TeamPlanStep } from '../../contracts/factory/agent.ts';
 import type { ResolvedTeam } from './team-file/resolve.ts';
 
@@ -10,6 +11,7 @@ export interface OtherComputer {
 interface AbroadRequest {
   readonly preset?: string | undefined;
   readonly dryRun?: boolean | undefined;
+  readonly onProgress?: OnProgress | undefined;
 }
 
 export interface Abroad {

@@ -3,6 +3,7 @@
  * HTTP.
  */
 import { AppError } from '../../contracts/common/errors.ts';
+import type { OnProgress } from '../../contracts/common/work-progress.ts';
 import type { InvalidTeam, Team, TeamPlanStep, TeamProblem } from '../../contracts/factory/agent.ts';
 import { maxTeams } from '../../contracts/factory/team-file.ts';
 import type { Actor } from '../base/actor.ts';
@@ -33,6 +34,8 @@ interface UpRequest {
   readonly only?: ReadonlySet<string> | undefined;
   /** Conversations that bots begin with, by slug. */
   readonly adopts?: Adopts | undefined;
+  /** Told while another computer clones the repository for its bots. */
+  readonly onProgress?: OnProgress | undefined;
 }
 
 interface TeamDown {

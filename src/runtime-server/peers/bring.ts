@@ -5,6 +5,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { AppError } from '../../contracts/common/errors.ts';
+import type { OnProgress } from '../../contracts/common/work-progress.ts';
 import type { PeerBotResult, PeerUpRequest, PeerUpResult } from '../../contracts/factory/peer-routes.ts';
 import type { Member } from '../agents/member.ts';
 import { addressOf } from '../agents/model.ts';
@@ -21,7 +22,13 @@ import { uploadHash } from './upload-hash.ts';
 
 /** `ok` false: a step failed; nothing new runs. */
 type Brought = { readonly ok: boolean; readonly result: PeerUpResult };
-export type Bring = (user: string, name: string, request: PeerUpRequest, by: Actor) => Promise<Brought>;
+export type Bring = (
+  user: string,
+  name: string,
+  request: PeerUpRequest,
+  by: Actor,
+  onProgress?: OnProgress,
+) => Promise<Brought>;
 
 export function createBring(deps: {
   readonly crews: Crews;
@@ -37,7 +44,7 @@ export function createBring(deps: {
   /** One change of a user's team at a time. */
   const busy = new Map<string, Promise<unknown>>();
 
-  const bring: Bring = async (user, name, request, by) => {
+  const bring: Bring = async (user, name, request, by, onProgress) => {
     const { root } = crews.placeOf(user, name);
     const uploaded = readUpload(name, request.files, { root, userHome: deps.userHome });
     const named = new Set(request.bots);
@@ -70,7 +77,7 @@ export function createBring(deps: {
 
     try {
       const live = before.some((member) => member.live);
-      if (request.repo !== undefined) await clones.prepare(root, request.repo, live);
+      if (request.repo !== undefined) await clones.prepare(root, request.repo, live, onProgress);
       await placeUpload(root, name, request.files, deps.mark());
       const text = request.files['team.yaml'] ?? '';
       await deps.trust.sayYes([{ path: join(root, '.gantry', 'teams', name, 'team.yaml'), text }], by);
@@ -85,9 +92,9 @@ export function createBring(deps: {
     }
   };
 
-  return async (user, name, request, by) => {
+  return async (user, name, request, by, onProgress) => {
     const key = join(user, name);
-    const task = () => bring(user, name, request, by);
+    const task = () => bring(user, name, request, by, onProgress);
     const mine = (busy.get(key) ?? Promise.resolve()).then(task, task);
     busy.set(key, mine);
     try {

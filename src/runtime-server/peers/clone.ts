@@ -7,6 +7,7 @@ import { existsSync } from 'node:fs';
 import { appendFile, lstat, mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { AppError } from '../../contracts/common/errors.ts';
+import type { OnProgress } from '../../contracts/common/work-progress.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
 import { complaint, uncommitted } from '../../kit/process/git.ts';
 import { listSettings, replacePrograms } from '../../kit/process/git-programs.ts';
@@ -21,7 +22,7 @@ export interface Clones {
   /** `usage` for a URL or commit that is not taken. */
   check(repo: Repository): void;
   /** Brings `root` to the commit. 409 where that would lose work or pull the ground from under a live bot; 502 where git fails. */
-  prepare(root: string, repo: Repository, live: boolean): Promise<void>;
+  prepare(root: string, repo: Repository, live: boolean, onProgress?: OnProgress): Promise<void>;
 }
 
 const deadlineMs = 15 * 60_000;
@@ -88,13 +89,19 @@ export function createClones(deps: {
   const must = async (what: string, args: readonly string[], more?: Partial<RunOptions>): Promise<string> => {
     const ran = await git(args, more);
     if (ran.exitCode === 0) return ran.stdout.trim();
-    const why = ran.ended === 'aborted' ? `it grew over ${largest} bytes and was ended.` : complaint(ran);
+    const why =
+      ran.ended === 'aborted' ? `it grew over ${largest} bytes and was ended.` : complaint(withoutProgress(ran));
     const action =
       'Check that this computer can reach the repository with its own keys, and that the commit is pushed.';
     throw new AppError('transport', `${what} failed: ${why}`, action);
   };
   /** Fetches with a limit of time and size: git itself knows none. */
-  const fetched = async (what: string, folder: string, args: readonly string[]): Promise<void> => {
+  const fetched = async (
+    what: string,
+    folder: string,
+    args: readonly string[],
+    onProgress: OnProgress | undefined,
+  ): Promise<void> => {
     const tooLarge = new AbortController();
     let cancel = () => {};
     const measure = async () => {
@@ -103,13 +110,16 @@ export function createClones(deps: {
     };
     cancel = deps.timers.after(measureEveryMs, () => void measure());
     try {
-      await must(what, args, { deadlineMs, signal: tooLarge.signal });
+      onProgress?.({ what: 'Asking for the repository', done: 0, total: null, unit: null });
+      const onStderr = onProgress === undefined ? undefined : gitProgress(onProgress);
+      await must(what, args, { deadlineMs, signal: tooLarge.signal, onStderr });
     } finally {
       tooLarge.abort();
       cancel();
     }
   };
-  const checkout = async (folder: string, repo: Repository) => {
+  const checkout = async (folder: string, repo: Repository, onProgress: OnProgress | undefined) => {
+    onProgress?.({ what: 'Checking out its files', done: 0, total: null, unit: null });
     const what = `The checkout of ${repo.commit}`;
     await must(what, ['-C', folder, 'checkout', '--quiet', '--detach', '--no-recurse-submodules', repo.commit, '--']);
     const head = await must(what, ['-C', folder, 'rev-parse', '--verify', 'HEAD']);
@@ -117,24 +127,31 @@ export function createClones(deps: {
       throw new AppError('transport', `${what} ended at ${head}.`, 'Push the commit, then try again.');
   };
 
-  const clone = async (root: string, repo: Repository) => {
+  const clone = async (root: string, repo: Repository, onProgress: OnProgress | undefined) => {
     const fresh = join(dirname(root), `.${deps.mark()}`);
     await mkdir(dirname(root), { recursive: true, mode: 0o700 });
     try {
-      const options = ['--quiet', '--no-checkout', '--no-recurse-submodules', '--template=', '--origin', 'origin'];
-      await fetched(`The clone of ${repo.url}`, fresh, ['clone', ...options, '--', repo.url, fresh]);
+      const options = [
+        loudness(onProgress),
+        '--no-checkout',
+        '--no-recurse-submodules',
+        '--template=',
+        '--origin',
+        'origin',
+      ];
+      await fetched(`The clone of ${repo.url}`, fresh, ['clone', ...options, '--', repo.url, fresh], onProgress);
       // Links stay files for the bots as well: one would show the other's as changed.
       await must('The clone', ['-C', fresh, 'config', 'core.symlinks', 'false']);
       await mkdir(join(fresh, '.git', 'info'), { recursive: true });
       await appendFile(join(fresh, '.git', 'info', 'exclude'), '/.gantry/ledger/\n');
-      await checkout(fresh, repo);
+      await checkout(fresh, repo, onProgress);
       await replaceEmpty(root, fresh);
     } finally {
       await rm(fresh, { recursive: true, force: true });
     }
   };
 
-  const move = async (root: string, repo: Repository, live: boolean) => {
+  const move = async (root: string, repo: Repository, live: boolean, onProgress: OnProgress | undefined) => {
     const url = (await git(['-C', root, 'config', '--get', 'remote.origin.url'])).stdout.trim();
     if (url !== repo.url) throw keeps(root, `is a clone of ${url || 'something else'}`);
     const head = (await git(['-C', root, 'rev-parse', '--verify', 'HEAD'])).stdout.trim();
@@ -143,15 +160,9 @@ export function createClones(deps: {
     if ((await must('git status', ['-C', root, ...uncommitted])) !== '') throw keeps(root, 'has uncommitted changes');
     const own = await must('git rev-list', ['-C', root, 'rev-list', '-n', '1', 'HEAD', '--not', '--remotes']);
     if (own !== '') throw keeps(root, 'has commits that were not pushed');
-    await fetched(`The fetch of ${repo.url}`, root, [
-      '-C',
-      root,
-      'fetch',
-      '--quiet',
-      '--no-recurse-submodules',
-      'origin',
-    ]);
-    await checkout(root, repo);
+    const fetch = ['-C', root, 'fetch', loudness(onProgress), '--no-recurse-submodules', 'origin'];
+    await fetched(`The fetch of ${repo.url}`, root, fetch, onProgress);
+    await checkout(root, repo, onProgress);
   };
 
   return {
@@ -173,12 +184,38 @@ export function createClones(deps: {
         'Send what `git rev-parse HEAD` prints.',
       );
     },
-    async prepare(root, repo, live) {
-      if (existsSync(join(root, '.git'))) await move(root, repo, live);
+    async prepare(root, repo, live, onProgress) {
+      if (existsSync(join(root, '.git'))) await move(root, repo, live, onProgress);
       else if (live) throw inUse(root);
-      else await clone(root, repo);
+      else await clone(root, repo, onProgress);
     },
   };
+}
+
+/** Where nobody asks how far it is, git need not count. */
+const loudness = (onProgress: OnProgress | undefined): string => (onProgress === undefined ? '--quiet' : '--progress');
+
+/** What git counts of its own work; what the other end counts (`remote: …`) comes before that and is quick. */
+const counted = /(?:^|[\r\n])(Receiving objects|Resolving deltas):\s+\d+% \((\d+)\/(\d+)\)/g;
+const unitOf: Readonly<Record<string, string>> = { 'Receiving objects': 'objects', 'Resolving deltas': 'deltas' };
+
+function gitProgress(onProgress: OnProgress): (text: string) => void {
+  let rest = '';
+  return (text) => {
+    // A line may come in two pieces.
+    const whole = rest + text;
+    rest = whole.slice(Math.max(0, whole.lastIndexOf('\r'), whole.lastIndexOf('\n'), whole.length - 200));
+    const last = [...whole.matchAll(counted)].at(-1);
+    if (last === undefined) return;
+    const [, what = '', done, total] = last;
+    onProgress({ what, done: Number(done), total: Number(total), unit: unitOf[what] ?? null });
+  };
+}
+
+/** Its complaint is the last line; what it counted meanwhile is none. */
+function withoutProgress(ran: RunResult): RunResult {
+  const lines = ran.stderr.split(/[\r\n]+/).filter((line) => !/^(?:remote: )?[A-Z][a-z ]+:\s+\d+/.test(line));
+  return { ...ran, stderr: lines.join('\n') };
 }
 
 /** The problem of a repository's URL, in words; null when it is valid. */

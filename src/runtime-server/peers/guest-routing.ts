@@ -11,6 +11,7 @@ import { teamRoutes } from '../agents/team-routes.ts';
 import { gateRoutes } from '../approvals/gate.ts';
 import type { Approvals } from '../approvals/index.ts';
 import type { Base } from '../base/base.ts';
+import type { ProgressBook } from '../base/progress.ts';
 import type { Deliverer } from '../messaging/deliverer.ts';
 import { createDrain } from '../messaging/drain.ts';
 import { orchestrationRoutes } from '../messaging/routes.ts';
@@ -23,6 +24,7 @@ import type { Crews } from './crews.ts';
 import type { RemotePanes } from './remote/panes.ts';
 
 export interface GuestRoutingDeps extends Pick<Base, 'store' | 'ledger' | 'clock' | 'timers'> {
+  readonly progress: ProgressBook;
   readonly panes: PaneEngine;
   readonly approvals: Approvals;
   readonly policy: Policy;
@@ -112,7 +114,7 @@ function crewRoutes(deps: GuestRoutingDeps, crew: Crew): BoundRoute[] {
   };
   return [
     ...agentRoutes({ ...deps, registry, views: crew.views, conversations: { transcript: never } }),
-    ...teamRoutes({ teams: crew.teams }),
+    ...teamRoutes({ teams: crew.teams, progress: deps.progress }),
     ...gateRoutes({ ...deps, addressOf: (agentId) => registry.find(agentId)?.address ?? null }),
     ...orchestrationRoutes({
       ...deps,

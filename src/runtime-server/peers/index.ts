@@ -51,9 +51,9 @@ export function createPeers(
     routes: peerRoutes({
       ...deps,
       crews,
-      bring: async (user, name, request, by) => {
+      bring: async (user, name, request, by, onProgress) => {
         try {
-          return await bring(user, name, request, by);
+          return await bring(user, name, request, by, onProgress);
         } finally {
           crews.touch(user);
         }

@@ -12,6 +12,7 @@ import {
   peerEvents,
   peerHello,
   peerInput,
+  peerProgress,
   peerScreen,
   peerScrollback,
   peerSend,
@@ -28,6 +29,7 @@ import { type BoundRoute, bind, type Principal, type SseSink } from '../../kit/h
 import type { BotTokens } from '../agents/bot-homes.ts';
 import { type Member, paneOf } from '../agents/member.ts';
 import type { Base } from '../base/base.ts';
+import type { ProgressBook } from '../base/progress.ts';
 import type { PaneEngine } from '../panes/pane-engine.ts';
 import { streamScreens } from '../panes/pane-stream.ts';
 import { readTranscript } from '../panes/pane-transcript.ts';
@@ -48,6 +50,7 @@ export function peerRoutes(
   deps: Pick<Base, 'clock' | 'timers'> & {
     readonly crews: Crews;
     readonly bring: Bring;
+    readonly progress: ProgressBook;
     readonly panes: PaneEngine;
     readonly sizes: SizeOwners;
     readonly tokens: BotTokens;
@@ -101,10 +104,16 @@ export function peerRoutes(
     bind(peerHello, ({ principal }) => ({
       body: { computerId: deps.computerId, engine: deps.engineId, user: principal.userId },
     })),
-    bind(peerTeamUp, async ({ principal, params, body }) => {
-      const { ok, result } = await deps.bring(principal.userId, params.name, body, by(principal));
+    bind(peerTeamUp, async (asked) => {
+      const { principal, params, body } = asked;
+      const { ok, result } = await deps.progress.follow(asked, (onProgress) =>
+        deps.bring(principal.userId, params.name, body, by(principal), onProgress),
+      );
       return { status: ok ? (200 as const) : (409 as const), body: result };
     }),
+    bind(peerProgress, ({ principal, params }) => ({
+      body: { progress: deps.progress.read(principal, params.progressKey) },
+    })),
     bind(peerTeamDown, async ({ principal, params }) => ({
       body: await crewOf(principal, params.name).teams.down(params.name, by(principal)),
     })),

@@ -10,6 +10,7 @@ import type { ServerInfo } from '../../kit/mcp/service.ts';
 import type { Telemetry } from '../../kit/telemetry/telemetry.ts';
 import type { Approvals } from '../approvals/approvals.ts';
 import type { Base } from '../base/base.ts';
+import type { ProgressBook } from '../base/progress.ts';
 import type { Policy } from '../policy/policy.ts';
 import { createApprovalTool } from './approval-tool.ts';
 import { createAsker } from './ask.ts';
@@ -68,6 +69,7 @@ interface ToolWireDeps extends CallersDeps, Pick<Base, 'store' | 'ids'> {
   readonly ledger: Pick<Ledger, 'append'>;
   readonly info: ServerInfo;
   readonly library: Library;
+  readonly progress: ProgressBook;
   /** Where the person answers approvals. */
   readonly inboxUrl: () => string;
   readonly log: Base['log'] & { error(message: string, fields?: Record<string, unknown>): void };
@@ -135,7 +137,7 @@ export function createToolServer(deps: ToolServerDeps): ToolServer {
       const tasks = createToolTasks({ ...own, registry: every, callers, record, approvals, clock, timers });
       const service = createToolMcp({ ...own, calls, foreign, tasks });
       return {
-        routes: toolServerRoutes({ calls, service, log: own.log }),
+        routes: toolServerRoutes({ calls, service, progress: own.progress, log: own.log }),
         start: () => tasks.start(),
         close: () => tasks.close(),
       };

@@ -9,16 +9,19 @@ import { type BoundRoute, bind, bindWithHead } from '../../kit/http/types.ts';
 import { createMcpEndpoint } from '../../kit/mcp/endpoint.ts';
 import { safeNames } from '../../kit/mcp/names.ts';
 import type { McpService } from '../../kit/mcp/service.ts';
+import type { ProgressBook } from '../base/progress.ts';
 import { type ToolOutcome, toResult } from './registry.ts';
 import type { WireCalls } from './wire-calls.ts';
 
 export function toolServerRoutes({
   calls,
   service,
+  progress,
   log,
 }: {
   readonly calls: WireCalls;
   readonly service: McpService;
+  readonly progress: ProgressBook;
   readonly log: { error(message: string, fields?: Record<string, unknown>): void };
 }): BoundRoute[] {
   const endpoint = createMcpEndpoint({ service, log });
@@ -40,10 +43,13 @@ export function toolServerRoutes({
       calls.admit(principal);
       return { body: find(params.name) };
     }),
-    bind(callTool, async ({ principal, params, body, signal }) => {
+    bind(callTool, async (asked) => {
+      const { principal, params, body, signal } = asked;
       calls.admit(principal);
       const { name } = find(params.name);
-      const outcome = await calls.call(name, body.arguments ?? {}, principal, signal);
+      const outcome = await progress.follow(asked, (onProgress) =>
+        calls.call(name, body.arguments ?? {}, principal, signal, onProgress),
+      );
       if (outcome.open) throw stillOpen(outcome);
       return { body: toResult(outcome) };
     }),

@@ -4,6 +4,7 @@
  */
 import type { z } from 'zod';
 import type { ApprovalDetail, ApprovalRisk } from '../../contracts/approvals/approval.ts';
+import type { OnProgress } from '../../contracts/common/work-progress.ts';
 import type { ContentBlock, ToolAnnotations } from '../../contracts/tool-server/tools.ts';
 import type { ApprovalAnswer } from '../approvals/approvals.ts';
 import type { PolicyMode, PolicyVerdict } from '../policy/policy.ts';
@@ -34,6 +35,8 @@ export interface ToolCaller {
    * one, and a call that is stopped takes its question back.
    */
   readonly patienceMs: number | null;
+  /** Its caller asks how far the call is. */
+  readonly onProgress?: OnProgress | undefined;
   readonly runId?: string | undefined;
   readonly dagId?: string | undefined;
   readonly nodeId?: string | undefined;

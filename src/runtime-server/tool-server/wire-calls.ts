@@ -1,4 +1,5 @@
 /** Calls that come over a wire: the caller, the call, and its line in the ledger. MCP and REST share it. Must not know either. */
+import type { OnProgress } from '../../contracts/common/work-progress.ts';
 import type { ToolInfo } from '../../contracts/tool-server/tools.ts';
 import type { Principal } from '../../kit/http/types.ts';
 import type { Ledger } from '../../kit/ledger/ledger.ts';
@@ -20,7 +21,13 @@ export interface WireCalls {
   /** Throws `refused` for a caller without tools here. */
   admit(principal: Principal): void;
   list(): { readonly tools: readonly ToolInfo[]; readonly revision: number };
-  call(name: string, input: unknown, principal: Principal, signal: AbortSignal): Promise<ToolOutcome>;
+  call(
+    name: string,
+    input: unknown,
+    principal: Principal,
+    signal: AbortSignal,
+    onProgress?: OnProgress,
+  ): Promise<ToolOutcome>;
 }
 
 /** Reads are not recorded: there may be thousands, and they change nothing. A call that a person was asked about always is. */
@@ -57,8 +64,8 @@ export function createWireCalls({
   return {
     admit: (principal) => callers.admit(principal),
     list: () => ({ tools: registry.list(), revision: registry.revision }),
-    async call(name, input, principal, signal) {
-      const caller = await callers.of(principal, signal);
+    async call(name, input, principal, signal, onProgress) {
+      const caller = { ...(await callers.of(principal, signal)), onProgress };
       if (caller.bot !== null) called?.(caller.bot.agentId, name, input);
       const outcome = await registry.call(name, input, caller);
       await record(name, outcome, caller);

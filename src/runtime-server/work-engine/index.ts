@@ -1,5 +1,6 @@
 /** The work engine, beside runs: mail, ledger, leases, plans, programs, steering, triggers. Composed by the factory. */
 import type { BoundRoute, OwnerLookups } from '../../kit/http/types.ts';
+import type { ProgressBook } from '../base/progress.ts';
 import { createLeases } from './leases.ts';
 import { createLedgerPart } from './ledger.ts';
 import { createMail } from './mail.ts';
@@ -13,7 +14,7 @@ interface WorkEngine {
   readonly owners: OwnerLookups;
 }
 
-type WorkEngineDeps = SteerDeps & TriggerDeps & { readonly runner: PlanRunner };
+type WorkEngineDeps = SteerDeps & TriggerDeps & { readonly runner: PlanRunner; readonly progress: ProgressBook };
 
 export function createWorkEngine(deps: WorkEngineDeps): WorkEngine {
   const parts = [

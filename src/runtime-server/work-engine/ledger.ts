@@ -7,6 +7,7 @@ import { open, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { AppError } from '../../contracts/common/errors.ts';
+import type { OnProgress } from '../../contracts/common/work-progress.ts';
 import type { LedgerExport, LedgerRow, LedgerVerdict } from '../../contracts/factory/work-engine/ledger.ts';
 import * as table from '../../contracts/factory/work-engine/ledger.ts';
 import { iso } from '../../kit/clock/clock.ts';
@@ -15,6 +16,7 @@ import { bind } from '../../kit/http/types.ts';
 import type { FoundRow, Ledger } from '../../kit/ledger/ledger.ts';
 import type { Actor } from '../base/actor.ts';
 import { decodeCursor, defaultLimit, encodeCursor, idCursor, page } from '../base/paging.ts';
+import type { ProgressBook } from '../base/progress.ts';
 import type { EnginePart, EnginePartDeps } from '../parties/part.ts';
 import { type Caller, owner } from '../parties/parties.ts';
 import { addHead, readHeads } from './ledger-heads.ts';
@@ -38,7 +40,16 @@ interface Query {
   readonly cursor?: string;
 }
 
-export function createLedgerPart({ ledger, store, clock, ids, log, workspace, parties }: EnginePartDeps): EnginePart {
+export function createLedgerPart({
+  ledger,
+  store,
+  clock,
+  ids,
+  log,
+  workspace,
+  parties,
+  progress,
+}: EnginePartDeps & { readonly progress: ProgressBook }): EnginePart {
   const folder = join(workspace, '.gantry', 'ledger');
   const headsFile = join(folder, 'heads.jsonl');
 
@@ -79,6 +90,8 @@ export function createLedgerPart({ ledger, store, clock, ids, log, workspace, pa
 
   let running: Promise<LedgerVerdict> | null = null;
   let next: Promise<LedgerVerdict> | null = null;
+  /** Everybody who waits for a check and asks how far it is: also who waits for the next one. */
+  const watching = new Set<OnProgress>();
   /** One check at a time. Callers during one share the next: it must see the current state. */
   function verify(): Promise<LedgerVerdict> {
     if (running === null) {
@@ -101,7 +114,9 @@ export function createLedgerPart({ ledger, store, clock, ids, log, workspace, pa
 
   async function check(): Promise<LedgerVerdict> {
     const engine = ledger.engineId;
-    const verdict = await ledger.verify();
+    const verdict = await ledger.verify((done, total) => {
+      for (const tell of watching) tell({ what: 'Checking the ledger', done, total, unit: 'rows' });
+    });
     if (!verdict.ok) return { ...verdict, engine, action: mend };
     const { rows } = verdict;
     const read = await readHeads(headsFile, engine);
@@ -185,7 +200,13 @@ export function createLedgerPart({ ledger, store, clock, ids, log, workspace, pa
       bind(table.queryLedger, async ({ query: asked, principal }) => ({
         body: await query(asked, parties.caller(principal)),
       })),
-      bind(table.verifyLedger, async () => ({ body: await verify() })),
+      bind(table.verifyLedger, async (asked) => ({
+        body: await progress.follow(asked, async (onProgress) => {
+          if (onProgress === undefined) return verify();
+          watching.add(onProgress);
+          return verify().finally(() => watching.delete(onProgress));
+        }),
+      })),
       bind(table.downloadLedger, async ({ query: { after }, response, signal }) => {
         const head = await headNow();
         response.writeHead(200, {

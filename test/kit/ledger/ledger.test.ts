@@ -286,7 +286,11 @@ test('a check over more rows than one batch finds a change in any of them', asyn
   await store.write((tx) => {
     for (let index = 0; index < 4100; index += 1) ledger.append(tx, sample);
   });
-  expect(await ledger.verify()).toMatchObject({ ok: true, rows: 4101 });
+  const told: [number, number][] = [];
+  expect(await ledger.verify((done, total) => told.push([done, total]))).toMatchObject({ ok: true, rows: 4101 });
+  // How far it is, after each batch but the last.
+  expect(told.at(0)).toEqual([200, 4101]);
+  expect(told.at(-1)).toEqual([4000, 4101]);
   for (const seq of [1999, 2000, 2001, 4000, 4100]) {
     const original = new Database(file, { readonly: true });
     const body = original.prepare('SELECT body FROM ledger WHERE seq = ?').pluck().get(seq);

@@ -15,6 +15,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { AppError } from '../../../src/contracts/common/errors.ts';
+import type { WorkReport } from '../../../src/contracts/common/work-progress.ts';
 import { systemTimers } from '../../../src/kit/clock/timers.ts';
 import { type RunOptions, runProcess } from '../../../src/kit/process/run-process.ts';
 import { createClones, urlProblem } from '../../../src/runtime-server/peers/clone.ts';
@@ -153,6 +154,39 @@ test('a clone stands at the commit, with the ledger kept out of git, and nothing
   const fourth = commit('four');
   await clones().prepare(root, { url, commit: fourth }, false);
   expect(readFileSync(join(root, 'README.md'), 'utf8')).toBe('four\n');
+});
+
+test('a clone and a fetch tell how many objects came, whoever asks; nobody asks, and git need not count', async () => {
+  for (let n = 0; n < 30; n += 1) writeFileSync(join(origin, `${n}.txt`), `${n}\n`);
+  const second = commit('two');
+  const root = join(folder, 'w', 'dev');
+  const told: WorkReport[] = [];
+  await clones().prepare(root, { url, commit: second }, false, (report) => told.push(report));
+  const received = told.filter(({ what }) => what === 'Receiving objects');
+  expect(told[0]).toEqual({ what: 'Asking for the repository', done: 0, total: null, unit: null });
+  expect(received.at(-1)).toEqual({ what: 'Receiving objects', done: 35, total: 35, unit: 'objects' });
+  expect(told.at(-1)).toEqual({ what: 'Checking out its files', done: 0, total: null, unit: null });
+
+  writeFileSync(join(origin, 'README.md'), 'three\n');
+  const third = commit('three');
+  ran = [];
+  await clones().prepare(root, { url, commit: third }, false);
+  expect(ran.find(({ command }) => command.includes('fetch'))?.command).toContain('--quiet');
+});
+
+test('what git counted is no part of its complaint', async () => {
+  const run = async (options: RunOptions) => {
+    if (!options.command.includes('clone')) return onDisk(options);
+    const words = 'Receiving objects:  12%% (3/25)\\rReceiving objects:  16%% (4/25)';
+    const script = `printf 'Cloning into x...\\nfatal: the line was cut\\n${words}\\r' >&2; exit 128`;
+    return runProcess({ ...options, command: ['sh', '-c', script] });
+  };
+  const told: WorkReport[] = [];
+  const cut = clones({ run }).prepare(join(folder, 'w', 'dev'), { url, commit: head() }, false, (one) =>
+    told.push(one),
+  );
+  await expect(cut).rejects.toMatchObject({ fact: `The clone of ${url} failed: fatal: the line was cut` });
+  expect(told.at(-1)).toMatchObject({ what: 'Receiving objects', done: 4, total: 25 });
 });
 
 test('git gets no setting, secret or prompt of anybody, and only the two protocols', async () => {

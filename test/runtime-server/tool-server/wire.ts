@@ -47,11 +47,12 @@ export async function rest<T = ToolResult>(
   engine: Engine,
   method: string,
   path: string,
-  { body, token = ownerToken }: { body?: object; token?: string } = {},
+  { body, token = ownerToken, headers = {} }: { body?: object; token?: string; headers?: Record<string, string> } = {},
 ): Promise<{ status: number; body: T }> {
   const response = await fetch(`${engine.url}/api/v1/tools${path}`, {
     method,
     headers: {
+      ...headers,
       authorization: `Bearer ${token}`,
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
     },

@@ -13,6 +13,7 @@ import { createLedger } from '../../../src/kit/ledger/create-ledger.ts';
 import { createSealer } from '../../../src/kit/secrets/sealer.ts';
 import { openStore } from '../../../src/kit/store/open-store.ts';
 import { createHeldApprovals } from '../../../src/runtime-server/approvals/index.ts';
+import { createProgressBook } from '../../../src/runtime-server/base/progress.ts';
 import { createPolicy } from '../../../src/runtime-server/policy/index.ts';
 import { createToolServer, type Tool } from '../../../src/runtime-server/tool-server/index.ts';
 import { createAttachedServers } from '../../../src/runtime-server/tool-server/servers/index.ts';
@@ -91,6 +92,7 @@ export async function openTaskServer({
     ledger,
     ids,
     library: { prompts: async () => [], boards: async () => [], runs: async () => [] } as never,
+    progress: createProgressBook({ clock }),
     info: { name: 'gantry', version: '0.0.0' },
     inboxUrl: () => inboxUrl,
     log,

@@ -6,9 +6,11 @@ import type { TeamPlanStep } from '../../../contracts/factory/agent.ts';
 import type { Place } from '../../base/data/places.ts';
 import { useFloors } from '../../base/floors.tsx';
 import { OnComputer, useServices } from '../../base/services.tsx';
+import { useFollowed } from '../../base/use-followed.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { later } from '../../ui/later.ts';
 import { PlanDialog } from '../../ui/plan-dialog.tsx';
+import { WorkProgressLine } from '../../ui/work-progress.tsx';
 
 const TrustDialog = lazy(later(() => import('./trust-dialog.tsx').then((module) => ({ default: module.TrustDialog }))));
 
@@ -91,6 +93,7 @@ function UpDialog({
   /** Id of another computer; null: where the team belongs. */
   const [on, setOn] = useState<string | null>(null);
   const places = useFloors().map((floor) => floor.place);
+  const { progress, follow } = useFollowed();
   const params = { name: team };
   const body = { ...(preset === undefined ? {} : { preset }), ...(on === null ? {} : { on }) };
   return (
@@ -105,13 +108,18 @@ function UpDialog({
       idle="Nothing to start"
       busyLabel="Starting"
       act={async () => {
-        const { plan } = await api.factory.teamUp({ params, body });
+        const { plan } = await follow((headers) => api.factory.teamUp({ params, body }, { headers }));
         await client.invalidateQueries({ queryKey: keys.agents });
         void client.invalidateQueries({ queryKey: keys.teams });
         onStarted(startsOf(plan).map((step) => step.agent));
       }}
       onClose={onClose}
-      shown={(plan) => <PlanList plan={plan} />}
+      shown={(plan) => (
+        <>
+          <PlanList plan={plan} />
+          {progress !== null && <WorkProgressLine progress={progress} />}
+        </>
+      )}
       fields={
         <div className="flex flex-wrap gap-x-4 gap-y-2 empty:hidden">
           {places.length > 1 && (

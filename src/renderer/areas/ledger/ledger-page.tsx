@@ -6,12 +6,14 @@ import { useCallback, useMemo, useRef, useState } from 'react';
 import type { Action } from '../../base/actions.ts';
 import type { LedgerFilter } from '../../base/data/keys.ts';
 import { useAddActions, useServices } from '../../base/services.tsx';
+import { useFollowed } from '../../base/use-followed.ts';
 import { useTight } from '../../base/use-narrow.ts';
 import { backAction, filterAction, focusIn } from '../../base/way-back.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { ShortId } from '../../ui/copy.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Problem } from '../../ui/problem.tsx';
+import { WorkProgressLine } from '../../ui/work-progress.tsx';
 import { LedgerList } from './ledger-list.tsx';
 import { ledgerQuery } from './queries.ts';
 import { RowDetails } from './row-details.tsx';
@@ -159,9 +161,10 @@ function Filter({
 /** The verdict on the whole ledger: it is intact, or which row is in question and what to do. */
 function VerifyLedger({ onRow, onClose }: { onRow: (id: string) => void; onClose: () => void }) {
   const { api, computer } = useServices();
+  const { progress, follow } = useFollowed();
   const verdict = useQuery({
     queryKey: ['verify', computer],
-    queryFn: ({ signal }) => api.factory.verifyLedger({}, { signal }),
+    queryFn: ({ signal }) => follow((headers) => api.factory.verifyLedger({}, { signal, headers })),
     gcTime: 0,
     staleTime: 0,
   });
@@ -171,11 +174,17 @@ function VerifyLedger({ onRow, onClose }: { onRow: (id: string) => void; onClose
     <section
       aria-label="Verdict"
       aria-live="polite"
+      // How far it is is no news to read out each time.
+      aria-busy={data === undefined}
       data-verdict={data === undefined ? 'reading' : data.ok ? 'sound' : data.problem}
       className="flex shrink-0 items-start gap-2 border-b border-line bg-panel px-3 py-2"
     >
       {data === undefined ? (
-        <p className="text-muted">Checking every row against the one before …</p>
+        progress === null ? (
+          <p className="text-muted">Checking every row against the one before …</p>
+        ) : (
+          <WorkProgressLine progress={progress} />
+        )
       ) : data.ok ? (
         <p className="flex flex-wrap items-center gap-x-2">
           <BadgeCheck className="size-4 text-proven" aria-hidden="true" />

@@ -10,6 +10,7 @@ import { useServices } from '../../base/services.tsx';
 import { isPending } from '../../ui/approval-words.ts';
 import { Elapsed, useNow } from '../../ui/now.tsx';
 import { Problem } from '../../ui/problem.tsx';
+import { WorkProgressLine } from '../../ui/work-progress.tsx';
 import type { ToolCall } from './tool-calls.ts';
 import { ToolResultView } from './tool-result.tsx';
 import { tookWords } from './tool-words.ts';
@@ -43,6 +44,7 @@ export function CallEnd({ tool, call }: { tool: ToolInfo; call: ToolCall | null 
         </span>
       </div>
       {call === null && <p className="text-muted">The result appears here.</p>}
+      {call?.state === 'running' && call.progress !== null && <WorkProgressLine progress={call.progress} />}
       {call?.state === 'waits' && <Waits asked={asked} />}
       {asked !== null && (
         <QuestionCard approval={asked} who="Your call from this page" keys={{ what: 'the call', group: 'Tools' }} />

@@ -3,6 +3,7 @@
  * the inbox to say yes returns to the same call. Must not know how a call is shown.
  */
 import { AppError } from '../../../contracts/common/errors.ts';
+import type { WorkProgress } from '../../../contracts/common/work-progress.ts';
 import type { ToolResult } from '../../../contracts/tool-server/tools.ts';
 
 /** What stands in the form of a tool. */
@@ -13,19 +14,21 @@ export interface ToolDraft {
 }
 
 export type ToolCall =
-  | { readonly state: 'running'; readonly startedAt: string }
+  | { readonly state: 'running'; readonly startedAt: string; readonly progress: WorkProgress | null }
   | { readonly state: 'done'; readonly startedAt: string; readonly tookMs: number; readonly result: ToolResult }
   /** Nobody answered the approval in time. The same call runs once after it is approved. */
   | { readonly state: 'waits'; readonly startedAt: string; readonly approvalId: string | null }
   | { readonly state: 'cancelled'; readonly startedAt: string; readonly tookMs: number }
   | { readonly state: 'failed'; readonly startedAt: string; readonly tookMs: number; readonly error: unknown };
 
+type Call = (signal: AbortSignal, onProgress: (progress: WorkProgress) => void) => Promise<ToolResult>;
+
 interface ToolCalls {
   callOf(key: string): ToolCall | null;
   draftOf(key: string): ToolDraft | null;
   keepDraft(key: string, draft: ToolDraft): void;
   /** Does nothing while one of the same key runs. */
-  start(key: string, call: (signal: AbortSignal) => Promise<ToolResult>): void;
+  start(key: string, call: Call): void;
   cancel(key: string): void;
   subscribe(listener: () => void): () => void;
 }
@@ -41,15 +44,15 @@ export function createToolCalls(now: () => number = Date.now): ToolCalls {
     for (const listener of listeners) listener();
   }
 
-  async function run(key: string, call: (signal: AbortSignal) => Promise<ToolResult>): Promise<void> {
+  async function run(key: string, call: Call): Promise<void> {
     const began = now();
     const startedAt = new Date(began).toISOString();
     const stop = new AbortController();
     running.set(key, stop);
-    put(key, { state: 'running', startedAt });
+    put(key, { state: 'running', startedAt, progress: null });
     let end: ToolCall;
     try {
-      const result = await call(stop.signal);
+      const result = await call(stop.signal, (progress) => put(key, { state: 'running', startedAt, progress }));
       end = { state: 'done', startedAt, tookMs: now() - began, result };
     } catch (error) {
       end = endOf(error, startedAt, now() - began, stop.signal.aborted);

@@ -5,6 +5,7 @@ import type { Action } from '../../base/actions.ts';
 
 import { OpenBar } from '../../base/place-frame.tsx';
 import { useAddActions } from '../../base/services.tsx';
+import { follow } from '../../base/use-followed.ts';
 import { Button } from '../../ui/button.tsx';
 import { Command } from '../../ui/copy.tsx';
 import { formSchemaOf } from '../../ui/form-schema.ts';
@@ -92,8 +93,13 @@ function Body({ tool }: { tool: ToolInfo }) {
   const run = useCallback(() => {
     begin();
     if (values === null) return toFirstProblem();
-    toolCalls.start(key, (signal) =>
-      api.tools.callTool({ params: { name: tool.name }, body: { arguments: values } }, { signal }),
+    toolCalls.start(key, (signal, onProgress) =>
+      follow(
+        api.factory,
+        (headers) =>
+          api.tools.callTool({ params: { name: tool.name }, body: { arguments: values } }, { signal, headers }),
+        onProgress,
+      ),
     );
   }, [api, begin, key, toFirstProblem, tool.name, toolCalls, values]);
 

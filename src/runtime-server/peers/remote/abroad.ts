@@ -4,8 +4,9 @@
  */
 import { join, relative, sep } from 'node:path';
 import { AppError } from '../../../contracts/common/errors.ts';
+import { followCall, type OnProgress } from '../../../contracts/common/work-progress.ts';
 import type { TeamPlanStep } from '../../../contracts/factory/agent.ts';
-import { type PeerUpRequest, PeerUpResult } from '../../../contracts/factory/peer-routes.ts';
+import { type PeerUpRequest, PeerUpResult, peerProgress } from '../../../contracts/factory/peer-routes.ts';
 import type { Git } from '../../../kit/process/git.ts';
 import type { Abroad, OtherComputer } from '../../agents/abroad.ts';
 import { addressOf } from '../../agents/model.ts';
@@ -13,6 +14,7 @@ import type { RemoteRef } from '../../agents/placement.ts';
 import type { Registry } from '../../agents/registry.ts';
 import type { ResolvedBot, ResolvedTeam } from '../../agents/team-file/resolve.ts';
 import { type Hindrance, TeamHindered } from '../../agents/team-plan.ts';
+import type { Base } from '../../base/base.ts';
 import { type Trust, waitsForYes } from '../../trust/index.ts';
 import { uploadHash } from '../upload-hash.ts';
 import { type KnownComputer, type PeerCalls, peerFault } from './calls.ts';
@@ -22,10 +24,12 @@ import { findRepo } from './workspace-repo.ts';
 /** A clone may take a quarter of an hour there. */
 const bringMs = 20 * 60_000;
 
+const PeerProgress = peerProgress.answers[200];
+
 /** Set-up is shown as a run, and runs are where the team is. */
 const notSetUp = 'its setup: does not run on another computer';
 
-export interface AbroadDeps {
+export interface AbroadDeps extends Pick<Base, 'ids' | 'timers'> {
   readonly calls: PeerCalls;
   /** Whether this computer is paired at all. */
   readonly paired: () => boolean;
@@ -79,6 +83,22 @@ export function createAbroad(deps: AbroadDeps): Abroad {
     return new TeamHindered(team.name, hindrances);
   };
 
+  /** Its answer, and how far it is meanwhile: a clone may take long there. */
+  const sendTeam = (computer: OtherComputer, name: string, body: PeerUpRequest, onProgress?: OnProgress) => {
+    const progressKey = onProgress === undefined ? undefined : deps.ids.next('progress');
+    const path = `teams/${encodeURIComponent(name)}/up`;
+    const call = () => calls.call(computer.id, { method: 'POST', path, body, progressKey, timeoutMs: bringMs });
+    if (progressKey === undefined || onProgress === undefined) return call();
+    return followCall(call, {
+      read: async () => {
+        const { body } = await calls.call(computer.id, { method: 'GET', path: `progress/${progressKey}` });
+        return PeerProgress.parse(body).progress;
+      },
+      onProgress: ({ startedAt: _, what, ...rest }) => onProgress({ ...rest, what: `${computer.name}: ${what}` }),
+      after: deps.timers.after,
+    });
+  };
+
   return {
     async find(on) {
       if (on === deps.computerId) return null;
@@ -117,8 +137,7 @@ export function createAbroad(deps: AbroadDeps): Abroad {
         ...(repo === null ? {} : { repo }),
         ...(request.dryRun === true ? { dryRun: true } : {}),
       };
-      const path = `teams/${encodeURIComponent(team.name)}/up`;
-      const answer = await calls.call(computer.id, { method: 'POST', path, body, timeoutMs: bringMs });
+      const answer = await sendTeam(computer, team.name, body, request.onProgress);
       const parsed = PeerUpResult.safeParse(answer.body);
       if (!parsed.success || (answer.status !== 200 && answer.status !== 409)) throw peerFault(answer);
       if (answer.status === 409) throw failed(computer, team, parsed.data);

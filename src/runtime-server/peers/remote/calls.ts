@@ -7,6 +7,7 @@ import { request as startSecureRequest } from 'node:https';
 import { z } from 'zod';
 import { AppError, FactoryError } from '../../../contracts/common/errors.ts';
 import { createSseParser } from '../../../contracts/common/sse-parser.ts';
+import { progressHeader } from '../../../contracts/common/work-progress.ts';
 import { Computer } from '../../../contracts/link/computers.ts';
 import type { Clock } from '../../../kit/clock/clock.ts';
 
@@ -27,6 +28,8 @@ interface PeerCall {
   readonly body?: unknown;
   /** A repeated one returns the result of the first. */
   readonly idempotencyKey?: string;
+  /** How far it is can be read under this key meanwhile. */
+  readonly progressKey?: string | undefined;
   /** Milliseconds; default {@link answerMs}. */
   readonly timeoutMs?: number;
 }
@@ -126,8 +129,10 @@ export function createPeerCalls(deps: { readonly home: PeerHome; readonly clock:
       if (status === 200 && parsed.success) return parsed.data.computers;
       throw cloudFault({ status, body });
     },
-    async call(computerId, { path, idempotencyKey, ...rest }) {
-      const headers: Record<string, string> = idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey };
+    async call(computerId, { path, idempotencyKey, progressKey, ...rest }) {
+      const headers: Record<string, string> = {};
+      if (idempotencyKey !== undefined) headers['idempotency-key'] = idempotencyKey;
+      if (progressKey !== undefined) headers[progressHeader] = progressKey;
       const answer = await ask({ ...rest, path: peerPath(computerId, path) }, headers);
       if (answer.status !== 200 && CloudError.safeParse(answer.body).success) throw cloudFault(answer);
       return answer;

@@ -33,7 +33,7 @@ export const noHome: PeerHome = {
 };
 
 export function createRemote(
-  deps: Pick<Base, 'store' | 'clock' | 'timers' | 'log'> & {
+  deps: Pick<Base, 'store' | 'clock' | 'timers' | 'log' | 'ids'> & {
     readonly home: PeerHome;
     readonly random: () => number;
     readonly workspace: string;

@@ -16,6 +16,8 @@ import {
   maxHeadLength,
   maxMarkdownLength,
   type RequestHead,
+  type Step,
+  type StepHead,
 } from '../../../programs/converter/protocol.ts';
 
 export interface DocumentSource {
@@ -35,7 +37,7 @@ type Died = 'memory' | 'crash';
 export interface ConverterProcess {
   readonly pid: number | undefined;
   /** Rejects with {@link ProcessDied} when it ends before it has answered, and with what `source` throws. */
-  convert(head: RequestHead, source: DocumentSource): Promise<Answer>;
+  convert(head: RequestHead, source: DocumentSource, onStep?: (step: Step) => void): Promise<Answer>;
   /** Whether it can take another document. */
   alive(): boolean;
   kill(): void;
@@ -79,10 +81,18 @@ export function startConverterProcess([program, file]: readonly [string, ...stri
   // It may end while it is written to: its end reports that.
   for (const stream of child.stdio) stream?.on('error', () => {});
 
-  let waiting: { resolve: (answer: Answer) => void; reject: (error: Error) => void } | null = null;
-  const take = createFrameReader<AnswerHead>(
+  let waiting: {
+    resolve: (answer: Answer) => void;
+    reject: (error: Error) => void;
+    onStep: ((step: Step) => void) | undefined;
+  } | null = null;
+  const take = createFrameReader<AnswerHead | StepHead>(
     { head: maxHeadLength, body: maxMarkdownLength * widest },
     (head, body) => {
+      if ('step' in head) {
+        waiting?.onStep?.(head.step);
+        return;
+      }
       const { buffer, byteOffset, byteLength } = body;
       waiting?.resolve({ head, markdown: Buffer.from(buffer, byteOffset, byteLength).toString('utf8') });
       waiting = null;
@@ -113,11 +123,11 @@ export function startConverterProcess([program, file]: readonly [string, ...stri
 
   return {
     pid: child.pid,
-    convert(head, source) {
+    convert(head, source, onStep) {
       hold(true);
       const answered = new Promise<Answer>((resolve, reject) => {
         if (gone) reject(new ProcessDied('crash', complaint));
-        else waiting = { resolve, reject };
+        else waiting = { resolve, reject, onStep };
       });
       return Promise.all([answered, feed(child.stdin as Writable, head, source)])
         .then(([answer]) => answer)

@@ -4,6 +4,7 @@
  */
 
 import { AppError } from '../../../contracts/common/errors.ts';
+import type { OnProgress } from '../../../contracts/common/work-progress.ts';
 import {
   defaultDeadlineMs,
   type Family,
@@ -42,7 +43,12 @@ export interface Converter {
    * Throws `usage` for a document that cannot be converted (with the problem and what to do), `timeout` at the deadline, `refused` when too many
    * wait. Ends with the signal's reason when that comes first.
    */
-  convert(source: DocumentSource, ask: ConvertAsk, signal: AbortSignal): Promise<ConvertedDocument>;
+  convert(
+    source: DocumentSource,
+    ask: ConvertAsk,
+    signal: AbortSignal,
+    onProgress?: OnProgress,
+  ): Promise<ConvertedDocument>;
   /** Processes that live, the kept one included. */
   processes(): readonly (number | undefined)[];
   close(): Promise<void>;
@@ -53,6 +59,8 @@ const maxConcurrent = 2;
 const maxWaiting = 32;
 /** The kept process goes after this. Milliseconds. */
 const idleMs = 60_000;
+/** Before the program says more, and where a format cannot say more. */
+const converting = { what: 'Converting the document', done: 0, total: null, unit: null } as const;
 /** The program ends a conversion itself with a better message; this is its time for that. Milliseconds. */
 const graceMs = 1000;
 
@@ -127,7 +135,12 @@ export function createConverter(deps: {
     else next();
   }
 
-  async function run(source: DocumentSource, ask: ConvertAsk, signal: AbortSignal): Promise<ConvertedDocument> {
+  async function run(
+    source: DocumentSource,
+    ask: ConvertAsk,
+    signal: AbortSignal,
+    onProgress: OnProgress | undefined,
+  ): Promise<ConvertedDocument> {
     const deadlineMs = ask.deadlineMs ?? defaultDeadlineMs;
     const process = take();
     let late = false;
@@ -145,9 +158,11 @@ export function createConverter(deps: {
         family: ask.family,
         deadlineMs,
         ocr: deps.ocr ?? false,
+        follow: onProgress !== undefined,
         size: source.size,
       };
-      const answer = await process.convert(head, source);
+      onProgress?.(converting);
+      const answer = await process.convert(head, source, (step) => onProgress?.({ ...converting, ...step }));
       resident = answer.head.resident;
       return documentOf(answer);
     } catch (error) {
@@ -162,7 +177,7 @@ export function createConverter(deps: {
   }
 
   return {
-    async convert(source, ask, signal) {
+    async convert(source, ask, signal, onProgress) {
       if (closed) throw new AppError('refused', 'Gantry is shutting down.', 'Try again when it runs.');
       if (source.size > largestInput) {
         throw new AppError(
@@ -171,9 +186,10 @@ export function createConverter(deps: {
           'Send a part of it.',
         );
       }
+      if (running >= maxConcurrent) onProgress?.({ ...converting, what: 'Waiting for other documents' });
       await slot(signal);
       try {
-        return await run(source, ask, signal);
+        return await run(source, ask, signal, onProgress);
       } finally {
         leaveSlot();
       }

@@ -126,6 +126,7 @@ export function createDocumentTools(deps: {
             // Only a continuation uses the kept result: a new start reads the document as it is now.
             const before = offset > 0 ? kept.get(key) : undefined;
             if (before !== undefined) return part(before, offset, input.limit ?? defaultPart);
+            caller.onProgress?.({ what: 'Fetching the document', done: 0, total: null, unit: null });
             const opened = await source.open(signal, may);
             try {
               const ask = {
@@ -133,7 +134,7 @@ export function createDocumentTools(deps: {
                 mimeType: input.mimeType ?? opened.mimeType,
                 family,
               };
-              const document = await deps.converter.convert(opened, ask, signal);
+              const document = await deps.converter.convert(opened, ask, signal, caller.onProgress);
               if (document.markdown.length > (input.limit ?? defaultPart)) keep(key, document);
               return part(document, offset, input.limit ?? defaultPart);
             } finally {

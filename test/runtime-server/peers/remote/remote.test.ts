@@ -8,6 +8,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createToPeers } from '../../../../src/cloud-api/factory/to-peers.ts';
+import { progressHeader } from '../../../../src/contracts/common/work-progress.ts';
 import type { Delivery } from '../../../../src/contracts/factory/delivery.ts';
 import { systemTimers } from '../../../../src/kit/clock/timers.ts';
 import { createDispatcher } from '../../../../src/kit/http/dispatcher.ts';
@@ -38,6 +39,8 @@ let timeIsOver: (() => void)[] = [];
 const homeListeners = new Set<() => void>();
 const ends: (() => Promise<void>)[] = [];
 const url = 'https://git.example/team/app.git';
+/** Under which a start is followed. */
+const key = 'start-of-the-app';
 
 beforeAll(async () => {
   office = await openTicketOffice();
@@ -122,8 +125,14 @@ function openBridge(): Promise<Server> {
   return new Promise((resolve) => bridge.listen(0, '127.0.0.1', () => resolve(bridge)));
 }
 
-const gitOnDisk = (options: RunOptions) =>
-  runProcess({
+/** A clone that counted so far, and goes on when the test says so. */
+let halfway: Promise<void> = Promise.resolve();
+const gitOnDisk = async (options: RunOptions) => {
+  if (options.command.includes('clone')) {
+    options.onStderr?.('Receiving objects:  50% (5/10)\r');
+    await halfway;
+  }
+  return runProcess({
     ...options,
     env: {
       ...options.env,
@@ -133,6 +142,7 @@ const gitOnDisk = (options: RunOptions) =>
       GIT_CONFIG_VALUE_0: url,
     },
   });
+};
 
 interface Up {
   readonly plan: { agent: string; reason: string }[];
@@ -309,7 +319,7 @@ test.each([
   },
 );
 
-test('a workspace whose commit is pushed is cloned there; one that is not goes without, and the plan says so', async () => {
+test('a workspace whose commit is pushed is cloned there, with how far the clone is; one that is not goes without, and the plan says so', async () => {
   const git = (...args: string[]) => {
     const who = ['-c', 'user.name=t', '-c', 'user.email=t@example.com', '-c', 'init.defaultBranch=main'];
     const env = { ...process.env, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' };
@@ -328,7 +338,17 @@ test('a workspace whose commit is pushed is cloned there; one that is not goes w
 
   git('update-ref', 'refs/remotes/origin/main', 'HEAD');
   here.write('README.md', 'changed\n');
-  const cloned = await up('app', 'web');
+  const { promise, resolve } = Promise.withResolvers<void>();
+  halfway = promise;
+  here.team('app', shells('web'));
+  const starting = here.call<Up>('POST', '/teams/app/up', { on: 'Attic' }, { headers: { [progressHeader]: key } });
+  const progress = async () => (await here.call<{ progress: unknown }>('GET', `/progress/${key}`)).body.progress;
+  const told = { what: 'Attic: Receiving objects', done: 5, total: 10, unit: 'objects' };
+  expect(await waitFor(progress, (found) => found !== null)).toMatchObject(told);
+  resolve();
+  const cloned = (await starting).body;
+  expect(await progress()).toBe(null);
+  await here.until('web@app', 'idle');
   expect(cloned.plan[0]?.reason).toContain(`in a clone of ${url} at `);
   expect(cloned.plan[0]?.reason).toContain('without what is not committed here');
   expect(JSON.stringify(cloned)).not.toContain('secret');

@@ -4,9 +4,11 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
+import type { WorkReport } from '../../../../src/contracts/common/work-progress.ts';
 import { programCommand } from '../../../../src/kit/process/programs.ts';
 import { createConverter } from '../../../../src/runtime-server/tool-server/documents/converter.ts';
 import { failure, held, startConverter } from '../../../support/documents/converter.ts';
+import { makePdf } from '../../../support/documents/pdf.ts';
 
 const real = startConverter();
 const { convert } = real;
@@ -45,6 +47,20 @@ test('a text comes back as Markdown, and the process is kept for the next one', 
   const [pid] = real.processes();
   await convert('more');
   expect(real.processes()).toEqual([pid]);
+});
+
+test('a conversion tells how many pages it has read, and only who asks hears of them', async () => {
+  const page = { texts: [{ text: 'words', x: 50, y: 50 }] };
+  const pdf = makePdf(Array.from({ length: 12 }, () => page));
+  const told: WorkReport[] = [];
+  const ask = { filename: 'a.pdf', mimeType: '', family: null };
+  const signal = new AbortController().signal;
+  const followed = await real.converter.convert(held(pdf), ask, signal, (report) => told.push(report));
+  expect(told.slice(0, 2)).toEqual([
+    { what: 'Converting the document', done: 0, total: null, unit: null },
+    { what: 'Converting the document', done: 0, total: 12, unit: 'pages' },
+  ]);
+  expect(await real.converter.convert(held(pdf), ask, signal)).toEqual(followed);
 });
 
 test('at most one process is kept, and it goes when nobody asks any more', async () => {

@@ -19,7 +19,8 @@ async function convert(bytes: Uint8Array, context: ConvertContext): Promise<Conv
   const blocks: string[] = [];
   const skipped: string[] = [];
   let late = false;
-  for (const entry of files) {
+  for (const [index, entry] of files.entries()) {
+    context.step(index, files.length, 'files');
     const block: string | null = late || blocks.length >= maxConverted ? null : await entryOf(entry, zip.read, context);
     // What is done by then is worth having.
     late ||= block === null && blocks.length < maxConverted;

@@ -50,6 +50,7 @@ export const pptxFormat: Format = {
     let missing = 0;
     for (const [index, id] of order.entries()) {
       context.mustHaveTime();
+      context.step(index, order.length, 'slides');
       const part = parts.get(id)?.target ?? '';
       const root = await office.xml(part);
       if (root === undefined) {

@@ -105,6 +105,7 @@ function toMarkdown(book: WorkBook, lost: readonly string[], context: ConvertCon
   const date1904 = book.Workbook?.WBProps?.date1904 === true;
   for (const [index, name] of book.SheetNames.entries()) {
     context.mustHaveTime();
+    context.step(index, book.SheetNames.length, 'sheets');
     const sheet = book.Sheets[name];
     if (sheet === undefined) continue;
     pieces.push(`## ${escapeLine(name) || `Sheet ${index + 1}`}`);

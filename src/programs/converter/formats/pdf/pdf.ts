@@ -98,6 +98,7 @@ async function read(document: PDFDocumentProxy, library: Library, context: Conve
   const last = Math.min(document.numPages, maxPages);
   for (let number = 1; number <= last; number += 1) {
     context.mustHaveTime();
+    context.step(number - 1, last, 'pages');
     try {
       const page = await document.getPage(number);
       const { pieces, height, filled } = await readPage(page, library);
