@@ -69,8 +69,10 @@ export function Dock({
           position: request.split === true ? nextSplit(dock) : undefined,
           inactive: aside,
         });
-        // A split moves the panes beside it in the page, and what is moved loses the focus.
-        if (typedIn instanceof HTMLElement && typedIn !== document.body) setTimeout(() => typedIn.focus(), 0);
+        // A split moves the panes beside it in the page, and what is moved loses the focus. Who has gone elsewhere meanwhile is not called back.
+        if (typedIn instanceof HTMLElement && typedIn !== document.body) {
+          setTimeout(() => document.activeElement === document.body && typedIn.focus(), 0);
+        }
       }
       if (!aside) latest.current.focus(agent.id);
     }
@@ -86,7 +88,8 @@ export function Dock({
   }, [dock, agents, team, waiting, paneRequests]);
 
   useEffect(() => {
-    if (dock === null || focused === null) return;
+    // On a busy computer the address is shown late: a bot that was clicked since then is not taken away again.
+    if (dock === null || focused === null || !latest.current.isAsked(focused)) return;
     const panel = dock.getPanel(focused);
     if (panel !== undefined && dock.activePanel !== panel) panel.api.setActive();
   }, [dock, focused]);

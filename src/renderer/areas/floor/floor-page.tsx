@@ -241,7 +241,14 @@ function useFocus() {
     () => void navigate({ to: '/floor', search: (old) => ({ ...old, bot: undefined }) }),
     [navigate],
   );
-  const state = { agents, focused, focusRequest, focus, detached } satisfies FloorState;
+  const isAsked = useCallback(
+    (botId: string) => {
+      const { bot } = router.latestLocation.search;
+      return bot === botId;
+    },
+    [router],
+  );
+  const state = { agents, focused, focusRequest, focus, detached, isAsked } satisfies FloorState;
   return { state, openBot, openAndType, type, leave };
 }
 

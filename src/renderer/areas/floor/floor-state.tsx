@@ -8,6 +8,8 @@ export interface FloorState {
   /** Grows when the focused pane's terminal should take the focus. */
   readonly focusRequest: number;
   focus(botId: string): void;
+  /** Whether the address names this bot by now, which may be shown a moment later. */
+  isAsked(botId: string): boolean;
   /** Called when a pane was detached; `originView` is where it was opened from. */
   detached(botId: string, originView: string | null): void;
 }

@@ -90,7 +90,7 @@ export function PaneTerminal(props: PaneTerminalProps) {
   useEffect(() => {
     const element = box.current;
     if (element === null) return;
-    const opened = openTerminal(element, { look: firstLook.current, label });
+    const opened = openTerminal(element, firstLook.current);
     open.current = opened;
     const { terminal } = opened;
 
@@ -190,7 +190,11 @@ export function PaneTerminal(props: PaneTerminalProps) {
       watch.current = null;
       marks.current = null;
     };
-  }, [api, pane, slots, label, terminalRenderer]);
+  }, [api, pane, slots, terminalRenderer]);
+
+  // Another bot that gets the same name changes what this one is called: no reason for another terminal, which would not have the focus.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new terminal needs the name, too
+  useEffect(() => open.current?.setLabel(label), [label, api, pane, slots, terminalRenderer]);
 
   useEffect(() => {
     open.current?.setLook({

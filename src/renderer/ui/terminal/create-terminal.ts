@@ -28,11 +28,12 @@ export interface OpenTerminal {
   /** The size that fills the element, or null while it has none. */
   proposeSize(): { cols: number; rows: number } | null;
   setLook(look: TerminalLook): void;
+  /** What its field is called. */
+  setLabel(label: string): void;
   dispose(): void;
 }
 
-export function openTerminal(element: HTMLElement, options: { look: TerminalLook; label: string }): OpenTerminal {
-  const { look } = options;
+export function openTerminal(element: HTMLElement, look: TerminalLook): OpenTerminal {
   const terminal = new Terminal({
     allowProposedApi: true,
     cols: 80,
@@ -60,7 +61,6 @@ export function openTerminal(element: HTMLElement, options: { look: TerminalLook
     );
   }
   terminal.open(element);
-  terminal.textarea?.setAttribute('aria-label', options.label);
   if (look.renderer === 'auto') loadWebgl(terminal);
 
   return {
@@ -74,6 +74,7 @@ export function openTerminal(element: HTMLElement, options: { look: TerminalLook
       terminal.options.fontSize = next.fontSize;
       terminal.options.screenReaderMode = next.screenReader;
     },
+    setLabel: (label) => terminal.textarea?.setAttribute('aria-label', label),
     dispose: () => terminal.dispose(),
   };
 }
