@@ -16,8 +16,8 @@ export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Written to its stdin, which is then closed. */
   readonly input?: string | Uint8Array;
-  /** Written to its descriptor 3, which is then closed: for secrets that must not be in its argv or its environment. */
-  readonly aside?: string;
+  /** Written to its descriptors 3, 4 and so on, which are then closed: for secrets that must not be in its argv or its environment. */
+  readonly asides?: readonly (string | Uint8Array)[];
   /** Milliseconds; then the whole tree is ended. */
   readonly deadlineMs: number;
   /** Bytes kept of each stream; the rest is read and dropped. Default 1 MiB. */
@@ -69,7 +69,7 @@ export async function runProcess(options: RunOptions): Promise<RunResult> {
   const { onStderr } = options;
   if (onStderr !== undefined) child.stderr?.on('data', (chunk: Buffer) => onStderr(chunk.toString('utf8')));
   feed(child.stdin, options.input);
-  if (options.aside !== undefined) feed(child.stdio[3] as Writable, options.aside);
+  feedAsides(child, options.asides);
 
   let ended: RunResult['ended'] = null;
   const exit = new Promise<{ code: number | null; signal: string | null }>((resolve) => {
@@ -110,7 +110,7 @@ function start(options: RunOptions, id: string): Promise<{ child: ChildProcess; 
   const child = spawn(program, argv, {
     cwd: options.cwd,
     env,
-    stdio: ['pipe', 'pipe', 'pipe', ...(options.aside === undefined ? [] : ['pipe' as const])],
+    stdio: ['pipe', 'pipe', 'pipe', ...asidePipes(options.asides)],
     detached: process.platform !== 'win32',
     windowsHide: true,
   });
@@ -129,7 +129,16 @@ function start(options: RunOptions, id: string): Promise<{ child: ChildProcess; 
   });
 }
 
-function feed(pipe: Writable | null, input: string | Uint8Array | undefined): void {
+/** For `stdio` of a child, from descriptor 3 on. */
+export function asidePipes(asides: RunOptions['asides']): 'pipe'[] {
+  return (asides ?? []).map(() => 'pipe');
+}
+
+export function feedAsides(child: ChildProcess, asides: RunOptions['asides']): void {
+  for (const [index, text] of (asides ?? []).entries()) feed(child.stdio[3 + index] as Writable | undefined, text);
+}
+
+function feed(pipe: Writable | null | undefined, input: string | Uint8Array | undefined): void {
   // A child that does not read its input closes the pipe, which is allowed.
   pipe?.on('error', () => {});
   pipe?.end(input ?? '');

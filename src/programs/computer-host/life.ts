@@ -11,13 +11,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
 import { readStat } from '../../kit/process/process-tree.ts';
+import { asidePipes, feedAsides } from '../../kit/process/run-process.ts';
+import { confine } from '../../kit/sandbox/bubblewrap.ts';
 import type { Firewall } from './firewall.ts';
 import type { Groups } from './groups.ts';
 import { type NameServer, startNameServer } from './names.ts';
 import type { Network } from './network.ts';
 import { type HostedState, startsWithin } from './protocol.ts';
 import { type ComputerRecord, endOf, type Records } from './records.ts';
-import { asUser, type Code, inside, roomFolders, roomWords, writeEtc } from './room.ts';
+import { asUser, type Code, inside, roomEnvironment, roomFolders, roomSandbox, writeEtc } from './room.ts';
 import type { HostSettings, Names } from './settings.ts';
 import { HostError } from './tools.ts';
 
@@ -325,15 +327,19 @@ function launch(
   const log = openSync(join(folder, 'boot.log'), 'w', 0o600);
   const joinGroups = groupFolders.map((each) => `echo $$ > '${each}/cgroup.procs'`).join(' && ');
   const script = `${joinGroups === '' ? '' : `${joinGroups} && `}ulimit -c 0 && exec "$@"`;
+  const confined = confine('bwrap', {
+    sandbox: roomSandbox({ folder, code, node: process.execPath }),
+    command: [inside.node, join(inside.gantry, code.program)],
+    env: roomEnvironment,
+  });
   const words = [
     ...['nsenter', `--net=/run/netns/${names.namespaceOf(slot)}`, '--', ...asUser(uid)],
-    ...['bwrap', ...roomWords({ folder, code: code, node: process.execPath }), '--'],
-    ...[inside.node, join(inside.gantry, code.program)],
+    ...confined.command,
   ];
   try {
     // Not a child that ends with us: the next helper takes it over.
     const child = spawn('/bin/sh', ['-c', script, 'sh', ...words], {
-      stdio: ['pipe', log, log],
+      stdio: ['pipe', log, log, ...asidePipes(confined.asides)],
       env: { PATH: path },
       detached: true,
     });
@@ -349,6 +355,7 @@ function launch(
       folder: inside.data,
       screen,
     };
+    feedAsides(child, confined.asides);
     child.stdin?.on('error', () => {});
     child.stdin?.end(`${JSON.stringify(boot)}\n`);
     child.unref();

@@ -3,9 +3,10 @@
  * the system's programs, Gantry and Node to read, and three folders of its own. No other files of this machine are there. Must not know networks or
  * groups.
  */
-import { existsSync, lstatSync, readlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { programFile } from '../../kit/process/programs.ts';
+import { type Mount, readIfThere, type Sandbox, systemMounts } from '../../kit/sandbox/sandbox.ts';
 
 /** Inside a computer. */
 export const inside = {
@@ -46,26 +47,20 @@ interface RoomOptions {
   readonly node: string;
 }
 
-/** Files below `/etc` and `/var` that programs in a computer read, if this machine has them. */
+/** Besides those of the system: what its display, its browser and their letters need, if this machine has them. */
 const readable = [
-  '/etc/alternatives',
-  '/etc/ca-certificates',
   '/etc/chromium',
   '/etc/chromium.d',
   '/etc/fonts',
-  '/etc/ld.so.cache',
-  '/etc/ld.so.conf',
-  '/etc/ld.so.conf.d',
-  '/etc/localtime',
-  '/etc/ssl',
   '/etc/X11',
   '/etc/xdg/openbox',
   '/var/cache/fontconfig',
 ];
+const ownEtc = ['passwd', 'group', 'hosts', 'hostname', 'resolv.conf', 'nsswitch.conf'] as const;
 
 /** Written for each computer: it has one user, and its gateway is its name server. */
 export function writeEtc(folder: string, uid: number, gateway: string): void {
-  const files = {
+  const files: Readonly<Record<(typeof ownEtc)[number], string>> = {
     passwd: `user:x:${uid}:${uid}:user:${inside.home}:/bin/sh\n`,
     group: `user:x:${uid}:\n`,
     hosts: '127.0.0.1 localhost\n::1 localhost\n127.0.1.1 computer\n',
@@ -76,50 +71,41 @@ export function writeEtc(folder: string, uid: number, gateway: string): void {
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text, { mode: 0o644 });
 }
 
-/** Arguments of bwrap that set up the sandbox. */
-export function roomWords({ folder, code, node }: RoomOptions): string[] {
-  const etc = ['passwd', 'group', 'hosts', 'hostname', 'resolv.conf', 'nsswitch.conf'].flatMap((name) => [
-    '--ro-bind',
-    join(folder, roomFolders.etc, name),
-    `/etc/${name}`,
-  ]);
-  return [
-    ...['--unshare-user', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup', '--new-session'],
-    ...['--hostname', 'computer'],
-    ...['--ro-bind', '/usr', '/usr', ...['bin', 'sbin', 'lib', 'lib64', 'lib32'].flatMap(systemFolder)],
-    ...[
-      '--proc',
-      '/proc',
-      '--dev',
-      '/dev',
-      '--tmpfs',
-      '/tmp',
-      '--perms',
-      '1777',
-      '--dir',
-      '/tmp/.X11-unix',
-      '--dir',
-      '/var/tmp',
+export function roomSandbox({ folder, code, node }: RoomOptions): Sandbox {
+  const own = (name: keyof typeof roomFolders, at: string): Mount => ({
+    at,
+    shows: 'write',
+    from: join(folder, roomFolders[name]),
+  });
+  return {
+    mounts: [
+      ...systemMounts(),
+      ...readIfThere(readable),
+      ...ownEtc.map(
+        (name): Mount => ({ at: `/etc/${name}`, shows: 'read', from: join(folder, roomFolders.etc, name) }),
+      ),
+      { at: '/tmp', shows: 'empty' },
+      { at: '/tmp/.X11-unix', shows: 'folder', mode: '1777' },
+      { at: '/var/tmp', shows: 'folder' },
+      { at: inside.node, shows: 'read', from: node },
+      ...code.shown.map((path): Mount => ({ at: join(inside.gantry, path), shows: 'read', from: join(code.root, path) })),
+      { at: join(inside.gantry, 'node_modules'), shows: 'read', from: code.modules },
+      own('home', inside.home),
+      own('data', inside.data),
+      own('run', inside.run),
     ],
-    ...readable.flatMap((path) => ['--ro-bind-try', path, path]),
-    ...etc,
-    ...['--ro-bind', node, inside.node],
-    ...code.shown.flatMap((path) => ['--ro-bind', join(code.root, path), join(inside.gantry, path)]),
-    ...['--ro-bind', code.modules, join(inside.gantry, 'node_modules')],
-    ...['--bind', join(folder, roomFolders.home), inside.home],
-    ...['--bind', join(folder, roomFolders.data), inside.data],
-    ...['--bind', join(folder, roomFolders.run), inside.run],
-    ...['--chdir', inside.home, '--clearenv'],
-    ...['--setenv', 'PATH', '/usr/bin:/bin', '--setenv', 'HOME', inside.home, '--setenv', 'LANG', 'C.UTF-8'],
-  ];
+    // The namespace that it is started in, behind the firewall.
+    network: 'host',
+    users: 'own',
+    hostName: 'computer',
+    terminal: 'none',
+    ends: 'alone',
+    cwd: inside.home,
+  };
 }
 
-/** `/bin` is a link into `/usr` on most systems, a folder on some. */
-function systemFolder(name: string): string[] {
-  const path = `/${name}`;
-  if (!existsSync(path)) return [];
-  return lstatSync(path).isSymbolicLink() ? ['--symlink', readlinkSync(path), path] : ['--ro-bind', path, path];
-}
+/** The whole environment of its first process. */
+export const roomEnvironment = { PATH: '/usr/bin:/bin', HOME: inside.home, LANG: 'C.UTF-8' } as const;
 
 /** Arguments that switch to a user without any privilege, permanently. */
 export function asUser(uid: number): [string, ...string[]] {

@@ -2,7 +2,8 @@
  * Runs a task's command in bubblewrap, where it sees the system's programs, its own folder and nothing else of this computer. Without bubblewrap the
  * command runs as the worker's user, and the worker says so. Must not know tasks.
  */
-import { type Bubblewrap, type Environment, findBubblewrap, type Wrapped } from '../../kit/process/bubblewrap.ts';
+import { type Bubblewrap, type Environment, findBubblewrap, type Wrapped } from '../../kit/sandbox/bubblewrap.ts';
+import { hostMounts, type Sandbox as KitSandbox, systemMounts } from '../../kit/sandbox/sandbox.ts';
 
 export interface Sandbox {
   /** A sentence for the person who starts the worker. */
@@ -25,36 +26,31 @@ interface SandboxWish {
 
 const inside = '/work';
 const systemPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
-/** Programs, and the few files that programs ask for names, certificates and time zones. */
-const shown = [
-  ...['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'],
-  ...['alternatives', 'ca-certificates', 'ssl', 'pki', 'localtime', 'ld.so.cache', 'ld.so.conf', 'ld.so.conf.d'].map(
-    inEtc,
-  ),
-  ...['passwd', 'group', 'nsswitch.conf', 'hosts', 'resolv.conf', 'protocols', 'services', 'mime.types'].map(inEtc),
-];
-
-function inEtc(name: string): string {
-  return `/etc/${name}`;
-}
-
 function baseEnvironment(path: string, home: string): Environment {
   return { PATH: path, HOME: home, LANG: 'C.UTF-8' };
 }
 
-function words(folder: string, network: boolean): string[] {
-  return [
-    ...['--unshare-all', '--die-with-parent', '--new-session', '--cap-drop', 'ALL', '--hostname', 'task'],
-    ...(network ? ['--share-net'] : []),
-    ...shown.flatMap((path) => ['--ro-bind-try', path, path]),
-    ...['--proc', '/proc', '--dev', '/dev', '--tmpfs', '/tmp', '--bind', folder, inside, '--chdir', inside],
-  ];
+function sandboxOf(folder: string, network: boolean): KitSandbox {
+  return {
+    mounts: [
+      ...systemMounts(),
+      ...hostMounts(),
+      { at: '/tmp', shows: 'empty' },
+      { at: inside, shows: 'write', from: folder },
+    ],
+    network: network ? 'host' : 'none',
+    users: 'if-possible',
+    hostName: 'task',
+    terminal: 'none',
+    ends: 'with-parent',
+    cwd: inside,
+  };
 }
 
 function closed(bubblewrap: Bubblewrap, network: boolean): Sandbox['wrap'] {
   return (command, folder, env) =>
     bubblewrap.wrap({
-      words: words(folder, network),
+      sandbox: sandboxOf(folder, network),
       command,
       env: { ...baseEnvironment(systemPath, inside), ...env },
     });
@@ -77,10 +73,11 @@ export async function findSandbox({ wanted, network, path, platform }: SandboxWi
   if (!wanted) return open(`No sandbox, as you asked: ${asYou}.`, path);
   const found = await findBubblewrap({
     path,
-    words: words('/tmp', network),
+    sandbox: sandboxOf('/tmp', network),
     ...(platform === undefined ? {} : { platform }),
   });
   if (typeof found === 'string') return open(`${found.charAt(0).toUpperCase()}${found.slice(1)}: ${asYou}.`, path);
   const reach = network ? 'with network access' : 'without network access';
-  return { about: `Commands run in bubblewrap, ${reach}.`, closed: true, wrap: closed(found, network) };
+  const about = [`Commands run in bubblewrap, ${reach}.`, ...found.unheld].join(' ');
+  return { about, closed: true, wrap: closed(found, network) };
 }

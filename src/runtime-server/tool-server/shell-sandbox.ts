@@ -8,10 +8,11 @@
 import { existsSync, lstatSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Clock } from '../../kit/clock/clock.ts';
-import { type Bubblewrap, type Environment, findBubblewrap } from '../../kit/process/bubblewrap.ts';
 import { plainEnvironment, type RunOptions } from '../../kit/process/run-process.ts';
+import { type Bubblewrap, type Environment, findBubblewrap } from '../../kit/sandbox/bubblewrap.ts';
+import type { Mount, Sandbox } from '../../kit/sandbox/sandbox.ts';
 import { createCommandNotes } from './command-notes.ts';
-import { createFinder, depthOf } from './what-runs-finder.ts';
+import { createFinder } from './what-runs-finder.ts';
 import { guardWhatRuns, settleLater } from './what-runs-guard.ts';
 
 interface CommandPlace {
@@ -26,7 +27,7 @@ interface CommandPlace {
   readonly mayWrite?: (path: string) => boolean;
 }
 
-export interface Placed extends Pick<RunOptions, 'command' | 'cwd' | 'env' | 'aside'> {
+export interface Placed extends Pick<RunOptions, 'command' | 'cwd' | 'env' | 'asides'> {
   readonly confined: boolean;
   /** Folders that it may write. */
   readonly roots: readonly string[];
@@ -47,7 +48,6 @@ export interface ShellSandbox {
   recover(): Promise<string[]>;
 }
 
-const namespaces = ['--unshare-pid', '--unshare-ipc', '--die-with-parent', '--new-session', '--cap-drop', 'ALL'];
 /** Sockets of services that would do outside what is not allowed inside. */
 const hostSockets = ['/run/user', '/run/docker.sock', '/run/podman', '/run/containerd'];
 /** Programs that keep a cache at home, which they cannot change, keep it in `/tmp`. */
@@ -77,35 +77,34 @@ export function createShellSandbox({
   let found: Promise<Bubblewrap | string> | null = null;
   const find = () => {
     found ??= wanted
-      ? findBubblewrap({ path: plain.PATH ?? '', words: wordsFor('/tmp', []) })
+      ? findBubblewrap({ path: plain.PATH ?? '', sandbox: sandboxFor('/tmp', []) })
       : Promise.resolve('the sandbox is turned off (GANTRY_TOOL_SANDBOX)');
     return found;
   };
 
-  function wordsFor(
+  function sandboxFor(
     cwd: string,
     changed: readonly string[],
     kept: readonly { readonly path: string; readonly access: 'read' | 'write' }[] = [],
-  ): string[] {
-    const mounts: [path: string, words: string[]][] = [
-      ['/', ['--ro-bind', '/', '/']],
-      ['/dev', ['--dev', '/dev']],
-      ['/proc', ['--proc', '/proc']],
-      ['/tmp', ['--tmpfs', '/tmp']],
-      ...[...hidden, ...hostSockets]
-        .filter(existsSync)
-        .map((path) => realpathSync(path))
-        .map((path): [string, string[]] => [path, cover(path)]),
-      ...changed.map((path): [string, string[]] => [path, ['--bind', path, path]]),
-      // If one disappears at this moment the command still begins: its replacement is checked afterwards.
-      ...kept.map(({ path, access }): [string, string[]] => [
-        path,
-        [access === 'read' ? '--ro-bind-try' : '--bind-try', path, path],
-      ]),
-    ];
-    // An inner folder comes after its outer one: Gantry's folder may lie in a bot's, and a bot's worktree lies in Gantry's.
-    mounts.sort(([a], [b]) => depthOf(a) - depthOf(b));
-    return [...namespaces, ...mounts.flatMap(([, words]) => words), '--chdir', cwd];
+  ): Sandbox {
+    return {
+      mounts: [
+        { at: '/', shows: 'read' },
+        { at: '/tmp', shows: 'empty' },
+        // Gantry's folder may lie in a bot's, and a bot's worktree lies in Gantry's.
+        ...[...hidden, ...hostSockets]
+          .filter(existsSync)
+          .map((path) => realpathSync(path))
+          .map(cover),
+        ...changed.map((at): Mount => ({ at, shows: 'write' })),
+        // If one disappears at this moment the command still begins: its replacement is checked afterwards.
+        ...kept.map(({ path, access }): Mount => ({ at: path, shows: access, ifThere: true })),
+      ],
+      network: 'host',
+      terminal: 'none',
+      ends: 'with-parent',
+      cwd,
+    };
   }
 
   return {
@@ -118,7 +117,9 @@ export function createShellSandbox({
       if (typeof sandbox === 'string') {
         return `${sandbox.charAt(0).toUpperCase()}${sandbox.slice(1)}: commands run as you, with your files and your network.`;
       }
-      return 'Commands run in bubblewrap: they can change only their own folder, except files that say what may run; they see nothing of Gantry and have your network.';
+      const held =
+        'Commands run in bubblewrap: they can change only their own folder, except files that say what may run; they see nothing of Gantry and have your network.';
+      return [held, ...sandbox.unheld].join(' ');
     },
     async place({ command, cwd, root, workspace, env: own, mayWrite = () => false }) {
       const sandbox = await find();
@@ -130,8 +131,11 @@ export function createShellSandbox({
       const covered = hidden.filter(existsSync).map((path) => realpathSync(path));
       const guard = await guardWhatRuns(finder, { roots, hidden: covered, env: plain, mayWrite, freshName });
       try {
-        const words = wordsFor(cwd, roots, guard.mounts);
-        const wrapped = sandbox.wrap({ words, command, env: { ...plain, ...caches, ...own } });
+        const wrapped = sandbox.wrap({
+          sandbox: sandboxFor(cwd, roots, guard.mounts),
+          command,
+          env: { ...plain, ...caches, ...own },
+        });
         const ended = begun?.keep(guard.note);
         const settle = async () => {
           const told = await guard.settle();
@@ -160,15 +164,15 @@ export function createShellSandbox({
   };
 }
 
-function cover(path: string): string[] {
-  return lstatSync(path).isDirectory() ? ['--tmpfs', path] : ['--ro-bind', '/dev/null', path];
+function cover(at: string): Mount {
+  return { at, shows: lstatSync(at).isDirectory() ? 'empty' : 'blank' };
 }
 
 /**
  * The folder in which git keeps the workspace's repository, which a bot's worktree needs too. Found from above: a `.git` that is a file
  * is the bot's to write, and could name any folder.
  */
-function repositoryOf(workspace: string): string[] {
+export function repositoryOf(workspace: string): string[] {
   for (let folder = workspace; ; folder = dirname(folder)) {
     const git = join(folder, '.git');
     if (lstatSync(git, { throwIfNoEntry: false })?.isDirectory() === true) return [realpathSync(git)];

@@ -17,10 +17,10 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import type { Writable } from 'node:stream';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
 import { endTree, startOf } from '../../kit/process/process-tree.ts';
+import { asidePipes, feedAsides } from '../../kit/process/run-process.ts';
 import { killAfterMs, maxOutputLength } from './model.ts';
 
 export interface ShellJob {
@@ -38,8 +38,8 @@ interface Placement {
   readonly command: readonly [string, ...string[]];
   readonly cwd?: string | undefined;
   readonly env?: Readonly<Record<string, string>> | undefined;
-  /** Given to its descriptor 3. */
-  readonly aside?: string | undefined;
+  /** Given to its descriptors 3, 4 and so on. */
+  readonly asides?: readonly (string | Uint8Array)[] | undefined;
   /** Printed above its output. */
   readonly preface: string;
   /** Called when it has ended or could not be started. The returned text follows its output. */
@@ -162,13 +162,10 @@ export function createShell(deps: {
       child = spawn(program, argv, {
         cwd: place.cwd,
         env: { ...place.env, [mark]: job.key },
-        stdio: ['ignore', handle, handle, ...(place.aside === undefined ? [] : ['pipe' as const])],
+        stdio: ['ignore', handle, handle, ...asidePipes(place.asides)],
         detached: true,
       });
-      const aside = child.stdio[3] as Writable | undefined;
-      // A child that ended at once has closed it.
-      aside?.on('error', () => {});
-      aside?.end(place.aside);
+      feedAsides(child, place.asides);
     } catch (error) {
       refuse(error);
       return;

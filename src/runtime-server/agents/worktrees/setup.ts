@@ -44,7 +44,7 @@ interface SetupProgress {
 }
 
 /** How a command of a run is started where it is not started as the person. */
-interface CommandPlacement extends Pick<Placed, 'command' | 'cwd' | 'env' | 'aside'> {
+interface CommandPlacement extends Pick<Placed, 'command' | 'cwd' | 'env' | 'asides'> {
   /** Printed above its output. */
   readonly preface: string;
   /** Called when it has ended, or could not be started. The returned text follows its output. */
