@@ -65,6 +65,7 @@ function described(agent: Agent, now: number): string {
     ['Id', agent.id],
     ['Role', agent.role],
     ['Harness', agent.binding.harness ?? agent.binding.type],
+    ['Sandbox', agent.sandbox ?? null],
     ['State', `${spoken(agent.state)}, for ${lasting(agent.since, now)}${staleWords(agent)}`],
     ['Reason', agent.stateReason === null ? null : localTimes(agent.stateReason)],
     ['Step', agent.currentNode === null ? null : `${agent.currentNode.title} (${agent.currentNode.nodeId})`],

@@ -83,6 +83,10 @@ export const Agent = z
     runner: z.string().meta({ description: '"local" or "remote:<computer_id>"' }),
     queueDepth: z.number().int(),
     since: Time.meta({ description: 'When it entered this state.' }),
+    sandbox: z
+      .enum(['files'])
+      .optional()
+      .meta({ description: 'What it runs in, or will run in once it is started. Absent: it is in no sandbox.' }),
   })
   .meta({ id: 'Agent' });
 export type Agent = z.infer<typeof Agent>;

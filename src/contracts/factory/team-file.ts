@@ -49,7 +49,37 @@ export const SetupFile = z.strictObject({
   }),
 });
 
+/** What a bot in a terminal sees of the person's files. In order: a later one is stricter. */
+export const sandboxModes = ['none', 'files'] as const;
+export type SandboxMode = (typeof sandboxModes)[number];
+export const SandboxMode = z.enum(sandboxModes);
+
+/** The strictest of several wishes. */
+export function strictestSandbox(modes: readonly SandboxMode[]): SandboxMode {
+  return modes.includes('files') ? 'files' : 'none';
+}
+
+const SeenPath = z
+  .string()
+  .max(1000)
+  .regex(/^~?\/(?!(?:.*\/)?\.\.(?:\/|$)).*[^/]$/, 'an absolute path or ~/…, without ".." and without "/" at its end');
+
+/** What a sandboxed bot sees besides its own folder, its program and its sign-in. */
+export const SeesFile = z.strictObject({
+  read: z.array(SeenPath).max(50).optional().meta({ description: 'Files and folders that it may only read.' }),
+  write: z.array(SeenPath).max(50).optional().meta({ description: 'Files and folders that it may also change.' }),
+});
+
+const sandbox = {
+  sandbox: SandboxMode.optional().meta({
+    description:
+      'For bots in terminals. files: of your files the bot sees only its folder, its program, its sign-in and what sees names. The strictest of bot, team and .gantry/policy.yaml holds. Default: none.',
+  }),
+  sees: SeesFile.optional().meta({ description: 'With sandbox: files; added to that of the team.' }),
+};
+
 const bot = {
+  ...sandbox,
   role: z.string().min(1).max(64).optional(),
   binding: z.enum(bindingTypes).optional(),
   harness: z.enum(harnesses).optional(),
@@ -91,6 +121,7 @@ export const TeamFile = z
     version: z.union([z.string(), z.number()]).optional(),
     culture: z.string().optional(),
     setup: SetupFile.optional().meta({ description: 'For every bot with worktree: true.' }),
+    ...sandbox,
     bots: z.array(TeamFileBot).min(1).max(200),
     reach: z.record(BotSlug, z.array(z.enum(reachWays))).optional(),
     edges: z

@@ -4,6 +4,7 @@
  */
 import { createAgentRuns } from '../../runtime-server/agent-runs/agent-runs.ts';
 import { createBotHomes } from '../../runtime-server/agents/bot-homes.ts';
+import { createBotSandboxes } from '../../runtime-server/agents/bot-sandboxes.ts';
 import { createNeeds } from '../../runtime-server/agents/needs.ts';
 import type { Placements } from '../../runtime-server/agents/placement.ts';
 import { createRegistry, type Registry } from '../../runtime-server/agents/registry.ts';
@@ -31,11 +32,13 @@ export function createBots(deps: FactoryDeps) {
     usageOf: (tx, id) => usageOf(deps.hosted.models.spent(tx, null, 0, id)),
   });
   const homes = createBotHomes(deps);
+  const sandboxes = createBotSandboxes(deps);
   const restarts = createRestarts({
     ...deps,
     homes,
     tokens: deps.botTokens,
     secrets: vault.secrets,
+    sandboxes,
     enabled: deps.restartBots !== false,
   });
   const holds = createHolds();
@@ -54,6 +57,7 @@ export function createBots(deps: FactoryDeps) {
     tickets,
     agentRuns,
     homes,
+    sandboxes,
     restarts,
     holds,
     placements,

@@ -13,7 +13,7 @@ import type { Work } from './work.ts';
 export type Teams = ReturnType<typeof createTeams>;
 
 export function createTeams(deps: FactoryDeps, bots: Bots, { lanes, deliverer, followTokens }: Messaging, work: Work) {
-  const { registry, placements, homes, vault, followNeeds } = bots;
+  const { registry, placements, homes, sandboxes, vault, followNeeds } = bots;
   const views = createAgentViews({
     ...deps,
     registry,
@@ -39,6 +39,7 @@ export function createTeams(deps: FactoryDeps, bots: Bots, { lanes, deliverer, f
           deps.log.warn(`The worktree of ${address} is not set up.`, { error: String(error) });
         }),
       secrets: vault.secrets,
+      sandboxes,
       abroad: remote.abroad,
       models: deps.hosted.models,
     }),
@@ -47,6 +48,7 @@ export function createTeams(deps: FactoryDeps, bots: Bots, { lanes, deliverer, f
       isOwn: (agentId) => registry.find(agentId) !== null,
       directory: deps.directory,
       placements,
+      sandboxes,
       deliverer,
       lanes,
       sizes,

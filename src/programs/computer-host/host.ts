@@ -7,13 +7,13 @@ import { join } from 'node:path';
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
 import type { Log } from '../../kit/log/log.ts';
+import { findCode } from '../../kit/sandbox/own-code.ts';
 import { createFirewall } from './firewall.ts';
 import { createGroups } from './groups.ts';
 import { createLife, type Life, screen } from './life.ts';
 import { createNetwork, findRanges, passesOn } from './network.ts';
 import type { HostCapabilities, HostedState } from './protocol.ts';
 import { type MachineRecord, openRecords } from './records.ts';
-import { findCode } from './room.ts';
 import { type HostSettings, namesFor } from './settings.ts';
 import { createTool, HostError } from './tools.ts';
 

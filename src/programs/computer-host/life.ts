@@ -13,13 +13,14 @@ import type { Timers } from '../../kit/clock/timers.ts';
 import { readStat } from '../../kit/process/process-tree.ts';
 import { asidePipes, feedAsides } from '../../kit/process/run-process.ts';
 import { confine } from '../../kit/sandbox/bubblewrap.ts';
+import type { Code } from '../../kit/sandbox/own-code.ts';
 import type { Firewall } from './firewall.ts';
 import type { Groups } from './groups.ts';
 import { type NameServer, startNameServer } from './names.ts';
 import type { Network } from './network.ts';
 import { type HostedState, startsWithin } from './protocol.ts';
 import { type ComputerRecord, endOf, type Records } from './records.ts';
-import { asUser, type Code, inside, roomEnvironment, roomFolders, roomSandbox, writeEtc } from './room.ts';
+import { asUser, inside, roomEnvironment, roomFolders, roomSandbox, writeEtc } from './room.ts';
 import type { HostSettings, Names } from './settings.ts';
 import { HostError } from './tools.ts';
 

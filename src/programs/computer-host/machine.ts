@@ -1,7 +1,8 @@
 /** Whether this machine can make computers, and what is missing if not. The trial leaves nothing behind. */
 import { lstatSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { asUser, type Code } from './room.ts';
+import type { Code } from '../../kit/sandbox/own-code.ts';
+import { asUser } from './room.ts';
 import { isProgram, type Tool } from './tools.ts';
 
 /** The purpose of each, by Debian's package. */

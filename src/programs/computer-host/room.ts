@@ -3,9 +3,9 @@
  * the system's programs, Gantry and Node to read, and three folders of its own. No other files of this machine are there. Must not know networks or
  * groups.
  */
-import { existsSync, writeFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
-import { programFile } from '../../kit/process/programs.ts';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Code } from '../../kit/sandbox/own-code.ts';
 import { type Mount, readIfThere, type Sandbox, systemMounts } from '../../kit/sandbox/sandbox.ts';
 
 /** Inside a computer. */
@@ -19,26 +19,6 @@ export const inside = {
 
 /** Folders of a computer on this machine, below its own. */
 export const roomFolders = { home: 'home', data: 'data', run: 'run', etc: 'etc' } as const;
-
-/** Gantry's own files on this machine: source or built. */
-export interface Code {
-  readonly root: string;
-  /** The shown part: below the root. */
-  readonly shown: readonly string[];
-  /** Where its packages are; beside it, if it is a package itself. */
-  readonly modules: string;
-  /** The program of a computer, below the root. */
-  readonly program: string;
-}
-
-export function findCode(): Code {
-  const program = programFile('hosted-device');
-  const built = program.endsWith('.js');
-  const root = dirname(dirname(dirname(program)));
-  const own = join(root, 'node_modules');
-  const modules = existsSync(join(own, 'better-sqlite3')) ? own : dirname(root);
-  return { root, shown: ['package.json', built ? 'out/server' : 'src'], modules, program: relative(root, program) };
-}
 
 interface RoomOptions {
   readonly folder: string;
@@ -88,7 +68,9 @@ export function roomSandbox({ folder, code, node }: RoomOptions): Sandbox {
       { at: '/tmp/.X11-unix', shows: 'folder', mode: '1777' },
       { at: '/var/tmp', shows: 'folder' },
       { at: inside.node, shows: 'read', from: node },
-      ...code.shown.map((path): Mount => ({ at: join(inside.gantry, path), shows: 'read', from: join(code.root, path) })),
+      ...code.shown.map(
+        (path): Mount => ({ at: join(inside.gantry, path), shows: 'read', from: join(code.root, path) }),
+      ),
       { at: join(inside.gantry, 'node_modules'), shows: 'read', from: code.modules },
       own('home', inside.home),
       own('data', inside.data),

@@ -7,7 +7,7 @@ import type { BotSpec, HarnessBot, Harnesses } from '../harness/harness.ts';
 import type { PaneEngine, PaneInfo } from '../panes/pane-engine.ts';
 import type { Entries, Entry } from './entries.ts';
 import { addressOf, type Shown, shownAfterExit } from './model.ts';
-import { labelsOf, specFromLabels } from './pane-labels.ts';
+import { labelsOf, specFromLabels, specOfPane } from './pane-labels.ts';
 import { createRestarting } from './restarting.ts';
 import type { Restarts } from './restarts.ts';
 import type { Seats } from './seats.ts';
@@ -95,7 +95,7 @@ export function createAgentPanes(deps: AgentPanesDeps) {
       if (restarting.busy(info.id)) continue;
       if (entry.panes.at(-1) !== info.id) continue;
       const labels = labelsOf(info.labels);
-      const spec = entry.spec ?? (labels === null ? null : specFromLabels(labels));
+      const spec = specOfPane(entry.spec, labels);
       if (spec !== null) attach(entry, spec, info.id);
     }
     for (const entry of entries.byId.values()) {

@@ -48,6 +48,9 @@ export function createExecutor(deps: ExecutorDeps): BotExecutor {
     if (member === null) return 'This bot no longer exists.';
     const { placement } = member;
     if (placement.unenforceable !== null || placement.holdsMode) return placement.unenforceable;
+    if ((member.live ? member.spec?.sandbox : member.definition?.sandbox) != null) {
+      return 'It runs in a sandbox, and a run without its terminal would be outside of it.';
+    }
     const harness = member.live ? member.spec?.harness : member.definition?.harnesses[0];
     if (harness !== undefined && harnesses.hasExec(harness)) return null;
     return `It runs in a terminal (${harness ?? 'unknown program'}), where Gantry cannot enforce permissions.`;

@@ -12,7 +12,7 @@ import { waitsForYes } from '../trust/trust.ts';
 import type { Registry } from './registry.ts';
 import { readTeams, saveTeamFile, type TeamRecord } from './store/teams.ts';
 import type { TeamFolder, TeamOnDisk } from './team-file/folder.ts';
-import { type ResolvedTeam, resolveTeam } from './team-file/resolve.ts';
+import { type ResolvedTeam, resolveTeam, tightened } from './team-file/resolve.ts';
 import { recordTeamChange } from './team-records.ts';
 
 export function createKnownTeams(
@@ -36,7 +36,10 @@ export function createKnownTeams(
   const resolved = (team: TeamOnDisk, preset: string | null): ResolvedTeam | null =>
     team.file === null
       ? null
-      : resolveTeam({ name: team.name, file: team.file, culture: team.culture }, preset, around);
+      : tightened(
+          resolveTeam({ name: team.name, file: team.file, culture: team.culture }, preset, around),
+          team.waiting === null ? null : resolveTeam({ ...team, file: team.waiting }, preset, around),
+        );
   /** A team that is up shows the preset it was started with, as long as the file has it. */
   function presetOf(team: TeamOnDisk): string | null {
     const row = rows.get(team.name);

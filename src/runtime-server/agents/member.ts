@@ -65,7 +65,14 @@ export function showAgent(member: Member, facts: AgentFacts): Agent {
     runner: remote === null ? 'local' : `remote:${remote.computerId}`,
     queueDepth: facts.queueDepth,
     since: new Date(member.shown.since).toISOString(),
+    ...sandboxOf(member),
   };
+}
+
+/** Of a bot on another computer nothing is known. */
+function sandboxOf({ live, spec, definition, remote }: Member): Pick<Agent, 'sandbox'> {
+  const sandbox = live ? (remote === null ? spec?.sandbox : undefined) : definition?.sandbox;
+  return sandbox == null ? {} : { sandbox: sandbox.mode };
 }
 
 /** A live bot shows the harness it runs; others the first in their list. */

@@ -12,6 +12,7 @@ const Labels = z.object({
   cwd: z.string(),
   model: z.string().optional(),
   command: z.string().optional(),
+  sandbox: z.enum(['files']).optional(),
 });
 type Labels = z.infer<typeof Labels>;
 
@@ -25,6 +26,7 @@ export function labelsFor(spec: BotSpec, workspace: string): Record<string, stri
     cwd: spec.cwd,
     ...(spec.model === null ? {} : { model: spec.model }),
     ...(spec.command === null ? {} : { command: spec.command }),
+    ...(spec.sandbox === undefined ? {} : { sandbox: spec.sandbox.mode }),
   };
 }
 
@@ -32,6 +34,13 @@ export function labelsFor(spec: BotSpec, workspace: string): Record<string, stri
 export function labelsOf(labels: Readonly<Record<string, string>>): Labels | null {
   const parsed = Labels.safeParse(labels);
   return parsed.success ? parsed.data : null;
+}
+
+/** As it was written when its team was started, with a sandbox that it got at a restart since. Null: neither says what it is. */
+export function specOfPane(written: BotSpec | null, labels: Labels | null): BotSpec | null {
+  const seen = labels === null ? null : specFromLabels(labels);
+  if (written === null || seen?.sandbox === undefined || written.sandbox !== undefined) return written ?? seen;
+  return { ...written, sandbox: seen.sandbox };
 }
 
 /** Enough to judge and write to the bot; its environment and culture matter only at start. */
@@ -46,5 +55,7 @@ export function specFromLabels(labels: Labels): BotSpec {
     cwd: labels.cwd,
     env: {},
     culture: null,
+    // The paths it saw besides its own are not in the labels: without them it is stricter.
+    ...(labels.sandbox === undefined ? {} : { sandbox: { mode: labels.sandbox, read: [], write: [] } }),
   };
 }

@@ -6,10 +6,13 @@ import type { PaneEngine, PaneInfo } from '../panes/pane-engine.ts';
 import type { Shown } from './model.ts';
 import type { Placement } from './placement.ts';
 import type { Restarts } from './restarts.ts';
+import type { ResolvedBot } from './team-file/resolve.ts';
 
 /** The part of an agent's entry that this needs. */
 export interface RestartingEntry {
   spec: BotSpec | null;
+  /** From the team file as it is now. */
+  readonly definition: Pick<ResolvedBot, 'sandbox'> | null;
   panes: string[];
   live: boolean;
   readonly placement: Placement;
@@ -51,9 +54,9 @@ export function createRestarting<Entry extends RestartingEntry>(deps: Restarting
     const release = deps.panes.hold(info.id);
     deps.show(entry, { state: 'starting', reason: `${gone}; it is being restarted`, since: deps.now() });
     try {
-      const { resumed } = await restarts.restart({ spec, info, stillWanted });
+      const { resumed, spec: now } = await restarts.restart({ spec, info, stillWanted });
       entry.came = `${resumed ? 'resumed' : 'restarted'}, because ${gone}`;
-      deps.attach(entry, spec, info.id);
+      deps.attach(entry, now, info.id);
     } catch (error) {
       if (!stillWanted()) return;
       const why = error instanceof AppError ? error.fact : String(error);
@@ -74,11 +77,17 @@ export function createRestarting<Entry extends RestartingEntry>(deps: Restarting
       if (entry.spec === null || deps.isStopping(info.id) || restarts?.wanted(info) !== true) return false;
       busy.add(info.id);
       entry.release();
-      void restart(entry, entry.spec, info, restarts);
+      void restart(entry, withSandboxOf(entry.definition, entry.spec), info, restarts);
       return true;
     },
     busy: (paneId) => busy.has(paneId),
   };
+}
+
+/** A sandbox that the team file asks for meanwhile is taken on; one that it no longer asks for stays until its team is started again. */
+function withSandboxOf(definition: RestartingEntry['definition'], spec: BotSpec): BotSpec {
+  const wish = definition?.sandbox ?? null;
+  return wish === null ? spec : { ...spec, sandbox: wish };
 }
 
 /** Adds how it came back to a state without its own reason, until it works again. */

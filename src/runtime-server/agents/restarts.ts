@@ -9,10 +9,13 @@ import type { BotSpec, Harnesses } from '../harness/harness.ts';
 import type { PaneEngine, PaneInfo } from '../panes/pane-engine.ts';
 import type { BotSecrets } from '../vault/vault.ts';
 import type { BotHomes, BotTokens } from './bot-homes.ts';
+import type { BotSandboxes } from './bot-sandboxes.ts';
 import { labelsFor } from './pane-labels.ts';
 
 interface Restarted {
   readonly pane: PaneInfo;
+  /** As it runs now: its sandbox may have become stricter. */
+  readonly spec: BotSpec;
   /** It continues its conversation; otherwise it began a new one. */
   readonly resumed: boolean;
 }
@@ -43,6 +46,7 @@ export function createRestarts(deps: {
   readonly homes: BotHomes;
   readonly tokens: BotTokens;
   readonly secrets: BotSecrets;
+  readonly sandboxes: Pick<BotSandboxes, 'confine' | 'tightened'>;
   readonly clock: Clock;
   readonly workspace: string;
   /** `panes.restartBots` of settings.json. */
@@ -72,17 +76,18 @@ export function createRestarts(deps: {
     }
   };
 
-  const once = async (spec: BotSpec, info: PaneInfo, words: (resumed: boolean) => string): Promise<Restarted> => {
+  const once = async (given: BotSpec, info: PaneInfo, words: (resumed: boolean) => string): Promise<Restarted> => {
+    const spec = deps.sandboxes.tightened(given);
     const paths = await deps.homes.open(spec.agentId);
     const launch = await deps.harnesses.prepare({ ...spec, resume: true }, paths);
     const secrets = await deps.secrets.open(spec.env);
     await deps.homes.writeToken(spec.agentId, await deps.tokens.mint(spec.agentId));
-    const { command, cwd, cols, rows } = launch;
-    const env = { ...launch.env, ...secrets, GANTRY_PANE: info.id };
+    const whole = { ...launch, env: { ...launch.env, ...secrets, GANTRY_PANE: info.id } };
+    const { command, cwd, env, cols, rows } = await deps.sandboxes.confine(spec, whole, paths);
     const resumed = launch.resumed === true;
     const labels = labelsFor(spec, deps.workspace);
     const pane = await panes.revive({ id: info.id, command, cwd, env, cols, rows, labels }, { words: words(resumed) });
-    return { pane, resumed };
+    return { pane, resumed, spec };
   };
 
   return {

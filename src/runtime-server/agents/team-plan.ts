@@ -3,7 +3,8 @@
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { HarnessName, TeamPlanStep } from '../../contracts/factory/agent.ts';
-import type { BotSpec, FoundHarness } from '../harness/harness.ts';
+import type { SandboxMode } from '../../contracts/factory/team-file.ts';
+import type { BotSandbox, BotSpec, FoundHarness } from '../harness/harness.ts';
 import type { Models } from '../models/index.ts';
 import { addressOf } from './model.ts';
 import type { Member } from './registry.ts';
@@ -13,6 +14,8 @@ import type { ResolvedBot, ResolvedTeam } from './team-file/resolve.ts';
 export interface Start {
   readonly bot: ResolvedBot;
   readonly harness: HarnessName;
+  /** Null: it runs as its person. */
+  readonly sandbox: BotSandbox | null;
 }
 
 interface UpPlan {
@@ -38,6 +41,10 @@ interface PlanFacts {
   readonly only?: ReadonlySet<string> | undefined;
   /** Where models of hosted bots are asked; absent where no bot is hosted. */
   readonly models?: Pick<Models, 'find'> | undefined;
+  /** What the workspace wants of every bot in a terminal. */
+  readonly sandbox: SandboxMode;
+  /** Why this computer cannot make a sandbox, as half a sentence; null: it can. */
+  readonly noSandbox: string | null;
 }
 
 export function planUp(team: ResolvedTeam, facts: PlanFacts): UpPlan {
@@ -67,9 +74,16 @@ export function planUp(team: ResolvedTeam, facts: PlanFacts): UpPlan {
       steps.push({ action: 'skip', agent: address, machine: bot.machine, reason: notPaired(bot.machine) });
     } else {
       const choice = chooseHarness(bot, facts.found);
-      if ('harness' in choice) {
-        starts.push({ bot, harness: choice.harness });
-        const reason = bot.worktree ? `${choice.reason}; in its own git worktree` : choice.reason;
+      const sandbox = bot.sandbox ?? (facts.sandbox === 'none' ? null : { mode: facts.sandbox, ...bot.sees });
+      if (sandbox !== null && facts.noSandbox !== null) {
+        hindrances.push({ address, ...withoutSandbox(sandbox, facts.noSandbox) });
+      } else if ('harness' in choice) {
+        starts.push({ bot, harness: choice.harness, sandbox });
+        const reason = [
+          choice.reason,
+          ...(bot.worktree ? ['in its own git worktree'] : []),
+          ...(sandbox === null ? [] : [`in the sandbox "${sandbox.mode}"`]),
+        ].join('; ');
         const machine = facts.computerId;
         const start = started.has(startHash(bot, choice.harness)) ? {} : { start: startOf(bot) };
         steps.push({ action: 'spawn', agent: address, harness: choice.harness, machine, reason, ...start });
@@ -113,6 +127,14 @@ function isElsewhere(machine: string | null, { computerId, machines }: PlanFacts
   return machine !== null && machine !== 'local' && machine !== computerId && machines?.get(machine) !== null;
 }
 
+/** Nothing is started in its place: without the sandbox it would see everything that its person sees. */
+function withoutSandbox({ mode }: BotSandbox, why: string): Omit<Hindrance, 'address'> {
+  return {
+    fact: `it is to run in the sandbox "${mode}", but ${why}`,
+    action: 'Make the sandbox possible, or remove `sandbox:` from the team file and .gantry/policy.yaml.',
+  };
+}
+
 const notPaired = (machine: string): string =>
   `computer ${machine} is not paired with this one, or its cloud cannot be reached`;
 
@@ -128,6 +150,7 @@ function bindStep(live: Member, bot: ResolvedBot, computerId: string): TeamPlanS
     (bot.harnesses.includes(live.spec.harness) &&
       live.spec.model === bot.model &&
       live.spec.command === bot.command &&
+      (bot.sandbox === null || live.spec.sandbox !== undefined) &&
       (bot.worktree || live.spec.cwd === bot.cwd));
   return {
     action: 'bind',
@@ -170,6 +193,7 @@ export function specOf(agentId: string, team: ResolvedTeam, start: Start, cwd: s
     cwd,
     env: start.bot.env,
     culture: team.culture,
+    ...(start.sandbox === null ? {} : { sandbox: start.sandbox }),
   };
 }
 

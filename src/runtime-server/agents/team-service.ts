@@ -16,6 +16,7 @@ import type { BotSecrets } from '../vault/vault.ts';
 import type { Abroad, OtherComputer } from './abroad.ts';
 import type { AgentViews } from './agent-views.ts';
 import type { BotHomes, BotTokens } from './bot-homes.ts';
+import { type BotSandboxes, sandboxFacts } from './bot-sandboxes.ts';
 import { createKnownTeams, unknownTeam } from './known-teams.ts';
 import type { Member, Registry } from './registry.ts';
 import { saveTeamUp } from './store/teams.ts';
@@ -71,6 +72,7 @@ export function createTeamService(
     /** Sets up a new worktree. Only messages to the bot wait for it. */
     readonly setUp: (address: string) => void;
     readonly secrets: BotSecrets;
+    readonly sandboxes: BotSandboxes;
     readonly abroad: Abroad;
     /** Where models of hosted bots are asked; absent where no bot is hosted. */
     readonly models?: Pick<Models, 'find'>;
@@ -124,6 +126,7 @@ export function createTeamService(
         machines,
         only: request.only,
         models: deps.models,
+        ...(await sandboxFacts(deps.sandboxes, team)),
       };
       const plan = planUp(team, facts);
       if (plan.hindrances.length > 0) throw new TeamHindered(name, plan.hindrances);

@@ -11,6 +11,7 @@ import type { BotPaths, BotSpec, Harnesses, Launch } from '../harness/harness.ts
 import type { PaneEngine } from '../panes/pane-engine.ts';
 import type { BotSecrets } from '../vault/vault.ts';
 import { type BotHomes, type BotTokens, pathsFor } from './bot-homes.ts';
+import type { BotSandboxes } from './bot-sandboxes.ts';
 import { addressOf } from './model.ts';
 import { labelsFor } from './pane-labels.ts';
 import type { Registry } from './registry.ts';
@@ -37,6 +38,7 @@ export function createTeamStarts(
     readonly worktrees: Pick<Worktrees, 'check' | 'create'>;
     readonly setUp: (address: string) => void;
     readonly secrets: Pick<BotSecrets, 'open'>;
+    readonly sandboxes: Pick<BotSandboxes, 'check' | 'confine'>;
     readonly workspace: string;
   },
 ) {
@@ -62,6 +64,7 @@ export function createTeamStarts(
         const spec = specOf(member.id, team, start, scratch === null ? inside : cwd);
         // A secret that is not there must be known before anything starts.
         await deps.secrets.open(spec.env);
+        deps.sandboxes.check(spec);
         const paths = await openPaths(member.id, scratch);
         const adopts = adopted?.get(spec.slug);
         const first = adopts === undefined ? spec : { ...spec, resume: true, adopts };
@@ -103,11 +106,13 @@ export function createTeamStarts(
         }
         await deps.homes.writeToken(spec.agentId, await deps.tokens.mint(spec.agentId));
         const id = deps.ids.next('pane');
+        const env = { ...launch.env, ...(await deps.secrets.open(spec.env)), GANTRY_PANE: id };
+        const placed = await deps.sandboxes.confine(spec, { ...launch, env }, await deps.homes.open(spec.agentId));
         const pane = await deps.panes.create({
           id,
-          command: launch.command,
-          cwd: launch.cwd,
-          env: { ...launch.env, ...(await deps.secrets.open(spec.env)), GANTRY_PANE: id },
+          command: placed.command,
+          cwd: placed.cwd,
+          env: placed.env,
           cols: launch.cols,
           rows: launch.rows,
           labels: labelsFor(spec, deps.workspace),

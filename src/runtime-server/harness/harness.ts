@@ -23,8 +23,17 @@ export interface BotSpec {
   readonly culture: string | null;
   /** Take up the last conversation that was seen, where the harness can; without one, or when false, a new one. */
   readonly resume?: boolean;
+  /** Absent: it runs as its person. */
+  readonly sandbox?: BotSandbox;
   /** With `resume`: this conversation, which the person began without Gantry, instead of the last one that was seen. */
   readonly adopts?: { readonly sessionId: string; readonly transcript: string | null };
+}
+
+/** A program that sees only its own folder, what its harness needs, and these absolute paths. */
+export interface BotSandbox {
+  readonly mode: 'files';
+  readonly read: readonly string[];
+  readonly write: readonly string[];
 }
 
 /** Paths that the runtime gives to each bot's program as `GANTRY_*` variables; files are 0600. */

@@ -16,11 +16,23 @@ export interface Program {
   readonly settings: ProgramSettings | null;
   /** Of the person's own conversations; null: they cannot be adopted. */
   readonly conversations: Conversations | null;
+  readonly keeps?: Keeps;
 }
 
 /** A harness's folder, whole. */
 export interface Harness extends Program {
   readonly adapter: (around: Surroundings) => Adapter;
+}
+
+/** What a program keeps for itself: its sign-in, settings and conversations, and what it reports to Gantry. */
+interface Keeps {
+  /** Below the home folder. A file is there only once the program ran without a sandbox. */
+  readonly folders: readonly string[];
+  readonly files: readonly string[];
+  /** Variables of the person's that put them elsewhere, each with the folder below what it names; empty: that itself. */
+  readonly elsewhere: Readonly<Record<string, string>>;
+  /** Files in the bot's own folder that Gantry makes and the program writes. */
+  readonly reports: readonly string[];
 }
 
 interface SignIn {

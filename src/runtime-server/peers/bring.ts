@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { OnProgress } from '../../contracts/common/work-progress.ts';
 import type { PeerBotResult, PeerUpRequest, PeerUpResult } from '../../contracts/factory/peer-routes.ts';
+import { type BotSandboxes, sandboxFacts } from '../agents/bot-sandboxes.ts';
 import type { Member } from '../agents/member.ts';
 import { addressOf } from '../agents/model.ts';
 import { type ResolvedTeam, resolveTeam } from '../agents/team-file/resolve.ts';
@@ -36,6 +37,7 @@ export function createBring(deps: {
   readonly harnesses: Pick<Harnesses, 'found'>;
   readonly userHome: string;
   readonly trust: Pick<Trust, 'sayYes'>;
+  readonly sandboxes: Pick<BotSandboxes, 'wanted' | 'missing'>;
   readonly computerId: string;
   /** A fresh name part. */
   readonly mark: () => string;
@@ -61,7 +63,13 @@ export function createBring(deps: {
     const hindrances = guestHindrances(resolveTeam(whole, preset, around), named, { root, isMissing });
     const team = resolveTeam({ ...whole, file: guestFile(whole.file) }, preset, around);
     const before = crews.find(user, name)?.registry.members(name) ?? [];
-    const facts = { members: before, found: await deps.harnesses.found(), computerId: deps.computerId, only: named };
+    const facts = {
+      members: before,
+      found: await deps.harnesses.found(),
+      computerId: deps.computerId,
+      only: named,
+      ...(await sandboxFacts(deps.sandboxes, team)),
+    };
     const plan = planUp(team, facts);
     const failed = [...hindrances, ...plan.hindrances];
     const answer = (ok: boolean, applied: boolean, results: PeerBotResult[]): Brought => ({

@@ -9,6 +9,7 @@ import { nowhere } from '../agents/abroad.ts';
 import { type AgentViews, createAgentViews } from '../agents/agent-views.ts';
 import type { BotDirectory } from '../agents/bot-directory.ts';
 import { type BotTokens, createBotHomes } from '../agents/bot-homes.ts';
+import type { BotSandboxes } from '../agents/bot-sandboxes.ts';
 import type { Needs } from '../agents/needs.ts';
 import type { Placements } from '../agents/placement.ts';
 import { createRegistry, type Registry } from '../agents/registry.ts';
@@ -49,6 +50,7 @@ export interface CrewDeps extends Base {
   readonly panes: PaneEngine;
   readonly harnesses: Harnesses;
   readonly placements: Placements;
+  readonly sandboxes: BotSandboxes;
   /** `GANTRY_HOME`. */
   readonly home: string;
   /** The person's home folder, for `~/…` in team files. */
@@ -74,7 +76,7 @@ export interface CrewDeps extends Base {
 }
 
 export function createCrew(given: CrewDeps, place: CrewPlace): Crew {
-  const deps = { ...given, workspace: place.root };
+  const deps = { ...given, workspace: place.root, sandboxes: given.sandboxes.forGuests() };
   const homes = createBotHomes(deps);
   const restarts = createRestarts({
     ...deps,

@@ -4,6 +4,7 @@
  */
 import { type Document, isMap, isNode, isPair, isScalar, LineCounter } from 'yaml';
 import { z } from 'zod';
+import { SandboxMode } from '../../contracts/factory/team-file.ts';
 import { deepestNesting, isNestedDeeper } from '../../kit/files/nesting.ts';
 import { readYaml } from '../../kit/files/yaml.ts';
 import { isCompound, saysCompound } from './command-line.ts';
@@ -32,7 +33,11 @@ const Rule = z.strictObject({
   then: z.enum(['allow', 'ask', 'deny']),
   reason: z.string().max(500).optional(),
 });
-export const PolicyFile = z.strictObject({ rules: z.array(Rule).max(1000) });
+export const PolicyFile = z.strictObject({
+  rules: z.array(Rule).max(1000).default([]),
+  /** Of every bot in a terminal. */
+  sandbox: SandboxMode.optional(),
+});
 
 export interface PolicyRule {
   matches(action: PolicyAction): boolean;
@@ -46,7 +51,7 @@ export interface PolicyRule {
 }
 
 type ReadPolicy =
-  | { readonly ok: true; readonly rules: readonly PolicyRule[] }
+  | { readonly ok: true; readonly rules: readonly PolicyRule[]; readonly sandbox: SandboxMode }
   | { readonly ok: false; readonly problems: readonly PolicyProblem[] };
 
 export function readPolicy(text: string): ReadPolicy {
@@ -105,7 +110,8 @@ export function readPolicy(text: string): ReadPolicy {
       return [];
     }
   });
-  return problems.length > 0 ? bad(problems) : { ok: true, rules };
+  if (problems.length > 0) return bad(problems);
+  return { ok: true, rules, sandbox: parsed.data.sandbox ?? 'none' };
 }
 
 function toRule({ when, then: verdict, reason }: z.infer<typeof Rule>, line: number): PolicyRule {

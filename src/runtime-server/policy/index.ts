@@ -3,6 +3,7 @@
  * checked at each decision instead of watched, and no decision uses an old version. Must not know who asks.
  */
 import { join } from 'node:path';
+import { type SandboxMode, strictestSandbox } from '../../contracts/factory/team-file.ts';
 import { printOf, readTextWithin } from '../../kit/files/within.ts';
 import { decide, type Rules } from './decide.ts';
 import { largestPolicyFile, policyFile, readPolicy } from './file.ts';
@@ -11,9 +12,9 @@ import { type Policy, type PolicyProblem, type PolicyVerdict, strictest } from '
 export { type Policy, type PolicyAction, type PolicyVerdict, strictest } from './policy.ts';
 export { classOf, nameOf, riskOf } from './risk.ts';
 
-type Read = Rules & { readonly problems: readonly PolicyProblem[] };
+type Read = Rules & { readonly problems: readonly PolicyProblem[]; readonly sandbox: SandboxMode };
 
-const nothing: Read = { rules: [], broken: null, problems: [] };
+const nothing: Read = { rules: [], broken: null, problems: [], sandbox: 'none' };
 /** A file without its person's yes is read only while that costs little: a larger one counts as unreadable. Bytes. */
 const largestUnasked = 64 * 1024;
 const waitsNote = `a change of ${policyFile} waits for your yes`;
@@ -68,6 +69,10 @@ export function createPolicy({
       look();
       return (waiting ?? agreed).problems;
     },
+    sandbox() {
+      look();
+      return strictestSandbox([agreed.sandbox, waiting?.sandbox ?? 'none']);
+    },
   };
 }
 
@@ -84,7 +89,9 @@ function readText(text: string | null, waits: boolean): Read {
     return broken([problem(`It has more than ${largestUnasked} bytes and waits for your yes.`)]);
   }
   const result = readPolicy(text);
-  return result.ok ? { rules: result.rules, broken: null, problems: [] } : broken(result.problems);
+  if (result.ok) return { rules: result.rules, broken: null, problems: [], sandbox: result.sandbox };
+  // A mistake elsewhere in the file does not take a sandbox away.
+  return { ...broken(result.problems), sandbox: /^sandbox:\s*["']?files\b/m.test(text) ? 'files' : 'none' };
 }
 
 const problem = (message: string): PolicyProblem => ({ path: '', line: 1, message });
@@ -96,5 +103,6 @@ function broken(problems: readonly PolicyProblem[]): Read {
     rules: [],
     broken: `${policyFile} line ${first.line}${where} is invalid: until it is fixed, every action needs approval`,
     problems,
+    sandbox: 'none',
   };
 }

@@ -2,6 +2,8 @@
  * The interface of the policy. It is the only one: gates, tools, the executor, hosted bots and automation all ask it. Each declares `Pick<Policy,
  * 'decide'>` and gets it from the host. Must not know who asks.
  */
+import type { SandboxMode } from '../../contracts/factory/team-file.ts';
+
 const policyModes = ['REQUIRE_APPROVAL', 'PLAN_ONLY', 'ACCEPT_EDITS', 'BYPASS_PERMISSIONS'] as const;
 export type PolicyMode = (typeof policyModes)[number];
 
@@ -44,6 +46,8 @@ export interface Policy {
   decide(action: PolicyAction, mode: PolicyMode | null): PolicyVerdict;
   /** Current problems of the file; while there are any, none of its rules allows anything. */
   problems(): readonly PolicyProblem[];
+  /** What the workspace wants every bot in a terminal to run in. */
+  sandbox(): SandboxMode;
 }
 
 const strictness: Readonly<Record<Verdict, number>> = { allow: 0, ask: 1, deny: 2 };

@@ -108,10 +108,11 @@ function policyWords(text: string): string[] | null {
   const parsed = PolicyFile.safeParse(fromYaml(text));
   if (!parsed.success) return null;
   const verb = { allow: 'Allows without asking', ask: 'Asks before', deny: 'Denies' };
-  return parsed.data.rules.map(({ when, then: verdict, reason }) => {
+  const rules = parsed.data.rules.map(({ when, then: verdict, reason }) => {
     const about = Object.entries(when).map(([name, glob]) => `${name} ${JSON.stringify(glob)}`);
     return `${verb[verdict]}: ${about.join(', ')}${reason === undefined ? '' : ` (${reason})`}.`;
   });
+  return [...sandboxWords('Every bot in a terminal', parsed.data), ...rules];
 }
 
 function teamOf(text: string): TeamFile | null {
@@ -142,6 +143,7 @@ function teamWords(text: string): string[] | null {
   if (team === null) return null;
   return [
     ...setupWords('Every bot', team),
+    ...sandboxWords('Every bot in a terminal', team),
     ...[...botsOf(team)].flatMap(([bot, given]) => {
       const how =
         given.binding === 'hosted'
@@ -160,6 +162,7 @@ function teamWords(text: string): string[] | null {
             : `${bot} sets ${name}=${value}`,
         ),
         ...setupWords(bot, given),
+        ...sandboxWords(bot, given),
       ];
     }),
   ];
@@ -167,6 +170,16 @@ function teamWords(text: string): string[] | null {
 
 function setupWords(bot: string, { setup }: Pick<TeamFile, 'setup'>): string[] {
   return setup === undefined ? [] : [`${bot} sets its worktree up with: ${JSON.stringify(setup)}`];
+}
+
+function sandboxWords(bot: string, { sandbox, sees = {} }: Pick<TeamFile, 'sandbox' | 'sees'>): string[] {
+  return [
+    ...(sandbox === undefined
+      ? []
+      : [`${bot} runs ${sandbox === 'none' ? 'in no sandbox' : `in the sandbox "${sandbox}"`}.`]),
+    ...(sees.read ?? []).map((path) => `${bot} reads ${path} also in a sandbox.`),
+    ...(sees.write ?? []).map((path) => `${bot} changes ${path} also in a sandbox.`),
+  ];
 }
 
 function templateWords(path: string, text: string, readSteps: ReadSteps): string[] | null {

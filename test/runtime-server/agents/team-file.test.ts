@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { teamSchemaText } from '../../../scripts/team-schema.ts';
 import { readTeamFile } from '../../../src/runtime-server/agents/team-file/read.ts';
-import { resolveTeam } from '../../../src/runtime-server/agents/team-file/resolve.ts';
+import { resolveTeam, tightened } from '../../../src/runtime-server/agents/team-file/resolve.ts';
 
 const around = {
   folder: 'dev',
@@ -37,6 +37,17 @@ test.each<[string, string, string[]]>([
     'bots:\n  - bot: web\n    harness: claude\n    command: x\n',
     ['4: bots[0].command'],
   ],
+  ['a sandbox that does not exist', `${bot}    sandbox: closed\n`, ['4: bots[0].sandbox']],
+  [
+    'a sandbox of a bot without a terminal',
+    'bots:\n  - bot: web\n    binding: hosted\n    model: a/b\n    sandbox: files\n',
+    ['5: bots[0].sandbox'],
+  ],
+  ...['notes', '~', '/', '~/a/../b', '/a/'].map((path): [string, string, string[]] => [
+    `${path} as a path to see`,
+    `sees: { read: ["${path}"] }\n${bot}`,
+    ['1: sees.read[0]'],
+  ]),
   ['a set-up without a worktree', `${bot}    setup: { command: npm ci }\n`, ['4: bots[0].setup']],
   ...['/etc', '../x', 'a/../../x', '.git', 'a/.gantry/x', '.', 'a/'].map((path): [string, string, string[]] => [
     `a copy of ${path}`,
@@ -173,6 +184,47 @@ bots:
     null,
     null,
   ]);
+});
+
+test('the strictest sandbox of bot and team holds, and both say what is seen', () => {
+  const text = `sees: { read: [~/notes] }
+bots:
+  - { bot: a, harness: shell, sandbox: files, sees: { write: [/data] } }
+  - { bot: b, harness: shell, sandbox: none }
+  - { bot: c, binding: hosted, model: a/b }
+`;
+  const sandboxes = (file: string) => {
+    const result = read(file);
+    if (!result.ok) throw new Error(JSON.stringify(result.problems));
+    return resolveTeam({ name: 'dev', file: result.file, culture: null }, null, around).bots.map((bot) => bot.sandbox);
+  };
+  const notes = { mode: 'files', read: ['/home/ada/notes'], write: [] };
+  expect(sandboxes(text)).toEqual([{ ...notes, write: ['/data'] }, null, null]);
+  expect(sandboxes(`sandbox: files\n${text}`)).toEqual([{ ...notes, write: ['/data'] }, notes, null]);
+});
+
+test('a file that waits makes sandboxes stricter: it adds them, shows less, and never takes one away', () => {
+  const team = (text: string) => {
+    const result = read(text);
+    if (!result.ok) throw new Error(JSON.stringify(result.problems));
+    return resolveTeam({ name: 'dev', file: result.file, culture: null }, null, around);
+  };
+  const agreed = team(`bots:
+  - { bot: a, harness: shell, sandbox: files, sees: { read: [/one], write: [/two, /three] } }
+  - { bot: b, harness: shell, sees: { read: [/one] } }
+  - { bot: c, harness: shell, sandbox: files }
+`);
+  const waiting = team(`bots:
+  - { bot: a, harness: shell, sandbox: files, sees: { read: [/two, /new], write: [/three] } }
+  - { bot: b, harness: shell, sandbox: files, sees: { read: [/one], write: [/new] } }
+  - { bot: c, harness: shell, sandbox: none }
+`);
+  expect(tightened(agreed, waiting).bots.map(({ sandbox }) => sandbox)).toEqual([
+    { mode: 'files', read: ['/two'], write: ['/three'] },
+    { mode: 'files', read: ['/one'], write: [] },
+    { mode: 'files', read: [], write: [] },
+  ]);
+  expect(tightened(agreed, null)).toEqual(agreed);
 });
 
 test('the published JSON Schema is the one that is checked (else run: npm run references)', () => {

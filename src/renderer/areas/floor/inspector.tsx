@@ -124,6 +124,14 @@ function BotDetails({ agent }: { agent: Agent }) {
           {agent.binding.type}
           {agent.binding.harness !== undefined && `, ${agent.binding.harness}`}
         </Fact>
+        {agent.sandbox !== undefined && (
+          <Fact name="Sandbox">
+            {agent.sandbox}
+            <p className="text-muted">
+              Of your files it sees only its folder, its program, its sign-in and what its team file names.
+            </p>
+          </Fact>
+        )}
         <Spent agentId={agent.id} />
         <Fact name="Queue">{agent.queueDepth === 0 ? 'empty' : `${agent.queueDepth} waiting`}</Fact>
         {agent.pane !== null && (

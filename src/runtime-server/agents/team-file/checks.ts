@@ -115,6 +115,12 @@ function checkBot(bot: LooseBot): { field: string; message: string }[] {
   if (bot.setup !== undefined && bot.worktree !== true) {
     problems.push({ field: 'setup', message: `setup applies only to worktrees. Add worktree: true to bot ${name}.` });
   }
+  if (binding !== 'terminal' && bot.sandbox !== undefined) {
+    problems.push({
+      field: 'sandbox',
+      message: `sandbox applies only to bots in terminals. Remove it from bot ${name}.`,
+    });
+  }
   const takesCommand = ['custom', 'shell'];
   if ((bot.harness === 'custom' || wished.includes('custom')) && bot.command === undefined) {
     problems.push({ field: 'harness', message: `Bot ${name} has harness custom but no command. Add command.` });

@@ -32,6 +32,8 @@ export interface TeamOnDisk {
   readonly problems: readonly TeamProblem[];
   /** The file has content that its person has not agreed to. Until they do, the last agreed content counts, or nothing. */
   readonly waits: boolean;
+  /** That content, which may only make things stricter; null: none waits, or it has problems. */
+  readonly waiting: TeamFile | null;
 }
 
 export interface TeamFolder {
@@ -207,24 +209,30 @@ function readTeam(root: string, name: string, deps: TeamFolderDeps, asItLies = f
     const message = found.is === 'absent' ? 'The folder has no team.yaml.' : `team.yaml cannot be read. ${found.why}`;
     const problems = [{ path: '', line: null, message }];
     const hash = `unreadable ${message}`;
-    const team = { name, hash, file: null, culture: null, problems, waits: false };
+    const team = { name, hash, file: null, culture: null, problems, waits: false, waiting: null };
     return { team, lying: () => problems, file: null, text: null };
   }
   const judged = asItLies ? { waits: false, counts: found } : deps.trust.judge(join(folder, 'team.yaml'), found);
   const read = (text: string) => parsed(text, name, folder, deps);
   const marked = (hash: string) => (judged.waits ? `${hash} waits ${hashOf(found).slice(0, 16)}` : hash);
   const lying = (): readonly TeamProblem[] => [...(judged.waits ? [waitsProblem] : []), ...read(found).problems];
-  // A file that waits is not even parsed: nobody has agreed to it.
+  // Without agreed content there is nothing that could be made stricter, and the file is not even parsed.
   if (judged.counts === null) {
     const problems = [waitsProblem];
-    const team = { name, hash: marked(''), file: null, culture: null, problems, waits: true };
+    const team = { name, hash: marked(''), file: null, culture: null, problems, waits: true, waiting: null };
     return { team, lying, file: null, text: found };
   }
   const { hash, ...rest } = read(judged.counts);
-  return { team: { name, hash: marked(hash), ...rest, waits: judged.waits }, lying, file: hash, text: found };
+  const waiting = judged.waits ? read(found).file : null;
+  return { team: { name, hash: marked(hash), ...rest, waits: judged.waits, waiting }, lying, file: hash, text: found };
 }
 
-function parsed(text: string, name: string, folder: string, deps: TeamFolderDeps): Omit<TeamOnDisk, 'name' | 'waits'> {
+function parsed(
+  text: string,
+  name: string,
+  folder: string,
+  deps: TeamFolderDeps,
+): Omit<TeamOnDisk, 'name' | 'waits' | 'waiting'> {
   const read = readTeamFile(text, {
     folder: name,
     workspace: deps.workspace,

@@ -1,6 +1,12 @@
 /** Applies one preset to a team file: the final settings of each bot. Pure; must not know what is installed or runs. */
 import type { AgentBinding, HarnessName } from '../../../contracts/factory/agent.ts';
-import type { HostedMode, TeamFile, TeamFileBot } from '../../../contracts/factory/team-file.ts';
+import {
+  type HostedMode,
+  strictestSandbox,
+  type TeamFile,
+  type TeamFileBot,
+} from '../../../contracts/factory/team-file.ts';
+import type { BotSandbox } from '../../harness/harness.ts';
 import { resolveCwd } from './read.ts';
 
 export interface ResolvedBot {
@@ -18,6 +24,10 @@ export interface ResolvedBot {
   readonly worktree: boolean;
   /** Null: its worktree needs no set-up, or it has none. */
   readonly setup: { readonly command: string | null; readonly copy: readonly string[] } | null;
+  /** Null: none is wanted here, or it has no terminal. */
+  readonly sandbox: BotSandbox | null;
+  /** Paths that it sees if a sandbox is wanted elsewhere. */
+  readonly sees: Pick<BotSandbox, 'read' | 'write'>;
   /** For a hosted bot. */
   readonly permissions: HostedMode;
   readonly limits: NonNullable<TeamFileBot['limits']>;
@@ -49,6 +59,8 @@ export function resolveTeam(
     const type = bot.binding ?? (bot.vendor === undefined ? 'terminal' : 'vendor');
     const harnesses = type !== 'terminal' ? [] : single !== undefined ? [single] : (bot.harnesses ?? []);
     const first = harnesses[0];
+    const sees = seenBy([file.sees, bot.sees], around.userHome);
+    const mode = strictestSandbox([bot.sandbox ?? 'none', file.sandbox ?? 'none']);
     return {
       slug: base.bot,
       name: bot.name ?? base.bot,
@@ -69,6 +81,8 @@ export function resolveTeam(
       env: bot.env,
       worktree: bot.worktree ?? false,
       setup: bot.worktree === true ? setupOf(bot.setup ?? file.setup) : null,
+      sandbox: type === 'terminal' && mode !== 'none' ? { mode, ...sees } : null,
+      sees,
       permissions: bot.permissions ?? 'REQUIRE_APPROVAL',
       limits: bot.limits ?? {},
     };
@@ -88,6 +102,28 @@ export function resolveTeam(
     edges: [...given, ...missing],
     culture: team.culture,
   };
+}
+
+function seenBy(wishes: readonly TeamFile['sees'][], userHome: string): ResolvedBot['sees'] {
+  const all = (access: 'read' | 'write') =>
+    wishes.flatMap((wish) => wish?.[access] ?? []).map((path) => path.replace(/^~(?=\/)/, userHome));
+  return { read: all('read'), write: all('write') };
+}
+
+/** The team with the sandboxes of a file that its person has not agreed to yet: such a file may make them stricter, never looser. */
+export function tightened(team: ResolvedTeam, waiting: ResolvedTeam | null): ResolvedTeam {
+  const wishes = new Map(waiting?.bots.map(({ slug, sandbox }) => [slug, sandbox]));
+  const bots = team.bots.map((bot): ResolvedBot => {
+    const wish = wishes.get(bot.slug) ?? null;
+    if (wish === null || bot.binding.type !== 'terminal') return bot;
+    // Only what both name: the agreed file does not widen what the other one no longer shows.
+    const write = bot.sees.write.filter((path) => wish.write.includes(path));
+    const read = [...bot.sees.read, ...bot.sees.write].filter(
+      (path) => !write.includes(path) && [...wish.read, ...wish.write].includes(path),
+    );
+    return { ...bot, sandbox: { mode: wish.mode, read, write }, sees: { read, write } };
+  });
+  return { ...team, bots };
 }
 
 function setupOf(setup: TeamFile['setup']): ResolvedBot['setup'] {

@@ -36,6 +36,7 @@ export const claudeProgram = {
     asksItself: true,
   },
   conversations: { process: /^claude(\.exe)?$/, list },
+  keeps: { folders: ['.claude'], files: ['.claude.json'], elsewhere: { CLAUDE_CONFIG_DIR: '' }, reports: [] },
 } satisfies Program;
 
 async function list({ env, home }: ConversationPlaces): Promise<Conversation[]> {

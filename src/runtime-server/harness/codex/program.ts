@@ -11,6 +11,7 @@ export const codexProgram = {
   signIn: { command: 'codex login', keys: [], files: ['.codex/auth.json'], hidden: true },
   settings: { files: [], folders: ['.codex'], instructions: ['AGENTS.md'], variables: [], asksItself: true },
   conversations: { process: /^codex(\.exe)?$/, list },
+  keeps: { folders: ['.codex'], files: [], elsewhere: { CODEX_HOME: '' }, reports: [] },
 } satisfies Program;
 
 async function list({ env, home }: ConversationPlaces): Promise<Conversation[]> {

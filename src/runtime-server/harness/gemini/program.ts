@@ -24,6 +24,7 @@ export const geminiProgram = {
   },
   settings: { files: [], folders: ['.gemini'], instructions: ['GEMINI.md'], variables: ['.env'], asksItself: false },
   conversations: { process: /^gemini(\.js)?$/, list },
+  keeps: { folders: ['.gemini'], files: [], elsewhere: { GEMINI_CLI_HOME: '.gemini' }, reports: [] },
 } satisfies Program;
 
 async function list({ env, home }: ConversationPlaces): Promise<Conversation[]> {

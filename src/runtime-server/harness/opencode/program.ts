@@ -23,6 +23,17 @@ export const opencodeProgram = {
     asksItself: false,
   },
   conversations: { process: /^opencode(\.exe)?$/, list },
+  keeps: {
+    folders: ['.local/share/opencode', '.local/state/opencode', '.config/opencode', '.cache/opencode'],
+    files: [],
+    elsewhere: {
+      XDG_DATA_HOME: 'opencode',
+      XDG_STATE_HOME: 'opencode',
+      XDG_CONFIG_HOME: 'opencode',
+      XDG_CACHE_HOME: 'opencode',
+    },
+    reports: [],
+  },
 } satisfies Program;
 
 async function list(places: ConversationPlaces): Promise<Conversation[]> {

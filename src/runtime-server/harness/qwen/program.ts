@@ -20,6 +20,7 @@ export const qwenProgram = {
   signIn: { command: 'qwen', keys: ['OPENAI_API_KEY'], files: ['.qwen/oauth_creds.json'], hidden: true },
   settings: { files: [], folders: ['.qwen'], instructions: ['QWEN.md'], variables: ['.env'], asksItself: false },
   conversations: { process: /^(qwen|cli-entry\.js)$/, list },
+  keeps: { folders: ['.qwen'], files: [], elsewhere: { QWEN_HOME: '' }, reports: ['qwen-events.jsonl'] },
 } satisfies Program;
 
 async function list({ env, home }: ConversationPlaces): Promise<Conversation[]> {

@@ -1,0 +1,296 @@
+/**
+ * The sandbox of a bot in a terminal (`sandbox: files`): of this computer's files its program sees the system's, its own folder, its sign-in, Gantry's
+ * code and what its team file names. It has the person's network. Must not know panes, teams or how a program is driven.
+ */
+import { existsSync, lstatSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
+import { rm, writeFile } from 'node:fs/promises';
+import { basename, dirname, isAbsolute, join } from 'node:path';
+import { AppError } from '../../contracts/common/errors.ts';
+import { type SandboxMode, strictestSandbox } from '../../contracts/factory/team-file.ts';
+import { createGit, type Git } from '../../kit/process/git.ts';
+import { plainEnvironment } from '../../kit/process/run-process.ts';
+import { findBubblewrap } from '../../kit/sandbox/bubblewrap.ts';
+import { filterFor } from '../../kit/sandbox/filter.ts';
+import { confineInTerminal, findTerminalTools, type TerminalTools } from '../../kit/sandbox/in-terminal.ts';
+import { findCode } from '../../kit/sandbox/own-code.ts';
+import { hostMounts, type Mount, readIfThere, type Sandbox, systemMounts } from '../../kit/sandbox/sandbox.ts';
+import type { Base } from '../base/base.ts';
+import { findProgram } from '../harness/find-program.ts';
+import type { BotPaths, BotSandbox, BotSpec, Launch } from '../harness/harness.ts';
+import { programs } from '../harness/programs.ts';
+import { repositoryOf } from '../tool-server/shell-sandbox.ts';
+import { createFinder, isIn } from '../tool-server/what-runs-finder.ts';
+import { guardWhatRuns } from '../tool-server/what-runs-guard.ts';
+import type { ResolvedTeam } from './team-file/resolve.ts';
+
+export interface BotSandboxes {
+  /** What the workspace wants of every bot in a terminal. */
+  wanted(): SandboxMode;
+  /** Why this computer cannot make one, as half a sentence; null: it can. Tries it at the first call. */
+  missing(): Promise<string | null>;
+  /** `usage` where the bot's sandbox would show nothing of use, or hide nothing. */
+  check(spec: BotSpec): void;
+  /** With the sandbox that the workspace wants by now. */
+  tightened(spec: BotSpec): BotSpec;
+  /** The start of the bot's program, in its sandbox if it has one. Its folder must exist. */
+  confine(spec: BotSpec, launch: Launch, paths: BotPaths): Promise<Launch>;
+  /** For bots of other people: their team files name no path of this computer. */
+  forGuests(): BotSandboxes;
+}
+
+interface Ready {
+  readonly tools: TerminalTools;
+  readonly filterFile: string | null;
+}
+
+/** Read by shells, terminals and git beside what every program reads. */
+const moreReadable = [
+  '/opt',
+  ...['profile', 'profile.d', 'bash.bashrc', 'inputrc', 'terminfo', 'gitconfig', 'fonts', 'timezone', 'shells'].map(
+    (name) => `/etc/${name}`,
+  ),
+];
+/** They lead to services of the person's session, which are not in the sandbox. */
+const sessionVariables = ['SSH_AUTH_SOCK', 'DBUS_SESSION_BUS_ADDRESS', 'XDG_RUNTIME_DIR', 'GPG_AGENT_INFO'];
+
+export function createBotSandboxes(
+  deps: Pick<Base, 'clock' | 'ids'> & {
+    /** `GANTRY_HOME`. */
+    readonly home: string;
+    readonly userHome: string;
+    readonly env: Readonly<Record<string, string | undefined>>;
+    readonly policy: { sandbox(): SandboxMode };
+    readonly platform?: NodeJS.Platform;
+  },
+): BotSandboxes {
+  const { home, userHome } = deps;
+  const finder = createFinder({ now: () => deps.clock.now() });
+  const plain = plainEnvironment(deps.env as NodeJS.ProcessEnv);
+  const git = createGit();
+  let ready: Promise<Ready | string> | null = null;
+
+  const find = () => {
+    ready ??= look();
+    return ready;
+  };
+
+  async function look(): Promise<Ready | string> {
+    const path = plain.PATH ?? '';
+    const platform = deps.platform === undefined ? {} : { platform: deps.platform };
+    const trial = sandboxOf({ mounts: [{ at: '/tmp', shows: 'empty' }], cwd: '/tmp' });
+    const found = await findBubblewrap({ path, ...platform, sandbox: trial });
+    if (typeof found === 'string') return found;
+    const tools = await findTerminalTools(path);
+    if (typeof tools === 'string') return tools;
+    const filter = found.unheld.length > 0 ? null : filterFor(process.arch, 'host');
+    return { tools, filterFile: filter === null ? null : keepFilter(filter) };
+  }
+
+  function keepFilter(filter: Uint8Array): string {
+    const folder = join(home, 'run');
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const file = join(folder, 'sandbox-filter');
+    writeFileSync(file, filter, { mode: 0o600 });
+    return file;
+  }
+
+  function check(spec: BotSpec): void {
+    if (spec.sandbox === undefined) return;
+    const cwd = existsSync(spec.cwd) ? realpathSync(spec.cwd) : spec.cwd;
+    const [realHome, realUserHome] = [realpathSync(home), realpathSync(userHome)];
+    if (isIn(cwd, realUserHome) || isIn(cwd, realHome)) {
+      const what = isIn(cwd, realHome) ? 'Gantry’s own folder' : 'your home folder';
+      const fact = `its folder ${spec.cwd} contains ${what}, so a sandbox would hide nothing`;
+      throw new AppError('usage', fact, 'Give it `worktree: true` or a `cwd` of its own.');
+    }
+    for (const path of [...spec.sandbox.read, ...spec.sandbox.write]) {
+      if (isIn(home, path) || (existsSync(path) && isIn(realHome, realpathSync(path)))) {
+        const fact = `\`sees\` names ${path}, which is in Gantry’s own folder`;
+        throw new AppError('usage', fact, 'Leave it out: no bot sees that folder.');
+      }
+      if (existsSync(path)) continue;
+      throw new AppError('usage', `\`sees\` names ${path}, which does not exist`, 'Create it, or remove it there.');
+    }
+  }
+
+  /** What the bot may change, and in it the files that say what may run, which it may only read. */
+  async function ownMounts(spec: BotSpec, paths: BotPaths): Promise<Mount[]> {
+    const root = realpathSync(rootOf(spec.cwd, paths.workspace));
+    const roots = [...new Set([root, ...repositoryOf(paths.workspace)])];
+    const guard = await guardWhatRuns(finder, {
+      roots,
+      hidden: [realpathSync(home)],
+      env: plain,
+      // Instructions for agents are part of what a bot works on.
+      mayWrite: () => true,
+      freshName: () => deps.ids.next('tmp'),
+    });
+    // Held open to put things back after a command; a bot runs for as long as it likes.
+    guard.close();
+    return [
+      ...roots.map((at): Mount => ({ at, shows: 'write' })),
+      ...guard.mounts.map(({ path, access }): Mount => ({ at: path, shows: access, ifThere: true })),
+    ];
+  }
+
+  /**
+   * Its sign-in and conversations, which it keeps over its starts. Where they lie is the person's to say: a team file, which may be somebody else's,
+   * names paths only in `sees`.
+   */
+  function keptMounts({ harness }: BotSpec): Mount[] {
+    const { folders = [], files = [], elsewhere = {} } = programs[harness].keeps ?? {};
+    const own = folders.map((name) => join(userHome, name));
+    // As the program itself does at its first start.
+    for (const folder of own) mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const named = Object.entries(elsewhere).flatMap(([variable, below]) => {
+      const at = deps.env[variable];
+      return at === undefined || !isAbsolute(at) ? [] : [join(at, below)];
+    });
+    return [...own, ...files.map((name) => join(userHome, name)), ...named]
+      .filter((at) => !isIn(at, userHome))
+      .map((at): Mount => ({ at, shows: 'write', ifThere: true }));
+  }
+
+  async function programMounts(spec: BotSpec, launch: Launch, paths: BotPaths): Promise<Mount[]> {
+    const [word = ''] = spec.command?.split(' ') ?? [];
+    const plainWords = ['node', ...(/^[\w.+-]+$/.test(word) ? [word] : [])];
+    const onPath = await Promise.all(plainWords.map((name) => findProgram(name, plain.PATH)));
+    const files = [launch.command[0], ...paths.gantry.slice(0, 1), ...onPath.filter((file) => file !== null)];
+    const code = findCode();
+    return readIfThere([
+      ...files.filter((file) => isAbsolute(file) && existsSync(file)).flatMap(placesOf),
+      ...code.shown.map((name) => join(code.root, name)),
+      code.modules,
+    ]);
+  }
+
+  /** Its token and settings, and where it may report; made before, because a mount needs something to cover. */
+  function folderMounts(spec: BotSpec, paths: BotPaths): Mount[] {
+    const spool = join(paths.folder, 'spool');
+    mkdirSync(spool, { recursive: true, mode: 0o700 });
+    const reports = programs[spec.harness].keeps?.reports ?? [];
+    return [
+      { at: paths.folder, shows: 'read' },
+      { at: spool, shows: 'write' },
+      ...reports.map((name): Mount => ({ at: join(paths.folder, name), shows: 'write', ifThere: true })),
+      { at: paths.urlFile, shows: 'read', ifThere: true },
+    ];
+  }
+
+  async function confine(spec: BotSpec, launch: Launch, paths: BotPaths): Promise<Launch> {
+    const { sandbox } = spec;
+    if (sandbox === undefined) return launch;
+    const found = await find();
+    if (typeof found === 'string') {
+      const fact = `${spec.slug}@${spec.team} is to run in the sandbox "${sandbox.mode}", but ${found}.`;
+      throw new AppError('refused', fact, 'Make the sandbox possible: `gantry doctor` says how.');
+    }
+    const cwd = realpathSync(launch.cwd);
+    const mounts: Mount[] = [
+      ...hostMounts(),
+      ...readIfThere(moreReadable),
+      { at: '/tmp', shows: 'empty' },
+      { at: '/var/tmp', shows: 'empty' },
+      { at: userHome, shows: 'empty' },
+      { at: home, shows: 'empty' },
+      ...(await programMounts(spec, launch, paths)),
+      ...keptMounts(spec),
+      ...folderMounts(spec, paths),
+      ...(await ownMounts(spec, paths)),
+      ...sandbox.read.map((at): Mount => ({ at, shows: 'read', ifThere: true })),
+      ...sandbox.write.map((at): Mount => ({ at, shows: 'write', ifThere: true })),
+    ];
+    const env = { ...withoutSession(launch.env), ...(await gitIdentity(git, launch.env, paths.folder)) };
+    const placed = confineInTerminal(found.tools, {
+      sandbox: sandboxOf({ mounts, cwd }),
+      command: launch.command,
+      env,
+      filterFile: found.filterFile,
+    });
+    return { ...launch, ...placed };
+  }
+
+  function tightened(spec: BotSpec): BotSpec {
+    const mode = strictestSandbox([spec.sandbox?.mode ?? 'none', deps.policy.sandbox()]);
+    return mode === 'none' || spec.sandbox !== undefined ? spec : { ...spec, sandbox: { mode, read: [], write: [] } };
+  }
+
+  const own: BotSandboxes = {
+    wanted: () => deps.policy.sandbox(),
+    missing: async () => {
+      const found = await find();
+      return typeof found === 'string' ? found : null;
+    },
+    check,
+    tightened,
+    confine,
+    forGuests: () => ({
+      ...own,
+      check: (spec) => check(asGuest(spec)),
+      confine: (spec, launch, paths) => confine(asGuest(spec), launch, paths),
+    }),
+  };
+  return own;
+}
+
+/** For the plan of a team's start. Whether a sandbox can be made is tried only where a bot wants one. */
+export async function sandboxFacts(
+  sandboxes: Pick<BotSandboxes, 'wanted' | 'missing'>,
+  team: Pick<ResolvedTeam, 'bots'>,
+): Promise<{ readonly sandbox: SandboxMode; readonly noSandbox: string | null }> {
+  const sandbox = sandboxes.wanted();
+  const wanted = sandbox !== 'none' || team.bots.some((bot) => bot.sandbox !== null);
+  return { sandbox, noSandbox: wanted ? await sandboxes.missing() : null };
+}
+
+function asGuest(spec: BotSpec): BotSpec {
+  if (spec.sandbox === undefined) return spec;
+  const sandbox: BotSandbox = { ...spec.sandbox, read: [], write: [] };
+  return { ...spec, sandbox };
+}
+
+/** The terminal is the bot's own pane. */
+function sandboxOf({ mounts, cwd }: Pick<Sandbox, 'mounts' | 'cwd'>): Sandbox {
+  return { mounts: [...systemMounts(), ...mounts], network: 'host', terminal: 'kept', ends: 'with-parent', cwd };
+}
+
+/** The bot's worktree, which its folder may lie deep in; otherwise its folder. */
+function rootOf(cwd: string, workspace: string): string {
+  if (isIn(workspace, cwd)) return cwd;
+  for (let folder = cwd; dirname(folder) !== folder; folder = dirname(folder)) {
+    if (lstatSync(join(folder, '.git'), { throwIfNoEntry: false })?.isFile() === true) return folder;
+  }
+  return cwd;
+}
+
+/** The folders that a program is installed in: where it is found, and where its files lie. */
+function placesOf(file: string): string[] {
+  return [...new Set([file, realpathSync(file)])].flatMap((path) => {
+    if (/^\/(?:usr|bin|sbin|lib|opt)\//.test(path)) return [];
+    const parts = path.split('/');
+    const at = parts.indexOf('node_modules');
+    const folder = at > 0 ? parts.slice(0, at + 1).join('/') : dirname(path);
+    // `~/bin/tool` and the like: the folder of programs. Never a home itself.
+    return dirname(folder) === '/home' || basename(folder) === '' || dirname(folder) === '/' ? [path] : [folder];
+  });
+}
+
+function withoutSession(env: Launch['env']): Record<string, string> {
+  const kept = Object.entries(env).filter(([name]) => !sessionVariables.includes(name));
+  return { ...Object.fromEntries(kept), TMPDIR: '/tmp' };
+}
+
+/** Who commits: the person's settings of git are not in the sandbox, but their name is. */
+async function gitIdentity(git: Git, env: Launch['env'], folder: string): Promise<Record<string, string>> {
+  if (env.GIT_CONFIG_GLOBAL !== undefined) return {};
+  const file = join(folder, 'gitconfig');
+  const person = { env: { HOME: env.HOME ?? '' } };
+  await rm(file, { force: true });
+  await writeFile(file, '', { mode: 0o600 });
+  for (const key of ['user.name', 'user.email']) {
+    const said = await git.try(folder, ['config', '--global', '--get', key], person).catch(() => null);
+    const value = said?.exitCode === 0 ? said.stdout.trim() : '';
+    if (value !== '') await git.try(folder, ['config', '--file', file, key, value]);
+  }
+  return { GIT_CONFIG_GLOBAL: file };
+}

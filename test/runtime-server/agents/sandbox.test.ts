@@ -1,0 +1,216 @@
+/** Bots in terminals with `sandbox: files`: what they see and change, who may loosen it, and what happens where it cannot be had. */
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { Delivery } from '../../../src/contracts/factory/delivery.ts';
+import { runProcess } from '../../../src/kit/process/run-process.ts';
+import { findBubblewrap } from '../../../src/kit/sandbox/bubblewrap.ts';
+import { hostFiles } from '../../../src/programs/pane-host/protocol.ts';
+import { scratchFolder } from '../../support/scratch.ts';
+import { type Engine, sharedEngine, startEngine, waitFor } from '../engine.ts';
+
+const found = await findBubblewrap({
+  path: process.env.PATH ?? '',
+  sandbox: { mounts: [{ at: '/', shows: 'read' }], network: 'host', terminal: 'none', ends: 'with-parent', cwd: '/' },
+});
+const works = typeof found !== 'string';
+
+const shell = (more = '', team = '') => `${team}bots:\n  - bot: web\n    harness: shell\n${more}`;
+const files = '    sandbox: files\n';
+const userHome = (engine: Engine) => join(engine.home, '..', 'user');
+interface Refused {
+  readonly error: { readonly code: string; readonly fact: string; readonly action: string };
+}
+
+async function up(engine: Engine, team: string, body: unknown = {}) {
+  return engine.call<Refused & { plan: { reason: string }[] }>('POST', `/teams/${team}/up`, body);
+}
+
+async function start(engine: Engine, team: string, text: string): Promise<string> {
+  engine.team(team, text);
+  expect(await up(engine, team)).toMatchObject({ status: 200 });
+  await engine.until(`web@${team}`, 'idle');
+  return `web@${team}`;
+}
+
+let runs = 0;
+/** Runs lines in the bot's shell; answers what they printed. */
+async function inside(engine: Engine, address: string, lines: readonly string[]): Promise<string> {
+  runs += 1;
+  const [script, out] = [`probe-${runs}.sh`, `out-${runs}`];
+  engine.slipIn(script, `${lines.join('\n')}\n`);
+  const there = join(engine.workspace, out);
+  const text = `sh ${join(engine.workspace, script)} > ${there}.part 2>&1; mv ${there}.part ${there}`;
+  await engine.call('POST', `/agents/${address}/input`, { text, keys: ['Enter'] });
+  await waitFor(
+    async () => existsSync(there),
+    (done) => done,
+  );
+  return readFileSync(there, 'utf8');
+}
+
+describe.skipIf(!works)('where bubblewrap works', () => {
+  const shared = sharedEngine();
+
+  test('a bot sees its folder and the system, and of your home nothing but what its file names', async () => {
+    const engine = shared.current;
+    const home = userHome(engine);
+    for (const folder of ['.ssh', 'notes', 'shared']) mkdirSync(join(home, folder), { recursive: true });
+    for (const file of ['.ssh/id', 'notes/one', 'shared/two']) writeFileSync(join(home, file), `content of ${file}`);
+    const sees = `    sees: { read: [~/notes], write: [~/shared] }\n`;
+    const probe = [
+      `for file in ~/.ssh/id ${engine.home}/runtime.db ~/notes/one ~/shared/two; do [ -r $file ] && echo "sees $file"; done`,
+      'for file in ~/notes/new ~/shared/new .gantry/new mine; do { echo > $file; } 2>/dev/null && echo "writes $file"; done',
+      'ls ~ | sort | tr "\\n" " "; echo',
+      'ps -e 2>/dev/null | grep -c node',
+    ];
+    const confined = await start(engine, 'held', shell(files + sees));
+    expect(await engine.agent(confined)).toMatchObject({ sandbox: 'files' });
+    expect((await inside(engine, confined, probe)).split('\n')).toEqual([
+      `sees ${home}/notes/one`,
+      `sees ${home}/shared/two`,
+      `writes ${home}/shared/new`,
+      'writes mine',
+      'notes shared ',
+      '0',
+      '',
+    ]);
+
+    const open = await start(engine, 'open', shell());
+    expect((await engine.agent(open)).sandbox).toBeUndefined();
+    const seen = await inside(engine, open, probe);
+    expect(seen).toContain(`sees ${home}/.ssh/id`);
+    expect(seen).toContain(`sees ${engine.home}/runtime.db`);
+    expect(seen).toContain('writes .gantry/new');
+  });
+
+  test('a bot in a sandbox takes messages and reports, and Ctrl-C ends its command but not the bot', async () => {
+    const engine = shared.current;
+    const to = await start(engine, 'worker', shell(files));
+    const sent = await engine.call<Delivery>('POST', '/send', { to, text: 'echo hello-$((40+2))' });
+    expect(sent.body).toMatchObject({ state: 'verified' });
+    expect(
+      await inside(engine, to, ['gantry --version >/dev/null 2>&1; [ -r "$GANTRY_TOKEN_FILE" ] && echo token']),
+    ).toBe('token\n');
+    await engine.call('POST', `/agents/${to}/input`, { text: 'sleep 300', keys: ['Enter'] });
+    await engine.until(to, 'working');
+    await engine.call('POST', `/agents/${to}/input`, { keys: ['C-c'] });
+    await engine.until(to, 'idle');
+    expect(await inside(engine, to, ['echo still here'])).toBe('still here\n');
+  });
+
+  test('its own folder of settings cannot be changed from inside, nor the file that names its runtime', async () => {
+    const engine = shared.current;
+    const to = await start(engine, 'settings', shell(files));
+    const probe = [
+      'for f in "$GANTRY_TOKEN_FILE" "$GANTRY_URL_FILE"; do { echo x > "$f"; } 2>/dev/null || echo refused; done',
+      'touch "$GANTRY_SPOOL/x" && echo spool',
+    ];
+    expect(await inside(engine, to, probe)).toBe('refused\nrefused\nspool\n');
+  });
+
+  test('a sandbox that the team or the workspace wants holds for each bot, whatever the bot asks for', async () => {
+    const engine = shared.current;
+    const byTeam = await start(engine, 'byteam', shell('    sandbox: none\n', 'sandbox: files\n'));
+    expect(await engine.agent(byTeam)).toMatchObject({ sandbox: 'files' });
+    engine.team('strict', shell());
+    await engine.agree();
+    // Nobody agreed to it yet: a file may make things stricter at once.
+    engine.slipIn('.gantry/policy.yaml', 'sandbox: files\n');
+    const answer = await up(engine, 'strict');
+    expect(answer.body.plan[0]?.reason).toContain('in the sandbox "files"');
+    expect(await engine.agent('web@strict')).toMatchObject({ sandbox: 'files' });
+    await engine.agree();
+    // Taking it away waits for a yes.
+    engine.slipIn('.gantry/policy.yaml', 'rules: []\n');
+    await engine.call('POST', '/teams/strict/down');
+    expect((await up(engine, 'strict', { dryRun: true })).body.plan?.[0]?.reason).toContain('in the sandbox "files"');
+    await engine.agree();
+    expect((await up(engine, 'strict', { dryRun: true })).body.plan?.[0]?.reason).not.toContain('sandbox');
+  });
+
+  test('a bot whose folder contains your home is not started, since nothing would be hidden', async () => {
+    const engine = shared.current;
+    engine.team('broad', shell(`${files}    cwd: ${join(engine.home, '..')}\n`));
+    const { status, body } = await up(engine, 'broad');
+    expect([status, body.error.code]).toEqual([400, 'usage']);
+    expect(body.error.fact).toContain('would hide nothing');
+  });
+
+  test('a path to see that does not exist, or that lies in Gantry’s own folder, is refused by name', async () => {
+    const engine = shared.current;
+    for (const path of ['/no/such/place', join(engine.home, 'run')]) {
+      engine.team('sees', shell(`${files}    sees: { read: ["${path}"] }\n`));
+      expect((await up(engine, 'sees')).body.error.fact).toContain(path);
+    }
+  });
+
+  test('in a worktree it commits under your name, and cannot change what git runs', async () => {
+    const engine = await startEngine();
+    const git = (...args: string[]) =>
+      runProcess({
+        command: ['git', '-C', engine.workspace, ...args],
+        env: { PATH: process.env.PATH ?? '', HOME: userHome(engine) },
+        deadlineMs: 20_000,
+      });
+    writeFileSync(join(userHome(engine), '.gitconfig'), '[user]\n\tname = Ada\n\temail = ada@example.org\n');
+    await git('init', '-q');
+    await git('commit', '-q', '--allow-empty', '-m', 'first');
+    const to = await start(engine, 'tree', shell(`${files}    worktree: true\n`));
+    await engine.call('POST', `/agents/${to}/input`, {
+      text: 'date > file; git add file; git commit -qm second; echo x >> "$(git rev-parse --git-common-dir)/config" || echo kept > done; git add done; git commit -qm third',
+      keys: ['Enter'],
+    });
+    const shown = await waitFor(
+      async () => (await git('log', '--all', '--format=%an %s')).stdout,
+      (text) => text.includes('third'),
+    );
+    expect(shown).toContain('Ada second');
+  });
+
+  test('a team file that waits for a yes makes a bot stricter at its next restart, and never looser', async () => {
+    const engine = await startEngine();
+    const to = await start(engine, 'pulled', shell());
+    engine.slipIn('.gantry/teams/pulled/team.yaml', shell(files));
+    const hostPid = () => JSON.parse(readFileSync(hostFiles(engine.home).lock, 'utf8')).pid as number;
+    const restarted = async () => {
+      const pid = hostPid();
+      process.kill(pid, 'SIGKILL');
+      await waitFor(
+        () => engine.agent(to),
+        ({ state, stateReason }) =>
+          state === 'idle' && stateReason?.includes('restarted') === true && hostPid() !== pid,
+      );
+    };
+    await engine.call('GET', '/teams');
+    await restarted();
+    expect(await engine.agent(to)).toMatchObject({ sandbox: 'files' });
+    const secret = join(userHome(engine), 'secret');
+    writeFileSync(secret, 'x');
+    expect(await inside(engine, to, [`[ -e ${secret} ] && echo seen || echo unseen`])).toBe('unseen\n');
+    // The runtime forgets nothing of it when it starts again.
+    await engine.restart();
+    expect(await engine.agent(to)).toMatchObject({ sandbox: 'files' });
+    engine.slipIn('.gantry/teams/pulled/team.yaml', shell());
+    await engine.call('GET', '/teams');
+    expect(await inside(engine, to, [`[ -e ${secret} ] && echo seen || echo unseen`])).toBe('unseen\n');
+  });
+});
+
+test('where no sandbox can be made, the start says why and starts nothing in its place', async () => {
+  const bin = scratchFolder();
+  for (const name of ['bash', 'sh', 'git', 'node']) {
+    const place = (process.env.PATH ?? '')
+      .split(':')
+      .map((folder) => join(folder, name))
+      .find(existsSync);
+    if (place !== undefined) symlinkSync(place, join(bin, name));
+  }
+  const engine = await startEngine({ env: { PATH: bin } });
+  engine.team('dev', shell(files));
+  const { status, body } = await up(engine, 'dev');
+  expect(status).toBe(400);
+  expect(body.error.fact).toContain('web@dev: it is to run in the sandbox "files", but');
+  expect(body.error.fact).toMatch(/bubblewrap \(bwrap\) is not installed|there is no sandbox on this system/);
+  expect(await engine.agent('web@dev')).toMatchObject({ state: 'offline', pane: null });
+});
