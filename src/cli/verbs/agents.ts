@@ -66,6 +66,7 @@ function described(agent: Agent, now: number): string {
     ['Role', agent.role],
     ['Harness', agent.binding.harness ?? agent.binding.type],
     ['Sandbox', agent.sandbox ?? null],
+    ['Limits', limits(agent)],
     ['State', `${spoken(agent.state)}, for ${lasting(agent.since, now)}${staleWords(agent)}`],
     ['Reason', agent.stateReason === null ? null : localTimes(agent.stateReason)],
     ['Step', agent.currentNode === null ? null : `${agent.currentNode.title} (${agent.currentNode.nodeId})`],
@@ -74,6 +75,17 @@ function described(agent: Agent, now: number): string {
     ['Terminal', agent.pane === null ? 'none' : agent.pane.id],
     ['Computer', `${agent.machine} (${agent.runner})`],
   ]);
+}
+
+function limits({ caps = [] }: Agent): string | null {
+  if (caps.length === 0) return null;
+  return caps
+    .map(({ what, limit, heldBy, hits }) => {
+      const most = what === 'memory' ? `${limit} MiB of memory` : `${limit} processes`;
+      const held = heldBy === 'cgroup' ? '' : ' (watched)';
+      return `${most}${held}${hits === 0 ? '' : `, reached ${hits} times`}`;
+    })
+    .join('; ');
 }
 
 function staleWords({ stale, runner }: Agent): string {

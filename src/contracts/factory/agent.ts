@@ -87,6 +87,20 @@ export const Agent = z
       .enum(['files'])
       .optional()
       .meta({ description: 'What it runs in, or will run in once it is started. Absent: it is in no sandbox.' }),
+    caps: z
+      .array(
+        z.strictObject({
+          what: z.enum(['memory', 'processes']),
+          limit: z.number().int().meta({ description: 'Mebibytes, or how many.' }),
+          heldBy: z.enum(['cgroup', 'watched']).meta({
+            description: 'By the kernel, or by a look every few seconds that ends what is over it.',
+          }),
+          hits: z.number().int().meta({ description: 'How often it was enforced since this runtime began to look.' }),
+          last: Time.nullable(),
+        }),
+      )
+      .optional()
+      .meta({ description: 'Of a live bot in a sandbox. Absent: none.' }),
   })
   .meta({ id: 'Agent' });
 export type Agent = z.infer<typeof Agent>;

@@ -70,11 +70,22 @@ export const SeesFile = z.strictObject({
   write: z.array(SeenPath).max(50).optional().meta({ description: 'Files and folders that it may also change.' }),
 });
 
+/** Of everything that a sandboxed bot runs together. */
+export const CapsFile = z.strictObject({
+  memory: z
+    .string()
+    .regex(/^[1-9]\d{0,5}(?:MiB|GiB)$/, 'such as 512MiB or 4GiB')
+    .optional()
+    .meta({ description: 'At most; over it a child of the bot is ended.' }),
+  processes: z.number().int().min(16).max(100_000).optional().meta({ description: 'Processes and threads, at most.' }),
+});
+
 const sandbox = {
   sandbox: SandboxMode.optional().meta({
     description:
       'For bots in terminals. files: of your files the bot sees only its folder, its program, its sign-in and what sees names. The strictest of bot, team and .gantry/policy.yaml holds. Default: none.',
   }),
+  caps: CapsFile.optional().meta({ description: 'With sandbox: files; the lower of bot and team holds.' }),
   sees: SeesFile.optional().meta({ description: 'With sandbox: files; added to that of the team.' }),
 };
 

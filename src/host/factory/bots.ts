@@ -2,7 +2,10 @@
  * The bots of this computer's workspace, their prerequisites (secrets, homes, tokens) and the records of their work. The lowest parts of a factory:
  * they know no sends, runs or routes.
  */
+import { createHash } from 'node:crypto';
+import { createCapKeeper } from '../../kit/sandbox/caps.ts';
 import { createAgentRuns } from '../../runtime-server/agent-runs/agent-runs.ts';
+import { createBotCaps } from '../../runtime-server/agents/bot-caps.ts';
 import { createBotHomes } from '../../runtime-server/agents/bot-homes.ts';
 import { createBotSandboxes } from '../../runtime-server/agents/bot-sandboxes.ts';
 import { createNeeds } from '../../runtime-server/agents/needs.ts';
@@ -32,7 +35,8 @@ export function createBots(deps: FactoryDeps) {
     usageOf: (tx, id) => usageOf(deps.hosted.models.spent(tx, null, 0, id)),
   });
   const homes = createBotHomes(deps);
-  const sandboxes = createBotSandboxes(deps);
+  const keeper = createCapKeeper(capGroupOf(deps.home));
+  const sandboxes = createBotSandboxes({ ...deps, caps: keeper });
   const restarts = createRestarts({
     ...deps,
     homes,
@@ -58,6 +62,7 @@ export function createBots(deps: FactoryDeps) {
     agentRuns,
     homes,
     sandboxes,
+    caps: createBotCaps({ ...deps, keeper }),
     restarts,
     holds,
     placements,
@@ -66,4 +71,9 @@ export function createBots(deps: FactoryDeps) {
     followNeeds,
     needs: followNeeds(registry),
   };
+}
+
+/** Two runtimes on one computer have groups of their own. */
+function capGroupOf(home: string): string {
+  return `gantry-bots-${createHash('sha256').update(home).digest('hex').slice(0, 8)}`;
 }

@@ -44,6 +44,7 @@ export function createFactory(deps: FactoryDeps): Factory {
       metering.start();
       await schedules.start();
       await hosted.tellInterrupted();
+      bots.caps.start();
       restarts.begin();
     },
     connectors: createConnectorPort({
@@ -78,6 +79,7 @@ export function createFactory(deps: FactoryDeps): Factory {
     },
     async close() {
       restarts.close();
+      bots.caps.close();
       await reports.close();
       work.off();
       needs.close();

@@ -13,12 +13,13 @@ import type { Work } from './work.ts';
 export type Teams = ReturnType<typeof createTeams>;
 
 export function createTeams(deps: FactoryDeps, bots: Bots, { lanes, deliverer, followTokens }: Messaging, work: Work) {
-  const { registry, placements, homes, sandboxes, vault, followNeeds } = bots;
+  const { registry, placements, homes, sandboxes, caps, vault, followNeeds } = bots;
   const views = createAgentViews({
     ...deps,
     registry,
     queueDepth: (agentId) => lanes.depth(laneOf(agentId)),
     workOf: work.workflows.workOf,
+    capsOf: caps.of,
   });
   const remote = createRemote({ ...deps, home: deps.peerHome ?? noHome, registry });
   const sizes = createSizeOwners();
@@ -49,6 +50,7 @@ export function createTeams(deps: FactoryDeps, bots: Bots, { lanes, deliverer, f
       directory: deps.directory,
       placements,
       sandboxes,
+      capsOf: caps.of,
       deliverer,
       lanes,
       sizes,

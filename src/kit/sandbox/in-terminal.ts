@@ -28,8 +28,9 @@ const signals = 'HUP,INT,QUIT,TERM';
 const script = (ignoring: boolean): string =>
   [
     ...(ignoring ? [`trap '' ${signals.replaceAll(',', ' ')}`] : []),
-    'exec 4<"$1" 5<&0',
-    'shift',
+    'while [ "$1" != -- ]; do echo $$ > "$1/cgroup.procs" || exit 125; shift; done',
+    'exec 4<"$2" 5<&0',
+    'shift 2',
     'printf %s "$GANTRY_SANDBOX" | "$0" -d | { unset GANTRY_SANDBOX; exec "$@" 3<&0 0<&5 5<&-; }',
   ].join('\n');
 
@@ -56,6 +57,8 @@ export function confineInTerminal(
     readonly env: Environment;
     /** A file with the filter of system calls; null: there is none. */
     readonly filterFile: string | null;
+    /** Folders of control groups that it joins before anything else. */
+    readonly groups?: readonly string[];
   },
 ): { readonly command: [string, ...string[]]; readonly env: Environment } {
   const { env: reset } = tools;
@@ -77,7 +80,11 @@ export function confineInTerminal(
     );
   }
   return {
-    command: ['/bin/sh', '-c', script(reset !== null), tools.base64, order.filterFile ?? '/dev/null', ...command],
+    command: [
+      ...(['/bin/sh', '-c', script(reset !== null), tools.base64] as const),
+      ...(order.groups ?? []),
+      ...['--', order.filterFile ?? '/dev/null', ...command],
+    ],
     env: { GANTRY_SANDBOX: encoded },
   };
 }

@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
 import type { Log } from '../../kit/log/log.ts';
+import { createGroups, type Groups } from '../../kit/sandbox/groups.ts';
 import { findCode } from '../../kit/sandbox/own-code.ts';
 import { createFirewall } from './firewall.ts';
-import { createGroups } from './groups.ts';
 import { createLife, type Life, screen } from './life.ts';
 import { createNetwork, findRanges, passesOn } from './network.ts';
 import type { HostCapabilities, HostedState } from './protocol.ts';
@@ -89,11 +89,11 @@ export async function openHost({ settings, path, clock, timers, log }: HostDeps)
   async function takeOver(): Promise<void> {
     const kept = records.computers();
     const slots = new Set(kept.map(({ slot }) => slot));
-    for (const slot of new Set([...groups.slots(), ...network.slots()])) {
+    for (const slot of new Set([...slotsOf(groups), ...network.slots()])) {
       if (slots.has(slot)) continue;
       log.warn('What belongs to no computer is removed.', { slot });
       if (network.isMade(slot)) await network.disconnect(slot).catch(() => {});
-      await groups.end(slot, settings.firstUid + slot);
+      await groups.end(String(slot), settings.firstUid + slot);
       await network.remove(slot);
     }
     // Only now: no process is left that could put links into a folder being removed.
@@ -197,4 +197,11 @@ export async function openHost({ settings, path, clock, timers, log }: HostDeps)
       rmSync(join(settings.folder, 'machine.json'), { force: true });
     },
   };
+}
+
+function slotsOf(groups: Pick<Groups, 'keys'>): number[] {
+  return groups
+    .keys()
+    .filter((key) => /^\d{1,4}$/.test(key))
+    .map(Number);
 }

@@ -13,9 +13,9 @@ import type { Timers } from '../../kit/clock/timers.ts';
 import { readStat } from '../../kit/process/process-tree.ts';
 import { asidePipes, feedAsides } from '../../kit/process/run-process.ts';
 import { confine } from '../../kit/sandbox/bubblewrap.ts';
+import type { Groups } from '../../kit/sandbox/groups.ts';
 import type { Code } from '../../kit/sandbox/own-code.ts';
 import type { Firewall } from './firewall.ts';
-import type { Groups } from './groups.ts';
 import { type NameServer, startNameServer } from './names.ts';
 import type { Network } from './network.ts';
 import { type HostedState, startsWithin } from './protocol.ts';
@@ -72,6 +72,7 @@ export function createLife(record: ComputerRecord, deps: LifeDeps): Life {
   const { settings, names, records, network, firewall, groups, clock } = deps;
   const { computer, slot } = record;
   const uid = settings.firstUid + slot;
+  const key = String(slot);
   const folder = records.folderOf(computer);
   const socket = join(folder, roomFolders.run, socketName);
   const { prepare, clearSocket, closeRun } = createFolders({ folder, socket, uid, gid: settings.owner.gid });
@@ -169,7 +170,7 @@ export function createLife(record: ComputerRecord, deps: LifeDeps): Life {
     names53 = null;
     // Nothing is sent any more, even if the rest fails.
     if (network.isMade(slot)) await network.disconnect(slot).catch(() => {});
-    await groups.end(slot, uid);
+    await groups.end(key, uid);
     await server?.end();
     await network.remove(slot);
     await firewall.expel(guest);
@@ -200,7 +201,7 @@ export function createLife(record: ComputerRecord, deps: LifeDeps): Life {
   }
 
   function thaw(): HostedState {
-    groups.thaw(slot, uid);
+    groups.thaw(key, uid);
     if (now.state === 'frozen') now = { ...now, state: 'running', since: clock.now() };
     return now;
   }
@@ -218,9 +219,9 @@ export function createLife(record: ComputerRecord, deps: LifeDeps): Life {
         if (now.state === 'stopped') throw new HostError('not_running', `${computer} is stopped.`);
         if (now.state === 'frozen') return now;
         try {
-          await groups.freeze(slot, uid);
+          await groups.freeze(key, uid);
         } catch (error) {
-          groups.thaw(slot, uid);
+          groups.thaw(key, uid);
           throw error;
         }
         now = { ...now, state: 'frozen', since: clock.now() };
@@ -247,11 +248,11 @@ export function createLife(record: ComputerRecord, deps: LifeDeps): Life {
         const lives = run !== null && run.began !== '' && beganAt(run.pid) === run.began && network.isMade(slot);
         if (!lives) {
           // Includes a run that began and was not recorded: it would run on, unknown, and block the next start.
-          const left = run !== null || network.slots().includes(slot) || groups.processes(slot, uid).length > 0;
+          const left = run !== null || network.slots().includes(slot) || groups.processes(key, uid).length > 0;
           if (left) await end('The machine or its computer host ended meanwhile.');
           return;
         }
-        const frozen = groups.isFrozen(slot, uid);
+        const frozen = groups.isFrozen(key, uid);
         // A frozen one cannot answer, but its socket accepts the connection.
         if (!(await connects(socket))) return end('It did not answer when its computer host came back.');
         try {
@@ -324,7 +325,7 @@ function launch(
   { record, folder, uid, token }: { record: ComputerRecord; folder: string; uid: number; token: string },
 ): { readonly pid: number; readonly gone: Promise<string> } {
   const { computer, slot } = record;
-  const groupFolders = groups.make(slot, settings);
+  const groupFolders = groups.make(String(slot), settings);
   const log = openSync(join(folder, 'boot.log'), 'w', 0o600);
   const joinGroups = groupFolders.map((each) => `echo $$ > '${each}/cgroup.procs'`).join(' && ');
   const script = `${joinGroups === '' ? '' : `${joinGroups} && `}ulimit -c 0 && exec "$@"`;

@@ -19,6 +19,7 @@ export function createAgentViews({
   computerId,
   queueDepth,
   workOf,
+  capsOf,
 }: {
   readonly registry: Pick<Registry, 'members' | 'bot'>;
   readonly panes: Pick<PaneEngine, 'engine'>;
@@ -27,6 +28,8 @@ export function createAgentViews({
   readonly queueDepth: (agentId: string) => number;
   /** The node that a bot holds now, by its address. */
   readonly workOf: (address: string) => Pick<Agent, 'currentNode' | 'proof'>;
+  /** The limits of a live bot. */
+  readonly capsOf: (agentId: string) => Pick<Agent, 'caps'>;
 }): AgentViews {
   const show = (member: Member) =>
     showAgent(member, {
@@ -35,6 +38,7 @@ export function createAgentViews({
       queueDepth: queueDepth(member.id),
       away: registry.bot(member.id)?.away() ?? null,
       work: workOf(member.address),
+      caps: member.live && member.spec?.sandbox?.caps !== undefined ? capsOf(member.id) : {},
     });
   return { agents: (team) => registry.members(team).map(show), show };
 }

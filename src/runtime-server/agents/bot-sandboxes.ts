@@ -10,6 +10,7 @@ import { type SandboxMode, strictestSandbox } from '../../contracts/factory/team
 import { createGit, type Git } from '../../kit/process/git.ts';
 import { plainEnvironment } from '../../kit/process/run-process.ts';
 import { findBubblewrap } from '../../kit/sandbox/bubblewrap.ts';
+import type { CapKeeper } from '../../kit/sandbox/caps.ts';
 import { filterFor } from '../../kit/sandbox/filter.ts';
 import { confineInTerminal, findTerminalTools, type TerminalTools } from '../../kit/sandbox/in-terminal.ts';
 import { findCode } from '../../kit/sandbox/own-code.ts';
@@ -60,6 +61,7 @@ export function createBotSandboxes(
     readonly userHome: string;
     readonly env: Readonly<Record<string, string | undefined>>;
     readonly policy: { sandbox(): SandboxMode };
+    readonly caps: Pick<CapKeeper, 'make'>;
     readonly platform?: NodeJS.Platform;
   },
 ): BotSandboxes {
@@ -206,6 +208,7 @@ export function createBotSandboxes(
       command: launch.command,
       env,
       filterFile: found.filterFile,
+      groups: sandbox.caps === undefined ? [] : deps.caps.make(spec.agentId, sandbox.caps),
     });
     return { ...launch, ...placed };
   }

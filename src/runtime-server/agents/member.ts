@@ -40,6 +40,7 @@ interface AgentFacts {
   readonly away: string | null;
   /** The node that it holds now. */
   readonly work: Pick<Agent, 'currentNode' | 'proof'>;
+  readonly caps: Pick<Agent, 'caps'>;
 }
 
 export function showAgent(member: Member, facts: AgentFacts): Agent {
@@ -66,6 +67,7 @@ export function showAgent(member: Member, facts: AgentFacts): Agent {
     queueDepth: facts.queueDepth,
     since: new Date(member.shown.since).toISOString(),
     ...sandboxOf(member),
+    ...facts.caps,
   };
 }
 

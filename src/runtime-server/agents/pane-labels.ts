@@ -1,7 +1,7 @@
 /** Labels of a pane by which a restarted runtime recognises its agent, even with an empty database. */
 import { z } from 'zod';
 import { HarnessName } from '../../contracts/factory/agent.ts';
-import type { BotSpec } from '../harness/harness.ts';
+import type { BotSandbox, BotSpec } from '../harness/harness.ts';
 
 const Labels = z.object({
   agent: z.string().min(1),
@@ -13,6 +13,8 @@ const Labels = z.object({
   model: z.string().optional(),
   command: z.string().optional(),
   sandbox: z.enum(['files']).optional(),
+  /** As JSON: labels are texts. */
+  caps: z.string().optional(),
 });
 type Labels = z.infer<typeof Labels>;
 
@@ -27,6 +29,7 @@ export function labelsFor(spec: BotSpec, workspace: string): Record<string, stri
     ...(spec.model === null ? {} : { model: spec.model }),
     ...(spec.command === null ? {} : { command: spec.command }),
     ...(spec.sandbox === undefined ? {} : { sandbox: spec.sandbox.mode }),
+    ...(spec.sandbox?.caps === undefined ? {} : { caps: JSON.stringify(spec.sandbox.caps) }),
   };
 }
 
@@ -34,6 +37,20 @@ export function labelsFor(spec: BotSpec, workspace: string): Record<string, stri
 export function labelsOf(labels: Readonly<Record<string, string>>): Labels | null {
   const parsed = Labels.safeParse(labels);
   return parsed.success ? parsed.data : null;
+}
+
+const Caps = z.strictObject({ memory: z.number().int().optional(), processes: z.number().int().optional() });
+
+/** The limits of the bot in a pane; nothing where it has none. */
+export function capsIn({ caps }: { readonly caps?: string | undefined }): Pick<BotSandbox, 'caps'> {
+  if (caps === undefined) return {};
+  try {
+    const { memory, processes } = Caps.parse(JSON.parse(caps));
+    const found = { ...(memory === undefined ? {} : { memory }), ...(processes === undefined ? {} : { processes }) };
+    return { caps: found };
+  } catch {
+    return {};
+  }
 }
 
 /** As it was written when its team was started, with a sandbox that it got at a restart since. Null: neither says what it is. */
@@ -56,6 +73,8 @@ export function specFromLabels(labels: Labels): BotSpec {
     env: {},
     culture: null,
     // The paths it saw besides its own are not in the labels: without them it is stricter.
-    ...(labels.sandbox === undefined ? {} : { sandbox: { mode: labels.sandbox, read: [], write: [] } }),
+    ...(labels.sandbox === undefined
+      ? {}
+      : { sandbox: { mode: labels.sandbox, read: [], write: [], ...capsIn(labels) } }),
   };
 }

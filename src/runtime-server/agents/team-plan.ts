@@ -74,7 +74,7 @@ export function planUp(team: ResolvedTeam, facts: PlanFacts): UpPlan {
       steps.push({ action: 'skip', agent: address, machine: bot.machine, reason: notPaired(bot.machine) });
     } else {
       const choice = chooseHarness(bot, facts.found);
-      const sandbox = bot.sandbox ?? (facts.sandbox === 'none' ? null : { mode: facts.sandbox, ...bot.sees });
+      const sandbox = bot.sandbox ?? (facts.sandbox === 'none' ? null : { mode: facts.sandbox, ...bot.inSandbox });
       if (sandbox !== null && facts.noSandbox !== null) {
         hindrances.push({ address, ...withoutSandbox(sandbox, facts.noSandbox) });
       } else if ('harness' in choice) {

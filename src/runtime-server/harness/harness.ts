@@ -34,6 +34,14 @@ export interface BotSandbox {
   readonly mode: 'files';
   readonly read: readonly string[];
   readonly write: readonly string[];
+  readonly caps?: BotCaps;
+}
+
+/** Of everything that it runs together. */
+export interface BotCaps {
+  /** Mebibytes. */
+  readonly memory?: number;
+  readonly processes?: number;
 }
 
 /** Paths that the runtime gives to each bot's program as `GANTRY_*` variables; files are 0600. */

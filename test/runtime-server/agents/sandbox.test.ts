@@ -129,6 +129,23 @@ describe.skipIf(!works)('where bubblewrap works', () => {
     expect((await up(engine, 'strict', { dryRun: true })).body.plan?.[0]?.reason).not.toContain('sandbox');
   });
 
+  test('over its memory a child of the bot is ended, not the bot, and that is told', async () => {
+    const engine = shared.current;
+    const to = await start(engine, 'capped', shell(`${files}    caps: { memory: 128MiB, processes: 64 }\n`));
+    const caps = async () => (await engine.agent(to)).caps;
+    const held = expect.stringMatching(/^(?:cgroup|watched)$/);
+    expect(await caps()).toEqual([
+      { what: 'memory', limit: 128, heldBy: held, hits: 0, last: null },
+      { what: 'processes', limit: 64, heldBy: held, hits: 0, last: null },
+    ]);
+    // A line without an end is kept whole.
+    await engine.call('POST', `/agents/${to}/input`, { text: 'cat /dev/zero | tail', keys: ['Enter'] });
+    const told = await waitFor(caps, (now) => (now?.[0]?.hits ?? 0) > 0);
+    expect(told?.[0]?.last).not.toBeNull();
+    await engine.until(to, 'idle');
+    expect(await inside(engine, to, ['echo still here'])).toBe('still here\n');
+  });
+
   test('a bot whose folder contains your home is not started, since nothing would be hidden', async () => {
     const engine = shared.current;
     engine.team('broad', shell(`${files}    cwd: ${join(engine.home, '..')}\n`));

@@ -48,6 +48,11 @@ test.each<[string, string, string[]]>([
     `sees: { read: ["${path}"] }\n${bot}`,
     ['1: sees.read[0]'],
   ]),
+  ...['4', '4GB', '0MiB', '-1GiB'].map((memory): [string, string, string[]] => [
+    `${memory} as a limit of memory`,
+    `caps: { memory: "${memory}" }\n${bot}`,
+    ['1: caps.memory'],
+  ]),
   ['a set-up without a worktree', `${bot}    setup: { command: npm ci }\n`, ['4: bots[0].setup']],
   ...['/etc', '../x', 'a/../../x', '.git', 'a/.gantry/x', '.', 'a/'].map((path): [string, string, string[]] => [
     `a copy of ${path}`,
@@ -201,6 +206,21 @@ bots:
   const notes = { mode: 'files', read: ['/home/ada/notes'], write: [] };
   expect(sandboxes(text)).toEqual([{ ...notes, write: ['/data'] }, null, null]);
   expect(sandboxes(`sandbox: files\n${text}`)).toEqual([{ ...notes, write: ['/data'] }, notes, null]);
+});
+
+test('of the limits of bot and team the lower holds, and a file that waits can only lower it', () => {
+  const capsIn = (text: string) => {
+    const result = read(text);
+    if (!result.ok) throw new Error(JSON.stringify(result.problems));
+    return resolveTeam({ name: 'dev', file: result.file, culture: null }, null, around);
+  };
+  const bots = (memory: string) =>
+    `bots:\n  - { bot: a, harness: shell, sandbox: files, caps: { memory: ${memory}, processes: 100 } }\n`;
+  const agreed = capsIn(`caps: { memory: 1GiB, processes: 200 }\n${bots('2GiB')}`);
+  expect(agreed.bots[0]?.sandbox?.caps).toEqual({ memory: 1024, processes: 100 });
+  const after = (memory: string) => tightened(agreed, capsIn(bots(memory))).bots[0]?.sandbox?.caps;
+  expect(after('512MiB')).toEqual({ memory: 512, processes: 100 });
+  expect(after('8GiB')).toEqual({ memory: 1024, processes: 100 });
 });
 
 test('a file that waits makes sandboxes stricter: it adds them, shows less, and never takes one away', () => {

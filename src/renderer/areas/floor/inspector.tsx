@@ -132,6 +132,17 @@ function BotDetails({ agent }: { agent: Agent }) {
             </p>
           </Fact>
         )}
+        {agent.caps !== undefined && (
+          <Fact name="Limits">
+            {agent.caps.map(({ what, limit, heldBy, hits }) => (
+              <p key={what}>
+                {what === 'memory' ? `${limit} MiB of memory` : `${limit} processes`}
+                {heldBy === 'watched' && ', watched'}
+                {hits > 0 && <span className="text-muted">, reached {hits} times</span>}
+              </p>
+            ))}
+          </Fact>
+        )}
         <Spent agentId={agent.id} />
         <Fact name="Queue">{agent.queueDepth === 0 ? 'empty' : `${agent.queueDepth} waiting`}</Fact>
         {agent.pane !== null && (

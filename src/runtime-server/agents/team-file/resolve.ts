@@ -6,7 +6,7 @@ import {
   type TeamFile,
   type TeamFileBot,
 } from '../../../contracts/factory/team-file.ts';
-import type { BotSandbox } from '../../harness/harness.ts';
+import type { BotCaps, BotSandbox } from '../../harness/harness.ts';
 import { resolveCwd } from './read.ts';
 
 export interface ResolvedBot {
@@ -26,8 +26,8 @@ export interface ResolvedBot {
   readonly setup: { readonly command: string | null; readonly copy: readonly string[] } | null;
   /** Null: none is wanted here, or it has no terminal. */
   readonly sandbox: BotSandbox | null;
-  /** Paths that it sees if a sandbox is wanted elsewhere. */
-  readonly sees: Pick<BotSandbox, 'read' | 'write'>;
+  /** What it sees and may use if a sandbox is wanted elsewhere. */
+  readonly inSandbox: Omit<BotSandbox, 'mode'>;
   /** For a hosted bot. */
   readonly permissions: HostedMode;
   readonly limits: NonNullable<TeamFileBot['limits']>;
@@ -59,7 +59,7 @@ export function resolveTeam(
     const type = bot.binding ?? (bot.vendor === undefined ? 'terminal' : 'vendor');
     const harnesses = type !== 'terminal' ? [] : single !== undefined ? [single] : (bot.harnesses ?? []);
     const first = harnesses[0];
-    const sees = seenBy([file.sees, bot.sees], around.userHome);
+    const inSandbox = { ...seenBy([file.sees, bot.sees], around.userHome), ...capsOf([file.caps, bot.caps]) };
     const mode = strictestSandbox([bot.sandbox ?? 'none', file.sandbox ?? 'none']);
     return {
       slug: base.bot,
@@ -81,8 +81,8 @@ export function resolveTeam(
       env: bot.env,
       worktree: bot.worktree ?? false,
       setup: bot.worktree === true ? setupOf(bot.setup ?? file.setup) : null,
-      sandbox: type === 'terminal' && mode !== 'none' ? { mode, ...sees } : null,
-      sees,
+      sandbox: type === 'terminal' && mode !== 'none' ? { mode, ...inSandbox } : null,
+      inSandbox,
       permissions: bot.permissions ?? 'REQUIRE_APPROVAL',
       limits: bot.limits ?? {},
     };
@@ -104,10 +104,31 @@ export function resolveTeam(
   };
 }
 
-function seenBy(wishes: readonly TeamFile['sees'][], userHome: string): ResolvedBot['sees'] {
+function seenBy(wishes: readonly TeamFile['sees'][], userHome: string): Pick<BotSandbox, 'read' | 'write'> {
   const all = (access: 'read' | 'write') =>
     wishes.flatMap((wish) => wish?.[access] ?? []).map((path) => path.replace(/^~(?=\/)/, userHome));
   return { read: all('read'), write: all('write') };
+}
+
+function capsOf(wishes: readonly TeamFile['caps'][]): Pick<BotSandbox, 'caps'> {
+  return lowest(
+    wishes.map(({ memory, processes } = {}) => ({
+      ...(memory === undefined ? {} : { memory: Number.parseInt(memory, 10) * (memory.endsWith('GiB') ? 1024 : 1) }),
+      ...(processes === undefined ? {} : { processes }),
+    })),
+  );
+}
+
+/** Of each cap the lowest; nothing where none is named. */
+function lowest(wishes: readonly BotCaps[]): Pick<BotSandbox, 'caps'> {
+  const caps: { -readonly [Name in keyof BotCaps]: BotCaps[Name] } = {};
+  for (const wish of wishes) {
+    for (const name of ['memory', 'processes'] as const) {
+      const value = wish[name];
+      if (value !== undefined) caps[name] = Math.min(value, caps[name] ?? value);
+    }
+  }
+  return Object.keys(caps).length === 0 ? {} : { caps };
 }
 
 /** The team with the sandboxes of a file that its person has not agreed to yet: such a file may make them stricter, never looser. */
@@ -117,11 +138,13 @@ export function tightened(team: ResolvedTeam, waiting: ResolvedTeam | null): Res
     const wish = wishes.get(bot.slug) ?? null;
     if (wish === null || bot.binding.type !== 'terminal') return bot;
     // Only what both name: the agreed file does not widen what the other one no longer shows.
-    const write = bot.sees.write.filter((path) => wish.write.includes(path));
-    const read = [...bot.sees.read, ...bot.sees.write].filter(
+    const own = bot.inSandbox;
+    const write = own.write.filter((path) => wish.write.includes(path));
+    const read = [...own.read, ...own.write].filter(
       (path) => !write.includes(path) && [...wish.read, ...wish.write].includes(path),
     );
-    return { ...bot, sandbox: { mode: wish.mode, read, write }, sees: { read, write } };
+    const inSandbox = { read, write, ...lowest([own.caps ?? {}, wish.caps ?? {}]) };
+    return { ...bot, sandbox: { mode: wish.mode, ...inSandbox }, inSandbox };
   });
   return { ...team, bots };
 }
