@@ -3,9 +3,14 @@ import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Delivery } from '../../../src/contracts/factory/delivery.ts';
+import { systemClock } from '../../../src/kit/clock/clock.ts';
+import { createIds } from '../../../src/kit/ids/ids.ts';
 import { runProcess } from '../../../src/kit/process/run-process.ts';
 import { findBubblewrap } from '../../../src/kit/sandbox/bubblewrap.ts';
 import { hostFiles } from '../../../src/programs/pane-host/protocol.ts';
+import { createBotSandboxes } from '../../../src/runtime-server/agents/bot-sandboxes.ts';
+import { createExecutor, type ExecutorDeps } from '../../../src/runtime-server/agents/executor.ts';
+import type { BotSpec } from '../../../src/runtime-server/harness/harness.ts';
 import { scratchFolder } from '../../support/scratch.ts';
 import { type Engine, sharedEngine, startEngine, waitFor } from '../engine.ts';
 
@@ -212,6 +217,61 @@ describe.skipIf(!works)('where bubblewrap works', () => {
     await engine.call('GET', '/teams');
     expect(await inside(engine, to, [`[ -e ${secret} ] && echo seen || echo unseen`])).toBe('unseen\n');
   });
+});
+
+test.skipIf(!works)('a bot of another computer sees no path that its own file or its variables name', async () => {
+  const root = scratchFolder();
+  const [home, userHome, workspace] = ['home', 'user', 'work'].map((name) => join(root, name)) as [
+    string,
+    string,
+    string,
+  ];
+  const folder = join(home, 'run/bots/a');
+  for (const each of [folder, join(userHome, 'notes'), join(userHome, 'secret'), workspace])
+    mkdirSync(each, { recursive: true });
+  const sandboxes = createBotSandboxes({
+    clock: systemClock,
+    ids: createIds(systemClock),
+    home,
+    userHome,
+    env: { PATH: process.env.PATH, HOME: userHome },
+    policy: { sandbox: () => 'none' },
+    caps: { make: () => [] },
+  });
+  const notes = join(userHome, 'notes');
+  const secret = join(userHome, 'secret');
+  const spec: BotSpec = {
+    ...{ agentId: 'a', slug: 'web', team: 'dev', harness: 'claude', model: null, command: null, culture: null },
+    cwd: workspace,
+    env: { CLAUDE_CONFIG_DIR: secret },
+    sandbox: { mode: 'files', read: [notes], write: [] },
+  };
+  const launch = {
+    command: ['/bin/true'],
+    cwd: workspace,
+    env: { PATH: '/usr/bin', ...spec.env },
+    cols: 80,
+    rows: 24,
+  } as const;
+  const paths = { urlFile: join(home, 'run/url'), tokenFile: join(folder, 'token'), workspace, gantry: [], folder };
+  const shown = async (by: Pick<typeof sandboxes, 'confine'>) => (await by.confine(spec, launch, paths)).command;
+  expect(await shown(sandboxes)).toContain(notes);
+  const guest = await shown(sandboxes.forGuests());
+  expect(guest).not.toContain(notes);
+  expect(guest).not.toContain(secret);
+});
+
+test('a bot in a sandbox is not run without its terminal, where nothing would confine it', () => {
+  const member = {
+    live: true,
+    placement: { unenforceable: null, holdsMode: false },
+    spec: { harness: 'claude', sandbox: { mode: 'files' } },
+  };
+  const executor = createExecutor({
+    registry: { find: () => member },
+    harnesses: { hasExec: () => true },
+  } as unknown as ExecutorDeps);
+  expect(executor.unenforceable('a')).toContain('outside of it');
 });
 
 test('where no sandbox can be made, the start says why and starts nothing in its place', async () => {

