@@ -16,6 +16,9 @@ const answerHeaders = [
 ] as const;
 const noPage = { 'content-security-policy': "default-src 'none'; sandbox" };
 
+/** Node's own for the end of a response. They go with it, and its warning is about listeners that only grow in number. */
+const listenersOfPipeline = 7;
+
 /** Bytes as they come, without an end or timeout of ours: a stream may last for ever. */
 export function deliver(
   answer: IncomingMessage,
@@ -34,6 +37,7 @@ export function deliver(
   }
   response.writeHead(answer.statusCode ?? 502, { ...headers, ...noPage });
   response.flushHeaders();
+  response.setMaxListeners(response.getMaxListeners() + listenersOfPipeline);
   return new Promise((resolve) => {
     // A cut upstream cuts the reader too: it must see that something is missing.
     if (through === undefined) pipeline(answer, response, () => resolve());
