@@ -100,7 +100,10 @@ export function createEvents(
   function showFeed(): void {
     if (feedTimer !== null) clearTimeout(feedTimer);
     feedTimer = null;
-    feed = [...unfed.toReversed(), ...feed].slice(0, feedLength);
+    // What became of an approval is told again and again under its one id: it stands once as asked and once as answered.
+    const fresh = new Map(unfed.toReversed().map((entry) => [entry.key, entry]));
+    for (const { key } of feed) fresh.delete(key);
+    feed = [...fresh.values(), ...feed].slice(0, feedLength);
     unfed = [];
     tell();
   }
@@ -124,7 +127,7 @@ export function createEvents(
           const event = parseFactoryEvent(message.data);
           if (event === null) return;
           count += 1;
-          gather({ key: message.id ?? `live-${count}`, event });
+          gather({ key: message.id === null ? `live-${count}` : `${event.type} ${message.id}`, event });
         },
         onState(state) {
           if (state.kind === 'open') {

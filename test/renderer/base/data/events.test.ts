@@ -76,3 +76,31 @@ test('what came before the stream was stopped is shown, and nothing later', () =
   vi.advanceTimersByTime(60_000);
   expect([told, released]).toEqual([before, 1]);
 });
+
+test('an approval that is told again stands once as asked and once as answered', () => {
+  const at = '2026-01-02T03:04:05.678Z';
+  const approval = {
+    id: 'apr_01J8Z3KQ4V6W7X8Y9ZABCDEFGH',
+    kind: 'permission',
+    title: 'asks to run: make',
+    summary: 'make',
+    risk: 'low',
+    source: 'harness',
+    agentId: null,
+    requestedAt: at,
+    expiresAt: at,
+    resolvedAt: null,
+    resolvedBy: null,
+    appliedAt: null,
+    note: null,
+  };
+  const told = (type: string, state: string, decision: string | null) =>
+    listen.onEvent({ event: type, id: 'engine_1~apr-1', data: { type, at, data: { ...approval, state, decision } } });
+  told('approval.requested', 'pending', null);
+  vi.advanceTimersByTime(1000);
+  for (let count = 0; count < 3; count += 1) told('approval.resolved', 'resolved', 'approve');
+  vi.advanceTimersByTime(1000);
+  told('approval.resolved', 'resolved', 'approve');
+  vi.advanceTimersByTime(1000);
+  expect(shown()).toEqual(['approval.resolved', 'approval.requested']);
+});
