@@ -15,6 +15,8 @@ import {
   CircleX,
   Clock,
   CornerDownRight,
+  GitBranch,
+  GitMerge,
   Layers,
   Loader,
   Lock,
@@ -29,6 +31,7 @@ import {
   RefreshCw,
   Send,
   Ticket,
+  Trash2,
 } from 'lucide-react';
 import { memo } from 'react';
 import type { Approval } from '../../contracts/approvals/approval.ts';
@@ -39,6 +42,7 @@ import type { EdgeSubscription } from '../../contracts/edge/routes.ts';
 import type { AgentState } from '../../contracts/factory/agent.ts';
 import type { DeliveryState } from '../../contracts/factory/delivery.ts';
 import type { NodeCause, NodeStatus } from '../../contracts/factory/node.ts';
+import type { QuickOutcome } from '../../contracts/factory/quick-run-routes.ts';
 import type { Occurrence } from '../../contracts/factory/schedules-routes.ts';
 import type { RunStatus } from '../../contracts/factory/workflow.ts';
 import type { HostedComputer, HostedStatus } from '../../contracts/hosted-computers/computer.ts';
@@ -103,6 +107,13 @@ export const runLook = (
   nodes: readonly { readonly status: NodeStatus; readonly cause: NodeCause | null }[],
 ): StatusLook =>
   status === 'done' && nodes.some((node) => nodeLook(node) === looks.saidDone) ? looks.saidDone : runStatus[status];
+
+/** What became of the work of a bot that was started from a prompt. */
+export const outcomeStatus: Readonly<Record<QuickOutcome, StatusLook>> = {
+  merged: { word: 'Merged', icon: GitMerge, tone: 'muted' },
+  kept: { word: 'Kept', icon: GitBranch, tone: 'muted' },
+  discarded: { word: 'Discarded', icon: Trash2, tone: 'faint' },
+};
 
 /** Of one time of a schedule. */
 export const occurrenceStatus: Readonly<Record<Occurrence['state'], StatusLook>> = {

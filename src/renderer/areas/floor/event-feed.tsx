@@ -78,11 +78,11 @@ export function EventFeed({ agents }: { agents: readonly Agent[] }) {
 }
 
 /**
- * One line for each delivery, with its present state, which implies the earlier ones. A bot whose state was only repeated (its pane could be read
+ * One line for each delivery and each question, with its present state, which implies the earlier ones. A bot whose state was only repeated (its pane could be read
  * again) has no line for it. `feed` is newest first.
  */
 function latestOnly(feed: readonly FeedEntry[]): readonly FeedEntry[] {
-  const deliveries = new Set<string>();
+  const told = new Set<string>();
   const states = new Map<string, string>();
   const kept = new Set<FeedEntry>();
   for (const entry of feed.toReversed()) {
@@ -93,9 +93,11 @@ function latestOnly(feed: readonly FeedEntry[]): readonly FeedEntry[] {
   }
   return feed.filter((entry) => {
     if (entry.event.type === 'agent.state') return kept.has(entry);
-    if (entry.event.type !== 'delivery') return true;
-    if (deliveries.has(entry.event.data.id)) return false;
-    deliveries.add(entry.event.data.id);
+    const { type } = entry.event;
+    if (type !== 'delivery' && type !== 'approval.requested' && type !== 'approval.resolved') return true;
+    const { id } = entry.event.data;
+    if (told.has(id)) return false;
+    told.add(id);
     return true;
   });
 }

@@ -13,8 +13,6 @@ export interface QuickRow {
   readonly who: string;
 }
 
-export const outcomeWords = { merged: 'Merged', kept: 'Kept', discarded: 'Discarded' } as const;
-
 const isClosed = ({ status, outcome }: QuickBot): boolean =>
   outcome !== null || closedNodeStatuses.some((one) => one === status);
 

@@ -5,8 +5,8 @@ import { FindAndGroup, SelectionBar, useSelection } from '../../base/selection.t
 import { Button } from '../../ui/button.tsx';
 import { FirstRows } from '../../ui/first-rows.tsx';
 import { later } from '../../ui/later.ts';
-import { nodeStatus } from '../../ui/status.tsx';
-import { folderOf, outcomeWords, type QuickRow, quickRowSays } from './quick-rows.ts';
+import { nodeStatus, outcomeStatus } from '../../ui/status.tsx';
+import { folderOf, type QuickRow, quickRowSays } from './quick-rows.ts';
 import { QuickRunRow } from './quick-run-row.tsx';
 
 const EndRunsDialog = lazy(
@@ -25,7 +25,7 @@ const groupOf = {
   none: null,
   repository: folderOf,
   program: ({ who }: QuickRow) => who,
-  state: ({ bot }: QuickRow) => (bot.outcome === null ? nodeStatus[bot.status].word : outcomeWords[bot.outcome]),
+  state: ({ bot }: QuickRow) => (bot.outcome === null ? nodeStatus[bot.status].word : outcomeStatus[bot.outcome].word),
 } as const;
 /** So many are seen at a glance. */
 const few = 3;

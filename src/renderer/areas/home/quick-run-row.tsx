@@ -9,9 +9,9 @@ import { Button } from '../../ui/button.tsx';
 import { later } from '../../ui/later.ts';
 import { Ago, Elapsed } from '../../ui/now.tsx';
 import { ProgressBar } from '../../ui/progress-bar.tsx';
-import { agentStatus, nodeLook, Status } from '../../ui/status.tsx';
+import { agentStatus, nodeLook, outcomeStatus, Status } from '../../ui/status.tsx';
 import { useOpenBot } from '../floor/use-open-bot.ts';
-import { diffWords, outcomeWords, type QuickRow, siblingsOf, titleOf } from './quick-rows.ts';
+import { diffWords, type QuickRow, siblingsOf, titleOf } from './quick-rows.ts';
 
 const EndRunDialog = lazy(
   later(() => import('./end-run-dialog.tsx').then((module) => ({ default: module.EndRunDialog }))),
@@ -58,9 +58,11 @@ export function QuickRunRow({ row, ended, selection }: { row: QuickRow; ended: b
         type="button"
         data-row="true"
         onClick={() => (live === undefined || ended ? setAsked('diff') : openBot(live))}
-        className="grid min-h-7 min-w-0 flex-1 basis-80 grid-cols-[6rem_minmax(0,1fr)_auto] items-center gap-x-3 rounded-control text-left hover:bg-raised pointer-coarse:min-h-10"
+        className="grid min-h-7 min-w-0 flex-1 basis-72 grid-cols-[6rem_minmax(0,1fr)_auto] items-center gap-x-3 rounded-control text-left hover:bg-raised pointer-coarse:min-h-10"
       >
-        {ended ? (
+        {bot.outcome !== null ? (
+          <Status look={outcomeStatus[bot.outcome]} wire={bot.outcome} />
+        ) : ended ? (
           // Its step asks for no proof: it is done when its bot says so.
           <Status look={nodeLook({ status: bot.status, cause: 'reported' })} wire={bot.status} />
         ) : live === undefined ? (
@@ -82,7 +84,6 @@ export function QuickRunRow({ row, ended, selection }: { row: QuickRow; ended: b
         )}
       </button>
       <span className="flex flex-wrap items-center gap-1">
-        {!open && bot.outcome !== null && <span className="text-meta text-muted">{outcomeWords[bot.outcome]}</span>}
         {open && !rests && (
           <Button kind="quiet" aria-label={`End: ${title}`} onClick={() => setAsked('kept')}>
             End

@@ -1,5 +1,6 @@
 /** On Home: the runs and bots at work, each with what it is on, how much of that is proven, and for how long. */
 import { useQuery } from '@tanstack/react-query';
+import { usePendingApprovals } from '../../base/approvals.ts';
 import { BotStatus } from '../../base/bot-status.tsx';
 import { useComputerName } from '../../base/computers.tsx';
 import type { PlacedBot } from '../../base/data/places.ts';
@@ -27,7 +28,9 @@ export function UnderWayCard({ bots }: { bots: readonly PlacedBot[] }) {
   const runs = useQuickRuns().data?.runs ?? [];
   const started = underWayRows(runs);
   const ofRuns = new Set(runs.flatMap((run) => run.bots.map(({ agentId }) => agentId)));
-  const busy = bots.filter((bot) => isBusy(bot) && !ofRuns.has(bot.id));
+  // A bot with a question stands above, as its question.
+  const asking = new Set(usePendingApprovals().map(({ agentId }) => agentId));
+  const busy = bots.filter((bot) => isBusy(bot) && !ofRuns.has(bot.id) && !asking.has(bot.id));
   const count = busy.length + started.length;
   const deliveries = useQuery(queries.deliveries).data?.deliveries;
   const last = busy.map((bot) => deliveries?.find(({ to }) => to === bot.address));

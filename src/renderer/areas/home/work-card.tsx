@@ -41,8 +41,8 @@ export function WorkCard() {
                   {campaign.needsYou > 0 && (
                     <span className="shrink-0 text-meta text-need tabular-nums">{campaign.needsYou} need you</span>
                   )}
-                  <span className="shrink-0 text-meta">
-                    <DoneBar done={campaign.proven} total={campaign.total} />
+                  <span className="shrink-0 text-meta text-faint">
+                    {campaign.total === 0 ? 'no runs yet' : <DoneBar done={campaign.proven} total={campaign.total} />}
                   </span>
                 </Link>
               </li>

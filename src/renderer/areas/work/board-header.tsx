@@ -1,14 +1,18 @@
 /** Below a campaign's title: what is done and what waits, the choice of views, its runs. */
 import { FileText, Hand } from 'lucide-react';
+import { useMemo } from 'react';
 import { fillPath } from '../../../client/call.ts';
 import type { Board } from '../../../contracts/factory/board.ts';
 import type { Flow } from '../../../contracts/factory/workflow.ts';
 import { getRunReport } from '../../../contracts/factory/workflow-routes.ts';
+import { usePendingApprovals } from '../../base/approvals.ts';
 import { onComputer } from '../../base/data/api.ts';
+import { useBots } from '../../base/floors.tsx';
 import { useServices } from '../../base/services.tsx';
 import { Button } from '../../ui/button.tsx';
 import { DoneBar } from '../../ui/proven-bar.tsx';
 import { runLook, Status } from '../../ui/status.tsx';
+import { questionsOf } from './board-groups.ts';
 
 type BoardView = 'board' | 'waves' | 'graph' | 'times';
 
@@ -44,8 +48,9 @@ export function BoardHeader({
 }) {
   const runs = board?.runs ?? [];
   const shownRun = runs.find((run) => run.dagId === dagId) ?? runs.at(-1);
-  const working = board?.summary.now.length ?? 0;
-  const need = board?.campaign.needsYou ?? 0;
+  const asking = useAsking(board);
+  const working = (board?.summary.now.length ?? 0) - asking;
+  const need = (board?.campaign.needsYou ?? 0) + asking;
   const ofRun = isOfRun(view);
   return (
     <div className="flex min-h-10 shrink-0 flex-wrap items-center gap-x-4 gap-y-1 border-b border-line bg-panel px-3 py-1">
@@ -118,12 +123,24 @@ export function BoardHeader({
             onChange={(event) => onFilter(event.target.value)}
             aria-label="Filter steps"
             placeholder="Filter ( / )"
-            className="h-7 w-40 min-w-0 rounded-control border border-line bg-window px-2 max-sm:w-full pointer-coarse:h-10"
+            className="h-7 w-40 min-w-0 rounded-control border border-line bg-window px-2 max-sm:flex-1 pointer-coarse:h-10"
           />
         )}
       </span>
     </div>
   );
+}
+
+/** Steps at work whose bot waits for an answer: on the board they need the person. */
+function useAsking(board: Board | undefined): number {
+  const approvals = usePendingApprovals();
+  const bots = useBots();
+  return useMemo(() => {
+    const atWork = (board?.waves ?? []).flatMap(({ nodes }) =>
+      nodes.filter(({ status }) => status === 'working' || status === 'checking'),
+    );
+    return questionsOf(atWork, approvals, bots).size;
+  }, [board, approvals, bots]);
 }
 
 /** The run as one page to keep, print or send. */

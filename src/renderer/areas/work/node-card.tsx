@@ -3,7 +3,7 @@ import type { Approval } from '../../../contracts/approvals/approval.ts';
 import type { NodeCard as Card } from '../../../contracts/factory/node.ts';
 import { Asker } from '../../base/asker.tsx';
 import { QuestionCard } from '../../base/question-card.tsx';
-import { nodeLook, Status } from '../../ui/status.tsx';
+import { nodeLook, nodeStatus, Status } from '../../ui/status.tsx';
 import { cardSentence } from './board-groups.ts';
 
 export interface NodeCardProps {
@@ -64,7 +64,8 @@ function NodeButton({ node, selected, titleOf, question, onOpen, onAsked }: Node
       className="flex w-full min-w-0 flex-col gap-0.5 rounded-control border border-line bg-panel px-2.5 py-2 text-left hover:border-line-strong aria-[current]:border-accent aria-[current]:bg-selected"
     >
       <span className="flex w-full items-center gap-2 text-meta">
-        <Status look={nodeLook(node)} wire={node.status} />
+        {/* Its bot works on, and nothing moves before the answer. */}
+        <Status look={waits ? nodeStatus.needs_you : nodeLook(node)} wire={waits ? 'needs_you' : node.status} />
         <span className="ml-auto min-w-0 truncate text-muted">{assigneeWords(node.assignee)}</span>
       </span>
       <span className="w-full truncate font-medium" title={node.title}>

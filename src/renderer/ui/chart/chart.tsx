@@ -82,7 +82,9 @@ export function Chart({
       )}
       <div className="flex flex-wrap items-start gap-2">
         <details className="min-w-0 flex-1">
-          <summary className="w-fit rounded-control text-meta leading-7 text-muted hover:text-ink">Table</summary>
+          <summary className="w-fit rounded-control text-meta leading-7 text-muted pointer-coarse:leading-10 hover:text-ink">
+            Table
+          </summary>
           <div
             // biome-ignore lint/a11y/noNoninteractiveTabindex: a long table is scrolled with keys
             tabIndex={0}
