@@ -58,7 +58,11 @@ test('a discard of work that changed nothing says so, and offers no undo', async
   const toast = page.getByRole('listitem').filter({ hasText: 'Discarded the work of Claude Code' });
   await toast.getByText('There was no work to bring back.').waitFor();
   expect(await toast.getByRole('button', { name: 'Undo' }).count()).toBe(0);
-  await page.getByRole('list', { name: 'Ended runs' }).getByText('Discarded').waitFor();
+  const ended = page.getByRole('list', { name: 'Ended runs' });
+  await ended.getByText('Discarded').waitFor();
+  expect(await ended.getByText('Failed').count()).toBe(0);
+  const field = await page.getByRole('form', { name: 'New run' }).boundingBox();
+  expect((await toast.boundingBox())!.y).toBeGreaterThan(field!.y + field!.height);
 });
 
 test('since when it ended is a time of day', async () => {

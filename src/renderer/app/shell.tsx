@@ -132,6 +132,9 @@ function Frame() {
   useUndoAction();
   useShortcuts();
 
+  // Home begins with a field that a toast would cover.
+  const clear = useLocation({ select: ({ pathname }) => pathname === '/' }) ? belowNewRun : undefined;
+
   const rail = (
     <WaitingRail
       narrow={narrow}
@@ -164,6 +167,8 @@ function Frame() {
       <Toaster
         theme={scheme}
         position={narrow ? 'top-center' : 'top-right'}
+        offset={clear}
+        mobileOffset={clear}
         toastOptions={{
           classNames: {
             toast: '!rounded-panel !border !border-line !bg-raised !font-sans !text-ui !text-ink !shadow-float',
@@ -176,6 +181,9 @@ function Frame() {
     </div>
   );
 }
+
+/** On Home, px from the top of the window: below the field of a new run, wherever it is one or two lines high. */
+const belowNewRun = { top: 188 } as const;
 
 /** Drawn again when somebody waits or news comes, without the rest of the frame. */
 function WaitingRail(props: Omit<ComponentProps<typeof Rail>, 'needs' | 'news'>) {
