@@ -1,6 +1,6 @@
 /**
  * The files of a bot's folder as its person reads them. Bounded, follows no link out of the folder, waits for no pipe, and shows nothing of Gantry's
- * data folder but the worktrees in it. Must not know what the files mean.
+ * data folder but the worktrees in it, and the workspace that a first start makes there. Must not know what the files mean.
  */
 import { closeSync, fstatSync, lstatSync, readSync, realpathSync } from 'node:fs';
 import { join, relative, resolve, sep } from 'node:path';
@@ -62,10 +62,14 @@ export function fileRoutes(deps: {
     return { root, cwd: root };
   }
 
-  /** Of Gantry's own files only worktrees are shown, and those by their bots. */
+  /** Of Gantry's own files only worktrees are shown, and those by their bots; the first workspace is its person's. */
   const isOwn = (path: string): boolean => isWithin(realOr(deps.home), path);
+  const firstWorkspace = join(realOr(deps.home), 'workspace');
+  // A link in its place leads elsewhere, perhaps to the data folder itself.
+  const isFirst = (path: string): boolean =>
+    realOr(firstWorkspace) === firstWorkspace && isWithin(firstWorkspace, path);
   function mustShow(real: string, said: string): void {
-    if (!isOwn(real)) return;
+    if (!isOwn(real) || isFirst(real)) return;
     throw new AppError('refused', `${JSON.stringify(said)} is in Gantry's own folder.`, 'Its files are not shown.');
   }
 

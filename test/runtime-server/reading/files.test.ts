@@ -46,6 +46,8 @@ beforeAll(async () => {
   git('init', '-q');
   git('add', '.');
   git('commit', '-q', '-m', 'The shop');
+  mkdirSync(join(engine.home, 'workspace'));
+  writeFileSync(join(engine.home, 'workspace', 'REPORT.md'), 'Two texts.\n');
   engine.team(
     't',
     [
@@ -53,6 +55,7 @@ beforeAll(async () => {
       '  - {bot: plain, harness: shell, cwd: shop}',
       '  - {bot: later, harness: shell, cwd: shop, worktree: true}',
       `  - {bot: inside, harness: shell, cwd: ${JSON.stringify(engine.home)}}`,
+      `  - {bot: first, harness: shell, cwd: ${JSON.stringify(join(engine.home, 'workspace'))}}`,
       `  - {bot: above, harness: shell, cwd: ${JSON.stringify(join(engine.home, '..'))}}`,
       '',
     ].join('\n'),
@@ -184,6 +187,17 @@ test('the data folder is shown to nobody: not as a bot’s folder, not below one
   symlinkSync(home, join(root, 'data'));
   expect(await list('data')).toMatchObject({ status: 403 });
   rmSync(join(root, 'data'));
+});
+
+test('of the workspace that a first start makes in the data folder a bot’s files are shown, and nothing beside it', async () => {
+  const { home } = shared.current;
+  expect((await read('REPORT.md', 'first@t')).body.text).toBe('Two texts.\n');
+  expect(await place('REPORT.md', 'first@t')).toBe('REPORT.md');
+  expect(await read('../secret', 'first@t')).toMatchObject({ status: 403 });
+  rmSync(join(home, 'workspace'), { recursive: true });
+  symlinkSync(home, join(home, 'workspace'));
+  expect(await list(undefined, 'first@t')).toMatchObject({ status: 403 });
+  rmSync(join(home, 'workspace'));
 });
 
 test('a worktree that is not made yet is said, and an unknown bot is not found', async () => {
