@@ -4,6 +4,7 @@ import { type IncomingMessage, type RequestListener, request } from 'node:http';
 import { expect, test } from 'vitest';
 import { createFactoryProxy } from '../../src/cloud-api/factory/index.ts';
 import * as contract from '../../src/contracts/factory/routes.ts';
+import { documentHeaders } from '../../src/kit/http/base-headers.ts';
 import { everyScope, surfaceOf } from '../../src/kit/http/principals.ts';
 import { type BoundRoute, bind } from '../../src/kit/http/types.ts';
 import { onEnd, serve } from '../kit/http/support.ts';
@@ -181,6 +182,23 @@ test('a stream ends visibly with the link and is taken up again where it was', a
   expect(await read(after)).toContain('id: 2\n');
   expect(from).toEqual([undefined, '1']);
   after.destroy();
+});
+
+test('a document of a computer keeps its own style and pictures, by exactly one policy', async () => {
+  const { cloud, web } = await startCloud();
+  const policies = [
+    documentHeaders['content-security-policy'],
+    `${documentHeaders['content-security-policy']} allow-scripts`,
+  ];
+  await startEngine(cloud, 0, [], (incoming, response) => {
+    const at = Number(new URL(incoming.url ?? '', 'http://engine').searchParams.get('team'));
+    response.writeHead(200, { 'content-type': 'text/html', 'content-security-policy': policies[at] ?? '' });
+    response.end('<style>p {}</style>');
+  });
+  const policyOf = async (at: number) =>
+    (await web.call('GET', `/api/factory/agents?team=${at}`, { token: 'ada' })).headers['content-security-policy'];
+  expect(await policyOf(0)).toBe(policies[0]);
+  expect(await policyOf(1)).toBe("default-src 'none'; sandbox");
 });
 
 test('nothing that belongs to one connection or to us passes, in either direction', async () => {

@@ -146,7 +146,7 @@ test('what the bot of a step asks is answered on its card: with words, with a ru
     await question(command).waitFor();
   };
   await ask('rm -rf dist');
-  await card(page, 'review').and(page.locator('[data-asks]')).waitFor();
+  await card(page, 'review').and(page.locator('[data-asks]')).getByText('Needs you').waitFor();
   await looked(page, 'board-question');
   await question('rm -rf dist').getByRole('textbox').fill('keep the build');
   await question('rm -rf dist').and(page.locator('[data-keys="answer"]')).waitFor();
@@ -381,6 +381,8 @@ test('the report of a run opens beside the page, runs no script, and prints ever
     page.getByRole('link', { name: 'Report', exact: true }).click(),
   ]);
   await report.getByRole('heading', { level: 1 }).waitFor();
+  // With its own style, also as it comes through the cloud.
+  expect(await report.locator('dl').evaluate((list) => getComputedStyle(list).display)).toBe('grid');
   expect(new URL(report.url()).pathname).toMatch(/^\/api\/factory\/dags\/dag_[^/]+\/report$/);
   await report.emulateMedia({ media: 'print' });
   for (const title of ['Look at the page', 'Publish'])

@@ -1,7 +1,7 @@
 /** Passes a computer's answer to the caller, unread. Must not know routes. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline, type Transform } from 'node:stream';
-import { baseHeaders } from '../../kit/http/base-headers.ts';
+import { baseHeaders, documentHeaders } from '../../kit/http/base-headers.ts';
 
 /** Response headers. An answer is read under our own address: a computer may set no cookie there, open nothing to other sites and run no page. */
 const answerHeaders = [
@@ -14,7 +14,8 @@ const answerHeaders = [
   'allow',
   'x-accel-buffering',
 ] as const;
-const noPage = { 'content-security-policy': "default-src 'none'; sandbox" };
+const policy = 'content-security-policy';
+const noPage = { [policy]: "default-src 'none'; sandbox" };
 
 /** Node's own for the end of a response. They go with it, and its warning is about listeners that only grow in number. */
 const listenersOfPipeline = 7;
@@ -35,7 +36,9 @@ export function deliver(
     const value = answer.headers[name];
     if (value !== undefined) headers[name] = String(value);
   }
-  response.writeHead(answer.statusCode ?? 502, { ...headers, ...noPage });
+  // A document may have its own style and pictures; whatever else a computer asks for, it does not get.
+  const shown = answer.headers[policy] === documentHeaders[policy] ? documentHeaders : noPage;
+  response.writeHead(answer.statusCode ?? 502, { ...headers, ...shown });
   response.flushHeaders();
   response.setMaxListeners(response.getMaxListeners() + listenersOfPipeline);
   return new Promise((resolve) => {

@@ -6,6 +6,7 @@ import { AppError } from '../../contracts/common/errors.ts';
 import { listWorkBudgets, setWorkBudget } from '../../contracts/factory/budget-routes.ts';
 import * as table from '../../contracts/factory/workflow-routes.ts';
 import { openWithin } from '../../kit/files/within.ts';
+import { documentHeaders } from '../../kit/http/base-headers.ts';
 import { boundaryOf, readParts } from '../../kit/http/multipart.ts';
 import { isOwnerInPerson, surfaceOf } from '../../kit/http/principals.ts';
 import { type BoundRoute, bind, type OwnerLookups, type Principal } from '../../kit/http/types.ts';
@@ -14,7 +15,7 @@ import { cancelRun } from './cancel.ts';
 import type { WorkflowDeps } from './deps.ts';
 import type { Pages } from './pages.ts';
 import type { Proofs } from './proofs.ts';
-import { reportPage, reportPolicy } from './report/report-page.ts';
+import { reportPage } from './report/report-page.ts';
 import { gatherReport } from './report/run-report.ts';
 import type { Runs } from './runs.ts';
 import type { Scheduler } from './scheduler.ts';
@@ -116,7 +117,7 @@ function runRoutes(deps: RouteDeps): BoundRoute[] {
         'content-length': Buffer.byteLength(text),
         'content-disposition': `inline; filename="report-${params.dagId}.html"`,
         // What bots wrote must never run as a page of ours.
-        'content-security-policy': `${reportPolicy}; sandbox`,
+        ...documentHeaders,
       });
       response.end(text);
     }),

@@ -5,12 +5,9 @@
 import { visible } from '../../../contracts/approvals/visible.ts';
 import { type NodeStatus, nodeCauses } from '../../../contracts/factory/node.ts';
 import type { RunStatus } from '../../../contracts/factory/workflow.ts';
+import { documentPolicy } from '../../../kit/http/base-headers.ts';
 import type { StepCost } from '../../usage/costs.ts';
 import type { ReportStep, RunReport } from './run-report.ts';
-
-/** Also in the file: it keeps the policy wherever it is opened. */
-export const reportPolicy =
-  "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
 const runWords: Readonly<Record<RunStatus, string>> = {
   running: 'Running',
@@ -75,7 +72,7 @@ export function reportPage(report: RunReport): string {
   ];
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${escaped(reportPolicy)}">
+<meta http-equiv="Content-Security-Policy" content="${escaped(documentPolicy)}">
 <meta name="viewport" content="width=device-width, initial-scale=1"><meta name="referrer" content="no-referrer">
 <title>${escaped(report.title)} · report</title><style>${style}</style></head><body>
 <header><h1>${escaped(report.title)}</h1><p class="muted">Report of a run, written ${moment(report.madeAt)} by Gantry</p></header>
