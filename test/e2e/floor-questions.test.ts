@@ -93,6 +93,9 @@ test('a letter typed into a terminal answers nothing; a key leads to the questio
     .waitFor();
   await expect.poll(() => screen('scribe'), { timeout: 20_000 }).toMatch(/^allowed-0/m);
   await expect.poll(() => pane(page, 'scribe').getAttribute('data-asking')).toBeNull();
+  // Asked, answered and taken: one line, with how it ended.
+  const events = page.locator('[data-event^="approval."]');
+  expect(await events.allTextContents()).toEqual([expect.stringContaining('Approved')]);
 });
 
 test('a question is rejected with words in its pane, which reach the asker', async () => {

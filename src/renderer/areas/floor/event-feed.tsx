@@ -78,21 +78,27 @@ export function EventFeed({ agents }: { agents: readonly Agent[] }) {
 }
 
 /**
- * One line for each delivery and each question, with its present state, which implies the earlier ones. A bot whose state was only repeated (its pane could be read
- * again) has no line for it. `feed` is newest first.
+ * One line for each delivery and each question, with its present state, which implies the earlier ones. A bot or step whose state was only repeated (a pane could
+ * be read again, a step is ready and then given to its bot) has no line for it. `feed` is newest first.
  */
 function latestOnly(feed: readonly FeedEntry[]): readonly FeedEntry[] {
   const told = new Set<string>();
+  const steps = new Map<string, string>();
   const states = new Map<string, string>();
   const kept = new Set<FeedEntry>();
   for (const entry of feed.toReversed()) {
+    if (entry.event.type === 'node.status') {
+      const { nodeId, status } = entry.event.data;
+      if (steps.get(nodeId) !== status) kept.add(entry);
+      steps.set(nodeId, status);
+    }
     if (entry.event.type !== 'agent.state') continue;
     const { agentId, state } = entry.event.data;
     if (states.get(agentId) !== state) kept.add(entry);
     states.set(agentId, state);
   }
   return feed.filter((entry) => {
-    if (entry.event.type === 'agent.state') return kept.has(entry);
+    if (entry.event.type === 'agent.state' || entry.event.type === 'node.status') return kept.has(entry);
     const { type } = entry.event;
     if (type !== 'delivery' && type !== 'approval.requested' && type !== 'approval.resolved') return true;
     const { id } = entry.event.data;

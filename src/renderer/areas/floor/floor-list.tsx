@@ -158,7 +158,7 @@ function Rows({ rows, ...props }: FloorListProps & { rows: readonly FloorRow[] }
                 <BotRow
                   bot={row.bot}
                   selected={row.bot.id === props.selected}
-                  on={lastWords.get(row.bot.address)}
+                  on={row.bot.currentNode?.title ?? lastWords.get(row.bot.address)}
                   onOpen={props.onOpen}
                 />
               )}
@@ -279,7 +279,7 @@ const BotRow = memo(function BotRow({
 }: {
   bot: PlacedBot;
   selected: boolean;
-  /** How the last message to it begins: what it is on. */
+  /** What it is on: its step, else how the last message to it begins. */
   on: string | undefined;
   onOpen: (bot: PlacedBot) => void;
 }) {
