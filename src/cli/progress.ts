@@ -49,7 +49,7 @@ export function createProgress(
       drawn = true;
       const measure = measureOf(done, total, passed);
       const text = harmless(`${label}  ${measure}${what === '' ? '' : `  ${what}`}`.replaceAll('\n', ' '));
-      stream.write(`\r\x1b[K${[...text].slice(0, Math.max(20, (stream.columns ?? 80) - 1)).join('')}`);
+      stream.write(`\r\x1b[K${[...text].slice(0, Math.max(20, (stream.columns || 80) - 1)).join('')}`);
     },
     end() {
       if (drawn) stream.write('\r\x1b[K');

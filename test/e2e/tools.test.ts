@@ -223,11 +223,20 @@ test('pictures are shown, failures are said, and a call that goes on can be canc
   await result(page).getByText('Failed', { exact: true }).waitFor();
   await result(page).getByText('There is no issue 7.').waitFor();
 
+  // How far it is, where the tool says so: a document tool does, this one does not.
+  const progress = { what: 'Converting the document', done: 12, total: 300, unit: 'pages' };
+  await page.route('**/api/factory/progress/*', (route) =>
+    route.fulfill({ json: { progress: { ...progress, startedAt: new Date().toISOString() } } }),
+  );
   await openTool(page, 'tracker.watch');
   await page.keyboard.press('Control+Enter');
   await result(page)
     .getByText(/^Running · /)
     .waitFor();
+  await result(page).getByText('12 of 300 pages').waitFor();
+  await result(page).getByRole('progressbar', { name: 'Converting the document' }).waitFor();
+  await picture(page, 'tool-progress-dark');
+  await page.unroute('**/api/factory/progress/*');
   await page.getByRole('button', { name: 'Cancel', exact: true }).click();
   await result(page).getByText('You cancelled the call.').waitFor();
   // The last result of each tool is kept.
