@@ -1,11 +1,18 @@
 /** How far a long call is: told to its caller alone, while it runs, and the call answers as ever. */
+import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { followCall, type OnProgress, progressHeader } from '../../src/contracts/common/work-progress.ts';
+import { systemClock } from '../../src/kit/clock/clock.ts';
+import type { Principal } from '../../src/kit/http/types.ts';
+import { createProgressBook } from '../../src/runtime-server/base/progress.ts';
 import { defineTool, type Tool } from '../../src/runtime-server/tool-server/index.ts';
+import { createLedgerPart } from '../../src/runtime-server/work-engine/ledger.ts';
 import { sharedEngine, waitFor } from './engine.ts';
 import { startShells } from './shells.ts';
 import { rest } from './tool-server/wire.ts';
+
+type Handler = (asked: object) => Promise<{ readonly body: unknown }>;
 
 /** A tool that takes as long as the test wants. */
 let begun = Promise.withResolvers<OnProgress | undefined>();
@@ -66,6 +73,38 @@ test('a call without a key is not followed, and a bot finds nothing of its perso
   const token = await shared.current.botToken(`web@${team}`);
   const refused = await shared.current.call('GET', `/progress/${key}`, undefined, { token });
   expect(refused.status).toBe(403);
+});
+
+test('a check of the ledger tells everybody who follows one how many rows are checked', async () => {
+  const progress = createProgressBook({ clock: systemClock });
+  const checked = Promise.withResolvers<void>();
+  const ledger = {
+    engineId: 'engine_1',
+    async verify(tell: (done: number, total: number) => void) {
+      await turn();
+      tell(200, 1_000_000);
+      await checked.promise;
+      return { ok: true, rows: 1_000_000, head: { id: '999999', hash: '' } };
+    },
+  };
+  const part = createLedgerPart({ ledger, progress, workspace: '/nowhere' } as never);
+  const verify = part.routes.find(({ route }) => route.op === 'verifyLedger')?.handler as unknown as Handler;
+  const person = { kind: 'owner', userId: 'user_ada' } as Principal;
+  const asking = ['first-of-two', 'second-of-two'].map((name) =>
+    verify({ principal: person, request: { headers: { [progressHeader]: name } } }),
+  );
+  const told = { what: 'Checking the ledger', done: 200, total: 1_000_000, unit: 'rows' };
+  for (const name of ['first-of-two', 'second-of-two']) {
+    expect(
+      await waitFor(
+        () => progress.read(person, name),
+        (found) => found !== null,
+      ),
+    ).toMatchObject(told);
+  }
+  checked.resolve();
+  for (const answer of await Promise.all(asking)) expect(answer.body).toMatchObject({ ok: true, rows: 1_000_000 });
+  expect(progress.read(person, 'first-of-two')).toBe(null);
 });
 
 test('whoever follows a call asks again and again until it ends, and an older program that knows no answer is no fault', async () => {
