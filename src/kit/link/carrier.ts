@@ -89,25 +89,25 @@ const resets = { streamResetBurst: 10_000, streamResetRate: 1000 };
 
 export function createCarrier(deps: CarrierDeps): Carrier {
   const { socket, timers } = deps;
-  const pipes = new Set<Pipe>();
+  const pipes = createPipes(deps.accept);
   let session: Http2Session | null = null;
   let up = false;
   let draining: 'replaced' | 'closing' | null = null;
   let drainReason = '';
   let ended = false;
-  let heard = true;
-  let misses = 0;
-  let cancelTimer = timers.after(setupMs, () => end('broken', 'The other side was not ready in time.'));
+  const cancelSetup = timers.after(setupMs, () => end('broken', 'The other side was not ready in time.'));
   let cancelDrain = () => {};
-  const watch = createWatch();
 
   const join = joinWebSocket(socket, {
-    onHeard() {
-      heard = true;
-      watch.heard();
-    },
-    onSaid: (bytes) => watch.said(bytes),
+    onHeard: () => silence.heard(),
+    onSaid: (bytes) => silence.said(bytes),
     onClosed: ({ code, reason }) => finish(kindOf(code), reason),
+  });
+  const silence = createSilenceWatch({
+    timers,
+    ping,
+    isSending: () => join.waiting > 0,
+    onSilent: (ms) => end('silent', `Nothing was heard for ${ms / 1000} s.`),
   });
   createSocketPair().then(
     ([inner, outer]) => {
@@ -125,22 +125,16 @@ export function createCarrier(deps: CarrierDeps): Carrier {
   );
 
   function begin(inner: Socket): void {
-    if (deps.accept === undefined) {
-      const options = { ...shared, settings, peerMaxConcurrentStreams: maxPipes, createConnection: () => inner };
-      session = connect('http://runtime', options);
-    } else {
-      const options = { ...shared, ...resets, settings: { ...settings, maxConcurrentStreams: maxTaken } };
-      session = performServerHandshake(inner, options);
-      session.on('stream', take as never);
-    }
-    const made = session;
+    const made = deps.accept === undefined ? openingSession(inner) : acceptingSession(inner);
+    session = made;
+    if (deps.accept !== undefined) made.on('stream', pipes.take as never);
     made.on('error', () => {});
     made.once('remoteSettings', () => {
       made.setLocalWindowSize(windowOfCarrier);
       if (ended) return;
       up = true;
-      cancelTimer();
-      cancelTimer = timers.after(pingEveryMs, beat);
+      cancelSetup();
+      silence.begin();
       deps.onUp();
     });
     made.on('goaway', (_code, _last, data) => {
@@ -148,76 +142,6 @@ export function createCarrier(deps: CarrierDeps): Carrier {
         markDraining(data?.toString() === 'replaced' ? 'replaced' : 'closing', 'The other side closes.', drainMs);
     });
     made.once('close', lost);
-  }
-
-  function take(stream: ServerHttp2Stream, headers: Record<string, unknown>): void {
-    stream.on('error', () => {});
-    const side =
-      headers[constants.HTTP2_HEADER_METHOD] === 'CONNECT' ? headers[constants.HTTP2_HEADER_AUTHORITY] : null;
-    if (typeof side !== 'string' || ended) {
-      refuse(stream);
-      return;
-    }
-    stream.respond({ [constants.HTTP2_HEADER_STATUS]: 200 });
-    const pipe = keep(stream);
-    if (!(deps.accept as NonNullable<CarrierDeps['accept']>)(side, pipe)) pipe.destroy();
-  }
-
-  function refuse(stream: ServerHttp2Stream): void {
-    stream.respond({ [constants.HTTP2_HEADER_STATUS]: 405 }, { endStream: true });
-    stream.close(constants.NGHTTP2_REFUSED_STREAM);
-  }
-
-  function keep(stream: Http2Stream): Pipe {
-    const pipe = new Pipe(stream);
-    pipes.add(pipe);
-    pipe.on('error', () => {}); // Users listen too; this listener only keeps an error from ending the program.
-    pipe.once('close', () => pipes.delete(pipe));
-    return pipe;
-  }
-
-  /**
-   * Notices a cut that is reported to neither side: without it, callers would wait until two pings of the beat are missed. While the network
-   * still takes what was sent, only slowly, an answer cannot be expected yet, and the beat decides.
-   */
-  function createWatch(): { said(bytes: number): void; heard(): void; stop(): void } {
-    let step: 'idle' | 'said' | 'asked' = 'idle';
-    let saidSince = false;
-    let cancel = () => {};
-    const begin = () => {
-      step = 'said';
-      cancel = timers.after(askAfterMs, ask);
-    };
-    const ask = () => {
-      step = 'asked';
-      saidSince = false;
-      ping();
-      // In two halves: after this program stood still, its timers come before what was received meanwhile, which is read in the second half.
-      cancel = timers.after(answerMs / 2, () => {
-        cancel = timers.after(answerMs / 2, giveUp);
-      });
-    };
-    const giveUp = () => {
-      if (join.waiting > 0) done();
-      else end('silent', `Nothing was heard for ${answerMs / 1000} s.`);
-    };
-    const done = () => {
-      step = 'idle';
-      if (saidSince) begin();
-    };
-    return {
-      said(bytes) {
-        if (bytes <= controlBytes || !up || ended) return;
-        saidSince = true;
-        if (step === 'idle') begin();
-      },
-      heard() {
-        if (step !== 'asked') return;
-        cancel();
-        done();
-      },
-      stop: () => cancel(),
-    };
   }
 
   function ping(): void {
@@ -228,17 +152,6 @@ export function createCarrier(deps: CarrierDeps): Carrier {
     }
   }
 
-  function beat(): void {
-    misses = heard ? 0 : misses + 1;
-    if (misses >= maxMisses) {
-      end('silent', `Nothing was heard for ${(pingEveryMs * (maxMisses + 1)) / 1000} s.`);
-      return;
-    }
-    heard = false;
-    ping();
-    cancelTimer = timers.after(pingEveryMs, beat);
-  }
-
   function markDraining(kind: 'replaced' | 'closing', reason: string, graceMs: number): boolean {
     if (ended) return false;
     cancelDrain();
@@ -246,7 +159,7 @@ export function createCarrier(deps: CarrierDeps): Carrier {
     if (draining !== null) return false;
     draining = kind;
     drainReason = reason;
-    for (const pipe of [...pipes]) pipe.emit(drainingEvent);
+    pipes.tellDraining();
     deps.onDraining(kind);
     return true;
   }
@@ -267,12 +180,11 @@ export function createCarrier(deps: CarrierDeps): Carrier {
   function finish(kind: CarrierEnd['kind'], reason: string): void {
     if (ended) return;
     ended = true;
-    cancelTimer();
+    cancelSetup();
     cancelDrain();
-    watch.stop();
+    silence.stop();
     // The pipes first: a session's leftovers must not decide whether a caller waits for ever.
-    for (const pipe of [...pipes])
-      pipe.destroy(Object.assign(new Error(reason || 'The link was cut.'), { code: 'ECONNRESET' }));
+    pipes.end(reason);
     session?.destroy();
     join.destroy();
     deps.onEnd({ kind, reason });
@@ -286,16 +198,8 @@ export function createCarrier(deps: CarrierDeps): Carrier {
       return pipes.size;
     },
     open(side) {
-      if (!up || ended || draining !== null || pipes.size >= maxPipes) return null;
-      try {
-        const stream = (session as ClientHttp2Session).request(
-          { [constants.HTTP2_HEADER_METHOD]: 'CONNECT', [constants.HTTP2_HEADER_AUTHORITY]: side },
-          { endStream: false },
-        );
-        return keep(stream);
-      } catch {
-        return null; // It ends at this moment.
-      }
+      if (!up || ended || draining !== null) return null;
+      return pipes.open(session as ClientHttp2Session, side);
     },
     drain(kind, reason, graceMs = drainMs) {
       if (!markDraining(kind, reason, graceMs)) return;
@@ -304,6 +208,148 @@ export function createCarrier(deps: CarrierDeps): Carrier {
       session.close();
     },
     end,
+  };
+}
+
+function openingSession(inner: Socket): ClientHttp2Session {
+  const options = { ...shared, settings, peerMaxConcurrentStreams: maxPipes, createConnection: () => inner };
+  return connect('http://runtime', options);
+}
+
+function acceptingSession(inner: Socket): Http2Session {
+  const options = { ...shared, ...resets, settings: { ...settings, maxConcurrentStreams: maxTaken } };
+  return performServerHandshake(inner, options);
+}
+
+/** The open pipes of one carrier: opened here, or accepted where `accept` knows the endpoint. */
+function createPipes(accept: CarrierDeps['accept']) {
+  const pipes = new Set<Pipe>();
+  let ended = false;
+
+  function keep(stream: Http2Stream): Pipe {
+    const pipe = new Pipe(stream);
+    pipes.add(pipe);
+    pipe.on('error', () => {}); // Users listen too; this listener only keeps an error from ending the program.
+    pipe.once('close', () => pipes.delete(pipe));
+    return pipe;
+  }
+
+  return {
+    get size() {
+      return pipes.size;
+    },
+    open(session: ClientHttp2Session, side: string): Pipe | null {
+      if (pipes.size >= maxPipes) return null;
+      try {
+        const stream = session.request(
+          { [constants.HTTP2_HEADER_METHOD]: 'CONNECT', [constants.HTTP2_HEADER_AUTHORITY]: side },
+          { endStream: false },
+        );
+        return keep(stream);
+      } catch {
+        return null; // It ends at this moment.
+      }
+    },
+    take(stream: ServerHttp2Stream, headers: Record<string, unknown>): void {
+      stream.on('error', () => {});
+      const side =
+        headers[constants.HTTP2_HEADER_METHOD] === 'CONNECT' ? headers[constants.HTTP2_HEADER_AUTHORITY] : null;
+      if (typeof side !== 'string' || ended) {
+        stream.respond({ [constants.HTTP2_HEADER_STATUS]: 405 }, { endStream: true });
+        stream.close(constants.NGHTTP2_REFUSED_STREAM);
+        return;
+      }
+      stream.respond({ [constants.HTTP2_HEADER_STATUS]: 200 });
+      const pipe = keep(stream);
+      if (accept?.(side, pipe) !== true) pipe.destroy();
+    },
+    tellDraining() {
+      for (const pipe of [...pipes]) pipe.emit(drainingEvent);
+    },
+    end(reason: string) {
+      ended = true;
+      for (const pipe of [...pipes])
+        pipe.destroy(Object.assign(new Error(reason || 'The link was cut.'), { code: 'ECONNRESET' }));
+    },
+  };
+}
+
+/**
+ * Notices that the other side is gone. A beat of pings finds any silence; after something was sent, a ping of its own finds a cut that is reported to
+ * neither side sooner: without it, callers would wait until two pings of the beat are missed.
+ */
+function createSilenceWatch(deps: {
+  readonly timers: Timers;
+  readonly ping: () => void;
+  /** The network has not taken yet what was sent: an answer cannot be expected, and the beat decides. */
+  readonly isSending: () => boolean;
+  readonly onSilent: (ms: number) => void;
+}) {
+  const { timers, ping, onSilent } = deps;
+  let began = false;
+  let heardSinceBeat = true;
+  let misses = 0;
+  let cancelBeat = () => {};
+  let step: 'idle' | 'said' | 'asked' = 'idle';
+  let saidSince = false;
+  let cancelStep = () => {};
+
+  function beat(): void {
+    misses = heardSinceBeat ? 0 : misses + 1;
+    if (misses >= maxMisses) return onSilent(pingEveryMs * (maxMisses + 1));
+    heardSinceBeat = false;
+    ping();
+    cancelBeat = timers.after(pingEveryMs, beat);
+  }
+
+  function waitToAsk(): void {
+    step = 'said';
+    cancelStep = timers.after(askAfterMs, ask);
+  }
+
+  function ask(): void {
+    step = 'asked';
+    saidSince = false;
+    ping();
+    // In two halves: after this program stood still, its timers come before what was received meanwhile, which is read in the second half.
+    cancelStep = timers.after(answerMs / 2, () => {
+      cancelStep = timers.after(answerMs / 2, giveUp);
+    });
+  }
+
+  function giveUp(): void {
+    if (deps.isSending()) done();
+    else onSilent(answerMs);
+  }
+
+  function done(): void {
+    step = 'idle';
+    if (saidSince) waitToAsk();
+  }
+
+  return {
+    /** Both sides are ready. */
+    begin() {
+      began = true;
+      cancelBeat = timers.after(pingEveryMs, beat);
+    },
+    said(bytes: number) {
+      if (bytes <= controlBytes || !began) return;
+      saidSince = true;
+      if (step === 'idle') waitToAsk();
+    },
+    heard() {
+      heardSinceBeat = true;
+      if (step !== 'asked') return;
+      cancelStep();
+      done();
+    },
+    /** For good. */
+    stop() {
+      began = false;
+      cancelBeat();
+      cancelStep();
+    },
   };
 }
 
