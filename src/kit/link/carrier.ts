@@ -125,7 +125,7 @@ export function createCarrier(deps: CarrierDeps): Carrier {
   );
 
   function begin(inner: Socket): void {
-    const made = deps.accept === undefined ? openingSession(inner) : acceptingSession(inner);
+    const made: Http2Session = deps.accept === undefined ? openingSession(inner) : acceptingSession(inner);
     session = made;
     if (deps.accept !== undefined) made.on('stream', pipes.take as never);
     made.on('error', () => {});

@@ -48,102 +48,10 @@ export function createPostgresStore(deps: {
   readonly onFault: (error: unknown) => void;
 }): SharedStore {
   const { connections, timers, random, wake } = deps;
-  const texts = new Map<string, Pick<Query, 'name' | 'text'>>();
+  const { prepared, readerOf, txOf } = createStatements();
   const groups = createStatementGroups({ connections, timers });
   const running = new Set<Promise<unknown>>();
   let closed = false;
-
-  /** Texts are few; beyond this number they are sent without a name, so that no connection grows without end. */
-  function prepared(sql: Sql): Pick<Query, 'name' | 'text'> {
-    const source = typeof sql === 'string' ? sql : sql.postgres;
-    const known = texts.get(source);
-    if (known !== undefined) return known;
-    const text = numbered(source);
-    if (texts.size >= maxStatements) return { name: undefined, text };
-    const made = { name: `g${texts.size}`, text };
-    texts.set(source, made);
-    return made;
-  }
-
-  function* ask<T>(run: Run, sql: Sql, values: readonly Value[], read: (result: Answer) => T): Op<T> {
-    run.left -= 1;
-    const query: Query = { ...prepared(sql), values };
-    // The only place that creates them: the type keeps all other code from yielding anything.
-    return read((yield query as unknown as Statement) as Answer);
-  }
-
-  function asked<T>(run: Run, sql: Sql, values: readonly Value[], read: (result: Answer) => T): Asked<T> {
-    run.max -= 1;
-    if (run.max < 0) throw new Error('An operation of one statement asked another.');
-    run.left += 1;
-    return { [Symbol.iterator]: () => ask(run, sql, values, read) };
-  }
-
-  function readerOf(run: Run): SharedReader {
-    return {
-      get: <T>(sql: Sql, ...values: Value[]) => asked(run, sql, values, ({ rows }) => rows[0] as T | undefined),
-      all: <T>(sql: Sql, ...values: Value[]) => asked(run, sql, values, ({ rows }) => rows as T[]),
-    };
-  }
-
-  function txOf(run: Run): SharedTx {
-    return {
-      ...readerOf(run),
-      run: (sql, ...values) => asked(run, sql, values, ({ rowCount }) => ({ changes: rowCount ?? 0 })),
-      afterCommit: (effect) => {
-        run.effects.push(effect);
-      },
-    };
-  }
-
-  /** Sends one statement after another until the operation ends. The first failure ends it, even if the operation catches it. */
-  async function finish<T>(ask: (query: Query) => Promise<Answer>, operation: Asked<T>, run: Run): Promise<T> {
-    const steps = operation[Symbol.iterator]();
-    let step = steps.next();
-    while (step.done !== true) {
-      let answer: Answer;
-      try {
-        answer = await ask(step.value as unknown as Query);
-      } catch (error) {
-        endWith(steps, error);
-        throw error;
-      }
-      step = steps.next(answer);
-    }
-    if (run.left !== 0) throw new Error('A statement was made and not asked: write `yield*` before it.');
-    return step.value;
-  }
-
-  /** One try on one client. An error before COMMIT was sent can be retried. */
-  async function once<T>(client: pg.ClientBase, begin: string, work: () => Promise<T>): Promise<T> {
-    await client.query(begin);
-    let value: T;
-    try {
-      value = await work();
-    } catch (error) {
-      // Also for a fault of the operation itself: the connection stays good, unless it says otherwise.
-      if (!isLost(error)) await client.query('ROLLBACK');
-      throw error;
-    }
-    try {
-      await client.query('COMMIT');
-    } catch (error) {
-      if (isLost(error)) throw unknownEnd(error);
-      throw error;
-    }
-    return value;
-  }
-
-  const through = (client: pg.ClientBase) => (query: Query) => client.query(query as pg.QueryConfig) as Promise<Answer>;
-
-  /** A statement that is its own transaction: if its connection is lost, it is unknown whether it was kept. */
-  async function known<T>(answer: Promise<T>): Promise<T> {
-    try {
-      return await answer;
-    } catch (error) {
-      throw isLost(error) ? unknownEnd(error) : error;
-    }
-  }
 
   async function inGroup(query: Query): Promise<Answer> {
     const answer = await known(groups.ask(query));
@@ -236,6 +144,105 @@ export function createPostgresStore(deps: {
 
 /** It failed, or another statement of its group did: it is sent separately. */
 const groupUndone = new Error('The group was undone.');
+
+/** The statements of operations: their texts, prepared once, and the handles that create them. */
+function createStatements() {
+  const texts = new Map<string, Pick<Query, 'name' | 'text'>>();
+
+  /** Texts are few; beyond this number they are sent without a name, so that no connection grows without end. */
+  function prepared(sql: Sql): Pick<Query, 'name' | 'text'> {
+    const source = typeof sql === 'string' ? sql : sql.postgres;
+    const known = texts.get(source);
+    if (known !== undefined) return known;
+    const text = numbered(source);
+    if (texts.size >= maxStatements) return { name: undefined, text };
+    const made = { name: `g${texts.size}`, text };
+    texts.set(source, made);
+    return made;
+  }
+
+  function* ask<T>(run: Run, sql: Sql, values: readonly Value[], read: (result: Answer) => T): Op<T> {
+    run.left -= 1;
+    const query: Query = { ...prepared(sql), values };
+    // The only place that creates them: the type keeps all other code from yielding anything.
+    return read((yield query as unknown as Statement) as Answer);
+  }
+
+  function asked<T>(run: Run, sql: Sql, values: readonly Value[], read: (result: Answer) => T): Asked<T> {
+    run.max -= 1;
+    if (run.max < 0) throw new Error('An operation of one statement asked another.');
+    run.left += 1;
+    return { [Symbol.iterator]: () => ask(run, sql, values, read) };
+  }
+
+  function readerOf(run: Run): SharedReader {
+    return {
+      get: <T>(sql: Sql, ...values: Value[]) => asked(run, sql, values, ({ rows }) => rows[0] as T | undefined),
+      all: <T>(sql: Sql, ...values: Value[]) => asked(run, sql, values, ({ rows }) => rows as T[]),
+    };
+  }
+
+  function txOf(run: Run): SharedTx {
+    return {
+      ...readerOf(run),
+      run: (sql, ...values) => asked(run, sql, values, ({ rowCount }) => ({ changes: rowCount ?? 0 })),
+      afterCommit: (effect) => {
+        run.effects.push(effect);
+      },
+    };
+  }
+
+  return { prepared, readerOf, txOf };
+}
+
+/** Sends one statement after another until the operation ends. The first failure ends it, even if the operation catches it. */
+async function finish<T>(ask: (query: Query) => Promise<Answer>, operation: Asked<T>, run: Run): Promise<T> {
+  const steps = operation[Symbol.iterator]();
+  let step = steps.next();
+  while (step.done !== true) {
+    let answer: Answer;
+    try {
+      answer = await ask(step.value as unknown as Query);
+    } catch (error) {
+      endWith(steps, error);
+      throw error;
+    }
+    step = steps.next(answer);
+  }
+  if (run.left !== 0) throw new Error('A statement was made and not asked: write `yield*` before it.');
+  return step.value;
+}
+
+/** One try on one client. An error before COMMIT was sent can be retried. */
+async function once<T>(client: pg.ClientBase, begin: string, work: () => Promise<T>): Promise<T> {
+  await client.query(begin);
+  let value: T;
+  try {
+    value = await work();
+  } catch (error) {
+    // Also for a fault of the operation itself: the connection stays good, unless it says otherwise.
+    if (!isLost(error)) await client.query('ROLLBACK');
+    throw error;
+  }
+  try {
+    await client.query('COMMIT');
+  } catch (error) {
+    if (isLost(error)) throw unknownEnd(error);
+    throw error;
+  }
+  return value;
+}
+
+const through = (client: pg.ClientBase) => (query: Query) => client.query(query as pg.QueryConfig) as Promise<Answer>;
+
+/** A statement that is its own transaction: if its connection is lost, it is unknown whether it was kept. */
+async function known<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    throw isLost(error) ? unknownEnd(error) : error;
+  }
+}
 
 /** Runs its own `finally`; anything it throws or continues with is ignored. */
 function endWith(steps: Iterator<Statement, unknown>, error: unknown): void {
