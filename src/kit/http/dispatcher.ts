@@ -74,23 +74,18 @@ export interface Dispatcher {
 const continuesTraces = ['link', 'internal'] as const;
 
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
-  const { owners, log, ids, telemetry } = options;
+  const { owners, log } = options;
   const guard = createGuard(options.listener);
   const limits = createLimits(options.limits, options);
   const admission = createAdmission({ ...options, limits });
   const streams = createSseStreams((error) => log.error('stream failed', { error: String(stackOf(error)) }));
   const running = new Set<RequestContext>();
-  const continues: ReadonlySet<string> = new Set([...continuesTraces, ...(options.continues ?? [])]);
+  const inSpan = createRequestSpans(options);
   const lasting = createLasting(options.expiry);
   const answer = createJsonAnswer(options);
+  const answerStream = createStreamAnswer(streams, limits, log);
   const fallbackShape = options.shape ?? 'plain';
-  // One random part for each dispatcher plus a counter: unique enough for a log, and free.
-  const requestIdStart = ids.next('req');
-  let requests = 0;
-  const nextRequestId = () => {
-    requests += 1;
-    return `${requestIdStart}.${requests}`;
-  };
+  const nextRequestId = createRequestIds(options.ids);
   const { router, served } = mountRoutes({ ...options, keepsAnswers: options.idempotency !== undefined });
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<boolean> {
@@ -116,14 +111,10 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
         log.error('request failed', { requestId, op: mounted.route.op, error: String(stackOf(error.cause ?? error)) });
       }
       if (response.headersSent) response.destroy();
-      else
-        fail(
-          response,
-          error,
-          mounted.route.errors,
-          requestId,
-          admission.challenge(error, mounted.route, pathOf(target), request),
-        );
+      else {
+        const challenge = admission.challenge(error, mounted.route, pathOf(target), request);
+        fail(response, error, mounted.route.errors, requestId, challenge);
+      }
     } finally {
       answered?.(response.statusCode);
     }
@@ -135,24 +126,10 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     const path = pathOf(target);
     const claimed = claimedShape(path);
     if (claimed === null && !malformed && options.unclaimed === 'pass') return false;
-    const shape = claimed ?? fallbackShape;
-    const shown = JSON.stringify(path.slice(0, 200));
-    if (malformed) {
-      const error = new AppError('usage', `The path ${shown} is not properly encoded.`, 'Encode it as UTF-8.', {
-        wireCode: 'bad_request',
-      });
-      fail(response, error, shape, nextRequestId());
-      return true;
-    }
-    const others = methods.filter((method) => router.find(method, target) !== null);
-    const error =
-      others.length === 0
-        ? new AppError('not_found', `Nothing is served at ${shown}.`, 'See docs/openapi.json for the routes.')
-        : new AppError('not_found', `${request.method} is not served at ${shown}.`, `Use ${others.join(' or ')}.`, {
-            wireCode: 'method_not_allowed',
-          });
+    const others = malformed ? [] : methods.filter((method) => router.find(method, target) !== null);
     if (others.length > 0) response.setHeader('allow', others.join(', '));
-    fail(response, error, shape, nextRequestId());
+    const error = malformed ? badlyEncoded(path) : notServed(request.method, path, others);
+    fail(response, error, claimed ?? fallbackShape, nextRequestId());
     return true;
   }
 
@@ -167,34 +144,9 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     const { route } = mounted;
     if (mounted.onlyPublic && route.kind === 'raw' && route.signed !== true) await limits.page(request);
     const principal = await admission.admit(mounted, request, rawParams);
-    const { traceparent } = request.headers;
-    // What travels on is a span of ours: nobody's own header reaches a server that trusts this one.
-    if (traceparent !== undefined) delete request.headers.traceparent;
-    if (telemetry === undefined) {
-      await serveAdmitted(mounted, principal, request, response, rawParams, search, requestId);
-      return;
-    }
-    const attributes = {
-      'http.request.method': route.method,
-      'http.route': route.path,
-      'gantry.op': route.op,
-      'gantry.principal': principal.kind,
-    };
-    const own = principal.agentId === undefined ? null : (options.traceOf?.(principal.agentId) ?? null);
-    const from =
-      own !== null
-        ? { traceparent: own, trusted: true }
-        : typeof traceparent === 'string'
-          ? { traceparent, trusted: continues.has(principal.kind) }
-          : undefined;
-    await telemetry.span({ name: `${route.method} ${route.path}`, kind: 'server', attributes, from }, async (span) => {
-      if (span !== null) request.headers.traceparent = span.traceparent;
-      try {
-        await serveAdmitted(mounted, principal, request, response, rawParams, search, requestId);
-      } finally {
-        span?.set({ 'http.response.status_code': response.statusCode });
-      }
-    });
+    await inSpan(route, principal, request, response, () =>
+      serveAdmitted(mounted, principal, request, response, rawParams, search, requestId),
+    );
   }
 
   async function serveAdmitted(
@@ -219,42 +171,11 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     if (request.method !== 'GET' && !readsItself) context.body = await readBody(route, request);
     if (route.params !== undefined) context.params = parseParams(route, rawParams);
     if (search !== '' || route.query !== undefined) context.query = parseQuery(route, search);
-    const owned = isOwned(route, principal, context.params);
+    const owned = isOwned(owners, route, principal, context.params);
     if (owned !== true && !(await owned)) throw unknownOwned(route, context.params);
-    if (route.kind === 'raw') {
-      if (bound.writesHead !== true) {
-        for (const [name, value] of Object.entries(baseHeaders)) response.setHeader(name, value);
-        response.setHeader('x-request-id', requestId);
-      }
-      await bound.handler(context as never);
-    } else if (route.kind === 'sse') await stream(bound, principal, context, requestId);
+    if (route.kind === 'raw') await answerRaw(bound, context, requestId);
+    else if (route.kind === 'sse') await answerStream(bound, principal, context, requestId);
     else await answer(mounted, principal, context, requestId);
-  }
-
-  async function stream(
-    bound: BoundRoute,
-    principal: Principal,
-    context: RequestContext,
-    requestId: string,
-  ): Promise<void> {
-    const release = limits.stream(principal);
-    const sink = streams.create(context.request, context.response, { ...baseHeaders, 'x-request-id': requestId });
-    sink.onEnd(release);
-    try {
-      await bound.handler(context as never, sink);
-      sink.open();
-    } catch (thrown) {
-      const opened = sink.opened;
-      sink.abandon();
-      if (opened) log.error('stream failed', { requestId, error: String(stackOf(thrown)) });
-      throw thrown;
-    }
-  }
-
-  function isOwned(route: Route, principal: Principal, params: unknown): boolean | Promise<boolean> {
-    const rule = route.owner;
-    if (typeof rule === 'string' || 'none' in rule) return true;
-    return owners[rule.noun]!(principal, String((params as Record<string, unknown>)[rule.param]));
   }
 
   return {
@@ -269,6 +190,115 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       for (const context of [...running]) context.abort();
     },
   };
+}
+
+/** One random part for each dispatcher plus a counter: unique enough for a log, and free. */
+function createRequestIds(ids: DispatcherOptions['ids']): () => string {
+  const start = ids.next('req');
+  let requests = 0;
+  return () => {
+    requests += 1;
+    return `${start}.${requests}`;
+  };
+}
+
+function badlyEncoded(path: string): AppError {
+  return new AppError('usage', `The path ${shownPath(path)} is not properly encoded.`, 'Encode it as UTF-8.', {
+    wireCode: 'bad_request',
+  });
+}
+
+/** `others`: methods that are served there. */
+function notServed(method: string | undefined, path: string, others: readonly Method[]): AppError {
+  const shown = shownPath(path);
+  if (others.length === 0)
+    return new AppError('not_found', `Nothing is served at ${shown}.`, 'See docs/openapi.json for the routes.');
+  return new AppError('not_found', `${method} is not served at ${shown}.`, `Use ${others.join(' or ')}.`, {
+    wireCode: 'method_not_allowed',
+  });
+}
+
+function shownPath(path: string): string {
+  return JSON.stringify(path.slice(0, 200));
+}
+
+async function answerRaw(bound: BoundRoute, context: RequestContext, requestId: string): Promise<void> {
+  if (bound.writesHead !== true) {
+    for (const [name, value] of Object.entries(baseHeaders)) context.response.setHeader(name, value);
+    context.response.setHeader('x-request-id', requestId);
+  }
+  await bound.handler(context as never);
+}
+
+function createStreamAnswer(
+  streams: ReturnType<typeof createSseStreams>,
+  limits: ReturnType<typeof createLimits>,
+  log: HttpLog,
+) {
+  return async (bound: BoundRoute, principal: Principal, context: RequestContext, requestId: string): Promise<void> => {
+    const release = limits.stream(principal);
+    const sink = streams.create(context.request, context.response, { ...baseHeaders, 'x-request-id': requestId });
+    sink.onEnd(release);
+    try {
+      await bound.handler(context as never, sink);
+      sink.open();
+    } catch (thrown) {
+      const opened = sink.opened;
+      sink.abandon();
+      if (opened) log.error('stream failed', { requestId, error: String(stackOf(thrown)) });
+      throw thrown;
+    }
+  };
+}
+
+/** Each request as a span of its own, part of the caller's trace or of its bot's. */
+function createRequestSpans({ telemetry, continues, traceOf }: DispatcherOptions) {
+  const trusted: ReadonlySet<string> = new Set([...continuesTraces, ...(continues ?? [])]);
+
+  return (
+    route: Route,
+    principal: Principal,
+    request: IncomingMessage,
+    response: ServerResponse,
+    work: () => Promise<void>,
+  ): Promise<void> => {
+    const { traceparent } = request.headers;
+    // What travels on is a span of ours: nobody's own header reaches a server that trusts this one.
+    if (traceparent !== undefined) delete request.headers.traceparent;
+    if (telemetry === undefined) return work();
+    const attributes = {
+      'http.request.method': route.method,
+      'http.route': route.path,
+      'gantry.op': route.op,
+      'gantry.principal': principal.kind,
+    };
+    const own = principal.agentId === undefined ? null : (traceOf?.(principal.agentId) ?? null);
+    const from =
+      own !== null
+        ? { traceparent: own, trusted: true }
+        : typeof traceparent === 'string'
+          ? { traceparent, trusted: trusted.has(principal.kind) }
+          : undefined;
+    return telemetry.span({ name: `${route.method} ${route.path}`, kind: 'server', attributes, from }, async (span) => {
+      if (span !== null) request.headers.traceparent = span.traceparent;
+      try {
+        await work();
+      } finally {
+        span?.set({ 'http.response.status_code': response.statusCode });
+      }
+    });
+  };
+}
+
+function isOwned(
+  owners: OwnerLookups,
+  route: Route,
+  principal: Principal,
+  params: unknown,
+): boolean | Promise<boolean> {
+  const rule = route.owner;
+  if (typeof rule === 'string' || 'none' in rule) return true;
+  return owners[rule.noun]!(principal, String((params as Record<string, unknown>)[rule.param]));
 }
 
 function stackOf(cause: unknown): unknown {
