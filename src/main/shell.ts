@@ -71,8 +71,6 @@ export function runShell(deps: ShellDeps): RunningShell | null {
 
   let gantry: DesktopGantry | null = null;
   let feed: Feed | null = null;
-  let counts: Counts | null = null;
-  let tray: ReturnType<ElectronParts['createTray']> | null = null;
   let closed = false;
   /** While Gantry starts, requests for a window wait. */
   let opening: Promise<void> | null = Promise.resolve();
@@ -124,15 +122,14 @@ export function runShell(deps: ShellDeps): RunningShell | null {
     windows.remember();
     feed?.close();
     updates.close();
-    tray?.destroy();
-    tray = null;
+    tray.close();
     await gantry?.close();
   }
 
   const state = (): DesktopState => ({
     settings: kept.settings(),
     canOpenAtLogin: canOpenAtLogin({ app }),
-    hasTray: tray !== null,
+    hasTray: tray.exists,
     servers: gantry?.kind ?? 'own',
     logs: deps.logs,
     update: updates.state(),
@@ -146,6 +143,7 @@ export function runShell(deps: ShellDeps): RunningShell | null {
     openLogs: () => void parts.external.openPath(deps.logs),
     quit: () => quitting.begin(0),
   };
+  const tray = createTray(parts, acts, warn);
 
   function openFeed(at: string, cookie: { name: string; value: string }): Feed {
     return createFeed({
@@ -153,11 +151,7 @@ export function runShell(deps: ShellDeps): RunningShell | null {
       cookie,
       fetch: deps.fetch,
       after,
-      onCounts(next) {
-        counts = next;
-        tray?.setToolTip(trayWords(counts));
-        tray?.setEntries(trayMenu(counts, acts));
-      },
+      onCounts: tray.show,
       onNews(rows, open) {
         const view = { choice: kept.settings().notifications, watched: windows.focused() };
         for (const one of shownAs(news.take(rows, view), open)) notices.news(one);
@@ -199,20 +193,15 @@ export function runShell(deps: ShellDeps): RunningShell | null {
     follow(url);
   });
   app.on('activate', () => follow(null));
-  const installing = (): boolean => updates.state().kind === 'installing';
-  app.on('window-all-closed', () => {
-    if (installing()) return;
-    if (!kept.settings().closeToTray || tray === null) quitting.begin(0);
-  });
-  app.on('before-quit', (event) => {
-    // Everything is closed already, and the installer waits for this end.
-    if (installing()) return;
-    event.preventDefault();
-    quitting.begin(0);
-  });
   app.on('child-process-gone', (_event, { type, reason, exitCode, name }) =>
     warn('A process of the app ended.', { type, reason, exitCode, name }),
   );
+  quitByApp(app, {
+    quit: acts.quit,
+    // Everything is closed already, and the installer waits for this end.
+    isInstalling: () => updates.state().kind === 'installing',
+    staysInTray: () => kept.settings().closeToTray && tray.exists,
+  });
   answerPage(
     {
       ipc: parts.ipc,
@@ -245,30 +234,75 @@ export function runShell(deps: ShellDeps): RunningShell | null {
     if (app.isPackaged) app.setAsDefaultProtocolClient('gantry');
     guardPermissions(parts.session(), origin);
     parts.setMenu(appMenu(acts, { platform: deps.platform, packaged: app.isPackaged }));
-    try {
-      tray = parts.createTray(trayMenu(null, acts));
-      tray.on('click', acts.show);
-    } catch (fault) {
-      warn('This desktop has no tray.', { fault: String(fault) });
-    }
-    for (const [event, asleep] of [
-      ['suspend', true],
-      ['resume', false],
-    ] as const) {
-      parts.power().on(event as 'suspend', () => {
-        log.info(asleep ? 'The computer goes to sleep.' : 'The computer is back.');
-        gantry?.rest(asleep);
-        feed?.rest(asleep);
-      });
-    }
+    tray.create();
+    followSleep(parts, (asleep) => {
+      log.info(asleep ? 'The computer goes to sleep.' : 'The computer is back.');
+      gantry?.rest(asleep);
+      feed?.rest(asleep);
+    });
     await openGantry();
     opening = null;
     // Started with the session there is nobody to show anything to; but what went wrong is shown.
-    const quiet = gantry !== null && tray !== null && deps.argv.includes(quietly);
+    const quiet = gantry !== null && tray.exists && deps.argv.includes(quietly);
     if (!followWaiting() && !quiet) windows.show();
     void updates.check();
   }
   return { started: start(), quit: (code) => quitting.begin(code) };
+}
+
+/** The tray: what runs, who is needed. A desktop may have none. */
+function createTray(
+  parts: ElectronParts,
+  acts: MenuActs,
+  warn: (message: string, facts: Readonly<Record<string, unknown>>) => void,
+) {
+  let tray: ReturnType<ElectronParts['createTray']> | null = null;
+  return {
+    get exists(): boolean {
+      return tray !== null;
+    },
+    create() {
+      try {
+        tray = parts.createTray(trayMenu(null, acts));
+        tray.on('click', acts.show);
+      } catch (fault) {
+        warn('This desktop has no tray.', { fault: String(fault) });
+      }
+    },
+    show(counts: Counts | null) {
+      tray?.setToolTip(trayWords(counts));
+      tray?.setEntries(trayMenu(counts, acts));
+    },
+    close() {
+      tray?.destroy();
+      tray = null;
+    },
+  };
+}
+
+/** The app's own ways to quit: the last window closes, or the system asks. */
+function quitByApp(
+  app: ElectronParts['app'],
+  {
+    quit,
+    isInstalling,
+    staysInTray,
+  }: { readonly quit: () => void; readonly isInstalling: () => boolean; readonly staysInTray: () => boolean },
+): void {
+  app.on('window-all-closed', () => {
+    if (!isInstalling() && !staysInTray()) quit();
+  });
+  app.on('before-quit', (event) => {
+    if (isInstalling()) return;
+    event.preventDefault();
+    quit();
+  });
+}
+
+function followSleep(parts: ElectronParts, onSleep: (asleep: boolean) => void): void {
+  const power = parts.power();
+  power.on('suspend', () => onSleep(true));
+  power.on('resume', () => onSleep(false));
 }
 
 /** The page never sees the code or the cookie: main spends the one for the other. */
