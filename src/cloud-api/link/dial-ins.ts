@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { WebSocketServer } from 'ws';
+import { type WebSocket, WebSocketServer } from 'ws';
 import { AppError } from '../../contracts/common/errors.ts';
 import { dialInHeaders } from '../../contracts/link/dial-in.ts';
 import { type Clock, iso } from '../../kit/clock/clock.ts';
@@ -84,9 +84,9 @@ export function createDialIns(deps: {
     warn(message: string, facts?: Record<string, unknown>): void;
   };
 }): DialIns {
-  const { clock, timers, log } = deps;
-  const entries = new Map<string, Entry>();
-  const listeners = new Set<(computerId: string, linked: boolean) => void>();
+  const { timers, log } = deps;
+  const connections = createConnections(deps);
+  const { state, onChange, newest } = connections;
   /** Upgrades whose signature is being checked, by the id they claim. */
   const arriving = new Set<{ readonly claimed: string; ended: string | null }>();
   // Its types do not know `closeTimeout` yet, so the options are an object of their own.
@@ -99,6 +99,91 @@ export function createDialIns(deps: {
   };
   const server = new WebSocketServer(options);
   let closing = false;
+
+  async function admit(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    const arrival = { claimed: String(request.headers[signatureHeaders.id] ?? ''), ended: null as string | null };
+    arriving.add(arrival);
+    try {
+      const { epoch, token } = readHeaders(request);
+      const device = await deps.authenticate(request);
+      if (device === null) throw unauthorized('The upgrade is not signed.');
+      const elsewhere = (await deps.newestElsewhere?.(device.computerId)) ?? -1;
+      if (arrival.ended !== null) throw unauthorized(arrival.ended);
+      if (closing) throw unavailable();
+      const before = Math.max(newest(device.computerId), elsewhere);
+      if (epoch <= before) throw older(epoch, before);
+      if (socket.destroyed) return;
+      server.handleUpgrade(request, socket, head, (ws) => connections.add(device, { epoch, token }, ws));
+    } finally {
+      arriving.delete(arrival);
+    }
+  }
+
+  return {
+    state,
+    credential: (computerId) => connections.current(computerId)?.token ?? null,
+    onChange,
+    current: connections.current,
+    linked: connections.linked,
+    retire(computerId, epoch) {
+      const current = connections.current(computerId);
+      if (current?.epoch === epoch) current.carrier.drain('replaced', 'A newer connection was made.');
+    },
+    untilLinked(computerId, ms, signal) {
+      if (state(computerId).linked || signal.aborted) return Promise.resolve(!signal.aborted);
+      return new Promise((resolve) => {
+        const done = (came: boolean) => {
+          stop();
+          cancel();
+          signal.removeEventListener('abort', leave);
+          resolve(came);
+        };
+        const leave = () => done(false);
+        const stop = onChange((id, linked) => {
+          if (id === computerId && linked) done(true);
+        });
+        const cancel = timers.after(ms, leave);
+        signal.addEventListener('abort', leave, { once: true });
+      });
+    },
+    open(computerId, side) {
+      const current = connections.current(computerId);
+      if (current === null || !current.carrier.ready) return Promise.reject(away(computerId, state(computerId).since));
+      const pipe = current.carrier.open(side);
+      if (pipe !== null) return Promise.resolve(pipe);
+      return Promise.reject(current.carrier.ready ? full(computerId) : away(computerId, state(computerId).since));
+    },
+    handleUpgrade(request, socket, head) {
+      socket.on('error', () => {});
+      admit(request, socket, head).catch((thrown: unknown) => {
+        const error = toAppError(thrown, 'link');
+        if (error.code === 'internal') log.warn('A computer could not dial in.', { fault: String(error.cause) });
+        refuse(socket, error);
+      });
+    },
+    end(computerId, reason, except) {
+      for (const arrival of arriving) if (arrival.claimed === computerId) arrival.ended = reason;
+      connections.end(computerId, reason, except);
+    },
+    close(graceMs = closeGraceMs) {
+      closing = true;
+      return connections.drain('The cloud is shutting down.', graceMs);
+    },
+  };
+}
+
+/** The connections of each computer, from the open WebSocket to the end: the newest one counts, those before it finish. */
+function createConnections({
+  clock,
+  timers,
+  log,
+}: {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly log: { info(message: string, facts?: Record<string, unknown>): void };
+}) {
+  const entries = new Map<string, Entry>();
+  const listeners = new Set<(computerId: string, linked: boolean) => void>();
   const waitForEmpty: (() => void)[] = [];
 
   function entryOf(computerId: string): Entry {
@@ -112,58 +197,6 @@ export function createDialIns(deps: {
 
   function tell(computerId: string, linked: boolean): void {
     for (const listener of [...listeners]) listener(computerId, linked);
-  }
-
-  async function admit(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
-    const arrival = { claimed: String(request.headers[signatureHeaders.id] ?? ''), ended: null as string | null };
-    arriving.add(arrival);
-    try {
-      const { epoch, token } = readHeaders(request);
-      const device = await deps.authenticate(request);
-      if (device === null) throw unauthorized('The upgrade is not signed.');
-      const elsewhere = (await deps.newestElsewhere?.(device.computerId)) ?? -1;
-      if (arrival.ended !== null) throw unauthorized(arrival.ended);
-      if (closing) throw unavailable();
-      refuseOlder(device.computerId, epoch, elsewhere);
-      if (socket.destroyed) return;
-      server.handleUpgrade(request, socket, head, (ws) => {
-        const { computerId } = device;
-        const entry = entryOf(computerId);
-        // Created in this tick: its first messages follow at once.
-        const linked: Linked = {
-          epoch,
-          token,
-          pairing: device.pairing,
-          carrier: createCarrier({
-            socket: ws,
-            timers,
-            onUp: () => raise(computerId, entry, linked),
-            onDraining: (kind) => leave(computerId, entry, linked, kind === 'replaced'),
-            onEnd: (end) => drop(computerId, entry, linked, end),
-          }),
-        };
-        entry.coming?.carrier.end('replaced', 'A newer connection was made.');
-        entry.coming = linked;
-      });
-    } finally {
-      arriving.delete(arrival);
-    }
-  }
-
-  function refuseOlder(computerId: string, epoch: number, elsewhere: number): void {
-    const entry = entries.get(computerId);
-    const newest = Math.max(entry?.current?.epoch ?? -1, entry?.coming?.epoch ?? -1, elsewhere);
-    if (epoch > newest) return;
-    throw new AppError(
-      'refused',
-      `Connection ${newest} of this computer is newer than ${epoch}.`,
-      'Dial with a newer one.',
-      {
-        status: 409,
-        wireCode: 'conflict',
-        extra: { epoch: newest },
-      },
-    );
   }
 
   function raise(computerId: string, entry: Entry, linked: Linked): void {
@@ -198,7 +231,7 @@ export function createDialIns(deps: {
       log.info('A computer is not linked any more.', { computer: computerId, why: end.kind, reason: end.reason });
       tell(computerId, false);
     }
-    if (closing && carriers().length === 0) for (const told of waitForEmpty.splice(0)) told();
+    if (waitForEmpty.length > 0 && carriers().length === 0) for (const told of waitForEmpty.splice(0)) told();
   }
 
   function carriers(): Carrier[] {
@@ -207,60 +240,40 @@ export function createDialIns(deps: {
     );
   }
 
-  function state(computerId: string): LinkState {
-    const entry = entries.get(computerId);
-    return { linked: entry?.current != null, since: entry?.since ?? 0 };
-  }
-
-  function onChange(listener: (computerId: string, linked: boolean) => void): () => void {
-    listeners.add(listener);
-    return () => listeners.delete(listener);
-  }
-
   return {
-    state,
-    credential: (computerId) => entries.get(computerId)?.current?.token ?? null,
-    onChange,
-    current: (computerId) => entries.get(computerId)?.current ?? null,
+    /** Called in the tick in which its WebSocket opens: its first messages follow at once. */
+    add({ computerId, pairing }: Device, connection: Connection, socket: WebSocket): void {
+      const entry = entryOf(computerId);
+      const linked: Linked = {
+        ...connection,
+        pairing,
+        carrier: createCarrier({
+          socket,
+          timers,
+          onUp: () => raise(computerId, entry, linked),
+          onDraining: (kind) => leave(computerId, entry, linked, kind === 'replaced'),
+          onEnd: (end) => drop(computerId, entry, linked, end),
+        }),
+      };
+      entry.coming?.carrier.end('replaced', 'A newer connection was made.');
+      entry.coming = linked;
+    },
+    /** The highest epoch of those that are connected or connecting; -1: there is none. */
+    newest(computerId: string): number {
+      const entry = entries.get(computerId);
+      return Math.max(entry?.current?.epoch ?? -1, entry?.coming?.epoch ?? -1);
+    },
+    state(computerId: string): LinkState {
+      const entry = entries.get(computerId);
+      return { linked: entry?.current != null, since: entry?.since ?? 0 };
+    },
+    onChange(listener: (computerId: string, linked: boolean) => void): () => void {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    current: (computerId: string): Linked | null => entries.get(computerId)?.current ?? null,
     linked: () => [...entries].flatMap(([computerId, { current }]) => (current === null ? [] : [computerId])),
-    retire(computerId, epoch) {
-      const current = entries.get(computerId)?.current;
-      if (current?.epoch === epoch) current.carrier.drain('replaced', 'A newer connection was made.');
-    },
-    untilLinked(computerId, ms, signal) {
-      if (state(computerId).linked || signal.aborted) return Promise.resolve(!signal.aborted);
-      return new Promise((resolve) => {
-        const done = (came: boolean) => {
-          stop();
-          cancel();
-          signal.removeEventListener('abort', leave);
-          resolve(came);
-        };
-        const leave = () => done(false);
-        const stop = onChange((id, linked) => {
-          if (id === computerId && linked) done(true);
-        });
-        const cancel = timers.after(ms, leave);
-        signal.addEventListener('abort', leave, { once: true });
-      });
-    },
-    open(computerId, side) {
-      const current = entries.get(computerId)?.current;
-      if (current == null || !current.carrier.ready) return Promise.reject(away(computerId, state(computerId).since));
-      const pipe = current.carrier.open(side);
-      if (pipe !== null) return Promise.resolve(pipe);
-      return Promise.reject(current.carrier.ready ? full(computerId) : away(computerId, state(computerId).since));
-    },
-    handleUpgrade(request, socket, head) {
-      socket.on('error', () => {});
-      admit(request, socket, head).catch((thrown: unknown) => {
-        const error = toAppError(thrown, 'link');
-        if (error.code === 'internal') log.warn('A computer could not dial in.', { fault: String(error.cause) });
-        refuse(socket, error);
-      });
-    },
-    end(computerId, reason, except) {
-      for (const arrival of arriving) if (arrival.claimed === computerId) arrival.ended = reason;
+    end(computerId: string, reason: string, except: number | undefined): void {
       const entry = entries.get(computerId);
       if (entry === undefined) return;
       for (const linked of [entry.coming, ...entry.leaving, entry.current]) {
@@ -269,9 +282,9 @@ export function createDialIns(deps: {
         }
       }
     },
-    async close(graceMs = closeGraceMs) {
-      closing = true;
-      for (const carrier of carriers()) carrier.drain('closing', 'The cloud is shutting down.', graceMs);
+    /** Resolves when all have ended, at the latest after `graceMs`. */
+    async drain(reason: string, graceMs: number): Promise<void> {
+      for (const carrier of carriers()) carrier.drain('closing', reason, graceMs);
       if (carriers().length > 0) await new Promise<void>((resolve) => waitForEmpty.push(resolve));
     },
   };
@@ -319,6 +332,15 @@ function full(computerId: string): AppError {
     `The computer ${computerId} has ${maxPipes} connections open, the most that a link allows.`,
     'Close a page or a stream, or wait a moment.',
     { status: 429, wireCode: 'rate_limited', retryAfter: 5 },
+  );
+}
+
+function older(epoch: number, newest: number): AppError {
+  return new AppError(
+    'refused',
+    `Connection ${newest} of this computer is newer than ${epoch}.`,
+    'Dial with a newer one.',
+    { status: 409, wireCode: 'conflict', extra: { epoch: newest } },
   );
 }
 
