@@ -131,9 +131,6 @@ export function startPane(deps: PaneDeps, spec: PaneSpecWire, past?: PanePast): 
   const { running } = past ?? {};
   const startedAt = running?.startedAt ?? iso(now());
   let { cols, rows } = spec;
-  let parsed = past?.offset ?? 0;
-  let paused = false;
-  let handing = false;
   let printedAt = running?.printedAt ?? now();
   let end: { code: number | null; signal: string | null; at: string } | null = null;
   let endReason: string | null = running?.endReason ?? null;
@@ -146,7 +143,7 @@ export function startPane(deps: PaneDeps, spec: PaneSpecWire, past?: PanePast): 
     pane: spec.id,
     from: past?.offset ?? 0,
     onFault: (reason) => events.fault(pane, `its journal cannot be written: ${reason}`),
-    onSaved: () => throttle(),
+    onSaved: () => parsing.throttle(),
   });
   const screen = createPaneScreen({
     parts: deps.parts,
@@ -170,44 +167,21 @@ export function startPane(deps: PaneDeps, spec: PaneSpecWire, past?: PanePast): 
     tick: () => events.tick(pane),
   });
 
-  const feeder = {
-    feed(): boolean {
-      parse(slice);
-      return parsed < journal.end;
-    },
-  };
+  const parsing = createParsing({
+    from: past?.offset ?? 0,
+    journal,
+    screen,
+    feed: deps.feed,
+    pause: () => pty.pause(),
+    resume: () => pty.resume(),
+    onParsed: ticks.changed,
+  });
 
   function took(bytes: number): void {
     journal.took(bytes);
     printedAt = now();
-    const waiting = journal.end - parsed;
-    if (waiting <= parseAtOnce) parse(parseAtOnce);
-    else deps.feed.wants(feeder);
-    throttle();
+    parsing.took();
     events.printed(pane);
-  }
-
-  function throttle(): void {
-    if (handing) return;
-    const waiting = journal.end - parsed;
-    if (!paused && (waiting > inFlight.high || journal.unsaved > maxUnsaved)) {
-      paused = true;
-      pty.pause();
-      deps.feed.wants(feeder);
-    } else if (paused && waiting < inFlight.low && journal.unsaved <= maxUnsaved) {
-      paused = false;
-      pty.resume();
-    }
-  }
-
-  function parse(limit: number): void {
-    const bytes = journal.view(parsed, limit);
-    if (bytes && bytes.length > 0) {
-      screen.write(bytes, parsed + bytes.length);
-      parsed += bytes.length;
-      ticks.changed();
-    }
-    throttle();
   }
 
   const pane: LivePane = {
@@ -243,7 +217,7 @@ export function startPane(deps: PaneDeps, spec: PaneSpecWire, past?: PanePast): 
     },
     facts() {
       const { revision, cursor, facts } = screen.glance();
-      return { revision, offset: parsed, ...facts, cursor, at: iso(printedAt) };
+      return { revision, offset: parsing.parsed, ...facts, cursor, at: iso(printedAt) };
     },
     oscs: () => kept,
     capture: (lines) => ({ text: screen.lastLines(lines), at: end?.at ?? iso(now()) }),
@@ -252,7 +226,7 @@ export function startPane(deps: PaneDeps, spec: PaneSpecWire, past?: PanePast): 
     resize(toCols, toRows) {
       if (end || (toCols === cols && toRows === rows)) return;
       // What the program printed for the old size is parsed at the old size.
-      while (parsed < journal.end) parse(slice);
+      parsing.all();
       cols = toCols;
       rows = toRows;
       resizes.push({ offset: journal.end, cols, rows });
@@ -275,15 +249,15 @@ export function startPane(deps: PaneDeps, spec: PaneSpecWire, past?: PanePast): 
       return screen.usedAt;
     },
     sleep() {
-      if (parsed < journal.end || !screen.sleep()) return false;
+      if (parsing.parsed < journal.end || !screen.sleep()) return false;
       journal.rest();
       return true;
     },
     async prepare() {
       if (!pty.hold) throw new Error(`the terminal of pane ${spec.id} cannot be handed over`);
-      handing = true;
+      parsing.hold();
       const unwritten = Buffer.from(pty.hold()).toString('base64');
-      while (parsed < journal.end) parse(slice);
+      parsing.all();
       await journal.finish();
       if (!journal.whole) throw new Error(`not all of the text of pane ${spec.id} is on disk`);
       const { env: _, ...rest } = spec;
@@ -299,11 +273,10 @@ export function startPane(deps: PaneDeps, spec: PaneSpecWire, past?: PanePast): 
       };
     },
     goOn() {
-      handing = false;
-      paused = false;
+      parsing.letGo();
       pty.release?.();
       pty.resume();
-      throttle();
+      parsing.throttle();
     },
   };
 
@@ -313,7 +286,7 @@ export function startPane(deps: PaneDeps, spec: PaneSpecWire, past?: PanePast): 
     took,
     ended(code, signal) {
       end = { code, signal, at: iso(now()) };
-      while (parsed < journal.end) parse(slice);
+      parsing.all();
       ticks.stop();
       void journal.finish().then(() => {
         events.ended(pane);
@@ -321,9 +294,87 @@ export function startPane(deps: PaneDeps, spec: PaneSpecWire, past?: PanePast): 
       });
     },
   });
-  while (parsed < journal.end) parse(slice);
+  parsing.all();
   if (running) pty.write(Buffer.from(running.unwritten, 'base64'));
   return pane;
+}
+
+/** What the program printed, on its way to the emulator. While too much of it waits for the emulator or the disk, the program waits. */
+function createParsing({
+  from,
+  journal,
+  screen,
+  feed,
+  pause,
+  resume,
+  onParsed,
+}: {
+  readonly from: number;
+  readonly journal: Journal;
+  readonly screen: PaneScreen;
+  readonly feed: Feed;
+  readonly pause: () => void;
+  readonly resume: () => void;
+  readonly onParsed: () => void;
+}) {
+  let parsed = from;
+  let paused = false;
+  let held = false;
+  const feeder = {
+    feed(): boolean {
+      parse(slice);
+      return parsed < journal.end;
+    },
+  };
+
+  function throttle(): void {
+    if (held) return;
+    const waiting = journal.end - parsed;
+    if (!paused && (waiting > inFlight.high || journal.unsaved > maxUnsaved)) {
+      paused = true;
+      pause();
+      feed.wants(feeder);
+    } else if (paused && waiting < inFlight.low && journal.unsaved <= maxUnsaved) {
+      paused = false;
+      resume();
+    }
+  }
+
+  function parse(limit: number): void {
+    const bytes = journal.view(parsed, limit);
+    if (bytes && bytes.length > 0) {
+      screen.write(bytes, parsed + bytes.length);
+      parsed += bytes.length;
+      onParsed();
+    }
+    throttle();
+  }
+
+  return {
+    /** The offset up to which the emulator has it. */
+    get parsed(): number {
+      return parsed;
+    },
+    /** The journal has more. */
+    took(): void {
+      if (journal.end - parsed <= parseAtOnce) parse(parseAtOnce);
+      else feed.wants(feeder);
+      throttle();
+    },
+    all(): void {
+      while (parsed < journal.end) parse(slice);
+    },
+    throttle,
+    /** The terminal is handed over: it is neither paused nor resumed from here. */
+    hold(): void {
+      held = true;
+    },
+    /** The terminal stays here, and runs. */
+    letGo(): void {
+      held = false;
+      paused = false;
+    },
+  };
 }
 
 /** Batches changes for listeners: one notice every {@link tickMs} at most, after the end of a frame that has begun. */
