@@ -69,17 +69,16 @@ const socketName = 'engine.sock';
 const watchesEvery = 1000;
 
 export function createLife(record: ComputerRecord, deps: LifeDeps): Life {
-  const { settings, names, records, network, firewall, groups, clock } = deps;
+  const { settings, records, network, groups, clock } = deps;
   const { computer, slot } = record;
   const uid = settings.firstUid + slot;
   const key = String(slot);
   const folder = records.folderOf(computer);
   const socket = join(folder, roomFolders.run, socketName);
   const { prepare, clearSocket, closeRun } = createFolders({ folder, socket, uid, gid: settings.owner.gid });
-  const guest = network.guest(slot);
+  const isolation = createIsolation(slot, deps, () => void inLane(restartNames));
 
   let now: HostedState = stopped(null);
-  let names53: NameServer | null = null;
   /** Resolves when the first process of the run is gone. */
   let ended: { readonly gone: Promise<string>; wanted: boolean } | null = null;
   let lane: Promise<unknown> = Promise.resolve();
@@ -94,32 +93,13 @@ export function createLife(record: ComputerRecord, deps: LifeDeps): Life {
     return result;
   }
 
-  function startNames(): Promise<NameServer> {
-    return startNameServer({
-      path: deps.path,
-      interfaceName: names.interfaceOf(slot),
-      addresses: network.addresses(slot),
-      upstream: settings.nameServers,
-      onEnd: () => void inLane(restartNames),
-    });
-  }
-
   async function restartNames(): Promise<void> {
-    names53 = null;
     if (now.state !== 'running' && now.state !== 'frozen') return;
     try {
-      names53 = await startNames();
+      await isolation.startNames();
     } catch (fault) {
       await end((fault as Error).message);
     }
-  }
-
-  /** In this order: a computer can send nothing before the firewall is known to hold it. */
-  async function isolate(): Promise<void> {
-    await network.make(slot);
-    await firewall.admit(guest);
-    await network.connect(slot);
-    names53 = await startNames();
   }
 
   function watch(gone: Promise<string>): void {
@@ -129,51 +109,20 @@ export function createLife(record: ComputerRecord, deps: LifeDeps): Life {
       if (one.wanted || ended !== one) return;
       void inLane(async () => {
         if (one.wanted || ended !== one) return;
-        const why = `It ended unexpectedly (${how}). ${complaint()}`.trim();
+        const why = `It ended unexpectedly (${how}). ${complaint(folder)}`.trim();
         await end(why);
         deps.onEnded(computer, why);
       });
     });
   }
 
-  const complaint = () => {
-    try {
-      return endOf(join(folder, 'boot.log')).trim().slice(-600);
-    } catch {
-      return '';
-    }
-  };
-
-  async function answers(): Promise<void> {
-    const until = clock.monotonic() + startsWithin;
-    const gone = ended?.gone.then((how) => {
-      throw new HostError('failed', `It ended while starting (${how}). ${complaint()}`.trim());
-    });
-    const tried = (async () => {
-      while (clock.monotonic() < until) {
-        if (await connects(socket)) return;
-        await delay(5);
-      }
-      throw new HostError(
-        'timeout',
-        `It did not start answering within ${startsWithin / 1000} s. ${complaint()}`.trim(),
-      );
-    })();
-    await Promise.race([tried, gone]);
-  }
-
   /** Ends all processes and the network. Its files stay. */
   async function end(why: string | null): Promise<void> {
     if (ended !== null) ended.wanted = true;
     ended = null;
-    const server = names53;
-    names53 = null;
-    // Nothing is sent any more, even if the rest fails.
-    if (network.isMade(slot)) await network.disconnect(slot).catch(() => {});
+    await isolation.cut();
     await groups.end(key, uid);
-    await server?.end();
-    await network.remove(slot);
-    await firewall.expel(guest);
+    await isolation.remove();
     records.setRun(computer, null);
     clearSocket();
     now = stopped(why);
@@ -184,11 +133,11 @@ export function createLife(record: ComputerRecord, deps: LifeDeps): Life {
     now = { computer, state: 'starting', why: null, channel: null, since: clock.now() };
     try {
       prepare(network.addresses(slot).gateway4);
-      await isolate();
+      await isolation.make();
       const { pid, gone } = launch(deps, { record, folder, uid, token });
       watch(gone);
       records.setRun(computer, { token, pid, began: beganAt(pid) ?? '', since: now.since });
-      await answers();
+      await answers({ socket, folder, clock, gone });
       closeRun();
     } catch (error) {
       const fault =
@@ -257,7 +206,7 @@ export function createLife(record: ComputerRecord, deps: LifeDeps): Life {
         if (!(await connects(socket))) return end('It did not answer when its computer host came back.');
         try {
           // Its cable stays up: the firewall has held it all the time, or was just installed with it.
-          names53 = await startNames();
+          await isolation.startNames();
         } catch (fault) {
           return end((fault as Error).message);
         }
@@ -277,6 +226,85 @@ export function createLife(record: ComputerRecord, deps: LifeDeps): Life {
         deps.onEnded(computer, why);
       }),
   };
+}
+
+/** The network of one computer: its cable, the firewall that holds it, and its name server. */
+function createIsolation(
+  slot: number,
+  { settings, names, network, firewall, path }: LifeDeps,
+  onNamesEnded: () => void,
+) {
+  const guest = network.guest(slot);
+  let nameServer: NameServer | null = null;
+
+  async function startNames(): Promise<void> {
+    nameServer = null;
+    nameServer = await startNameServer({
+      path,
+      interfaceName: names.interfaceOf(slot),
+      addresses: network.addresses(slot),
+      upstream: settings.nameServers,
+      onEnd: onNamesEnded,
+    });
+  }
+
+  return {
+    startNames,
+    /** In this order: a computer can send nothing before the firewall is known to hold it. */
+    async make(): Promise<void> {
+      await network.make(slot);
+      await firewall.admit(guest);
+      await network.connect(slot);
+      await startNames();
+    },
+    /** Nothing is sent any more, even if the rest of an end fails. */
+    async cut(): Promise<void> {
+      if (network.isMade(slot)) await network.disconnect(slot).catch(() => {});
+    },
+    async remove(): Promise<void> {
+      const server = nameServer;
+      nameServer = null;
+      await server?.end();
+      await network.remove(slot);
+      await firewall.expel(guest);
+    },
+  };
+}
+
+/** The end of what its program wrote. */
+function complaint(folder: string): string {
+  try {
+    return endOf(join(folder, 'boot.log')).trim().slice(-600);
+  } catch {
+    return '';
+  }
+}
+
+/** Resolves when the computer's program takes connections; throws if it ends or is late. */
+async function answers({
+  socket,
+  folder,
+  clock,
+  gone,
+}: {
+  readonly socket: string;
+  readonly folder: string;
+  readonly clock: Clock;
+  readonly gone: Promise<string>;
+}): Promise<void> {
+  const until = clock.monotonic() + startsWithin;
+  const ended = gone.then((how) => {
+    throw new HostError('failed', `It ended while starting (${how}). ${complaint(folder)}`.trim());
+  });
+  const tried = (async () => {
+    while (clock.monotonic() < until) {
+      if (await connects(socket)) return;
+      await delay(5);
+    }
+    const late = `It did not start answering within ${startsWithin / 1000} s. ${complaint(folder)}`;
+    throw new HostError('timeout', late.trim());
+  })();
+  await Promise.race([tried, ended]);
 }
 
 /** The folders of one computer, and the socket in them: who may read and replace what, before and after its program answers. */
