@@ -51,7 +51,27 @@ const tries = 5;
 const maxOpen = 1000;
 
 export function pairingRoutes(deps: PairingsDeps): BoundRoute[] {
+  const { begin, poll } = createAsking(deps);
+  const { find, decide, shown } = createDeciding(deps);
+  return [
+    bind(contract.beginPairing, async ({ request, body }) => ({ body: await begin(request, body) })),
+    bind(contract.pollPairing, async ({ request, body }) => ({ body: await poll(request, body.deviceCode) })),
+    bind(contract.readPairing, async ({ principal, params, request }) => ({
+      body: await shown(await find(principal, params.code), principal, request),
+    })),
+    bind(contract.approvePairing, async ({ principal, params, request }) => ({
+      body: await decide(principal, params.code, 'approved', request),
+    })),
+    bind(contract.denyPairing, async ({ principal, params, request }) => ({
+      body: await decide(principal, params.code, 'denied', request),
+    })),
+  ];
+}
+
+/** The computer's side: it asks for a code, then again and again whether a person has decided. */
+function createAsking(deps: PairingsDeps) {
   const { store, clock, computers, origin, newCode = randomCode } = deps;
+  return { begin, poll };
 
   async function begin(request: IncomingMessage, asked: { computerId: string; name: string; version: string }) {
     await deps.limit(request);
@@ -121,6 +141,11 @@ export function pairingRoutes(deps: PairingsDeps): BoundRoute[] {
     const shown = { id: user.id, name: user.name };
     return { status: 'approved', computerId: id, cloudId, user: shown, deviceToken: token, homeCredential, ticketKeys };
   }
+}
+
+/** The person's side: reads what a code is for, and decides. */
+function createDeciding({ store, clock, computers, addressOf }: PairingsDeps) {
+  return { find, decide, shown };
 
   /** The row of a code that this person may see; wrong codes are counted. */
   async function find(principal: Principal, code: string): Promise<PairingRow> {
@@ -174,7 +199,7 @@ export function pairingRoutes(deps: PairingsDeps): BoundRoute[] {
   }
 
   async function shown(row: PairingRow, { userId }: Principal, request: IncomingMessage): Promise<contract.Pairing> {
-    const here = deps.addressOf(request);
+    const here = addressOf(request);
     return {
       code: dashed(row.userCode),
       computerId: row.computerId,
@@ -190,20 +215,6 @@ export function pairingRoutes(deps: PairingsDeps): BoundRoute[] {
       known: (await computers.ownerOf(row.computerId)) === userId,
     };
   }
-
-  return [
-    bind(contract.beginPairing, async ({ request, body }) => ({ body: await begin(request, body) })),
-    bind(contract.pollPairing, async ({ request, body }) => ({ body: await poll(request, body.deviceCode) })),
-    bind(contract.readPairing, async ({ principal, params, request }) => ({
-      body: await shown(await find(principal, params.code), principal, request),
-    })),
-    bind(contract.approvePairing, async ({ principal, params, request }) => ({
-      body: await decide(principal, params.code, 'approved', request),
-    })),
-    bind(contract.denyPairing, async ({ principal, params, request }) => ({
-      body: await decide(principal, params.code, 'denied', request),
-    })),
-  ];
 }
 
 /** Only a person who is signed in here may let computers in, never a bearer or another computer. */
