@@ -48,7 +48,7 @@ interface Answered {
   readonly body: unknown;
 }
 
-export function createCalls(deps: {
+interface CallsDeps {
   readonly store: SharedStore;
   readonly now: () => number;
   readonly ids: { next(prefix: string): string };
@@ -62,80 +62,11 @@ export function createCalls(deps: {
   readonly prices: () => Promise<Prices>;
   /** The page where a person answers this computer's approvals. */
   readonly approveUrl: (computerId: string) => string;
-}): Calls {
-  const { store, now, ids, computers, lifecycle, ways, meters, approvals } = deps;
+}
 
-  /** Every check that refuses a call before its computer sees it, in this order. */
-  function* admit(tx: SharedTx, callId: string, computerId: string, keyId: string | null, caps: Caps): Op<ComputerRow> {
-    yield* caps.checkSpend(tx);
-    const at = now();
-    if (keyId !== null) {
-      const count = 'SELECT count(*) AS n FROM hosted_call WHERE key_id = ? AND until > ?';
-      const { n } = (yield* tx.get<{ n: number }>(count, keyId, at))!;
-      if (n >= caps.room.ofKey) throw tooMany('calls under way', caps.room.ofKey);
-    }
-    const row = yield* computers.find(tx, computerId);
-    if (row === null || row.phase === 'deleted') throw unknownComputer(computerId);
-    if (row.phase === 'provisioning' || row.phase === 'starting') throw starting(computerId);
-    if (row.phase !== 'running' && row.phase !== 'sleeping') throw notRunning(computerId, row.phase);
-    const insert = 'INSERT INTO hosted_call (id, computer_id, key_id, until) VALUES (?, ?, ?, ?)';
-    yield* tx.run(insert, callId, computerId, keyId, at + callMs);
-    yield* tx.run('UPDATE hosted_computer SET used_at = ? WHERE id = ?', at, computerId);
-    return row;
-  }
-
-  /** Writes the usage, and what `note` adds, in one commit. */
-  async function over(
-    callId: string,
-    computerId: string,
-    answered: boolean,
-    note?: (tx: SharedTx, row: ComputerRow, prices: Prices) => Op<void>,
-  ) {
-    const prices = await deps.prices();
-    await store.write(function* (tx) {
-      yield* tx.run('DELETE FROM hosted_call WHERE id = ?', callId);
-      yield* tx.run('UPDATE hosted_computer SET used_at = ? WHERE id = ?', now(), computerId);
-      const row = yield* computers.find(tx, computerId);
-      if (row === null) return;
-      // The sweep of each minute finds out, and counts, whether a computer that did not answer still runs.
-      if (answered && row.phase === 'running') yield* meters.minutes(tx, row, now(), prices);
-      if (note !== undefined) yield* note(tx, row, prices);
-    });
-  }
-
-  /** After the way to a computer broke, its phase says why. */
-  async function broken(computerId: string, fault: unknown): Promise<unknown> {
-    if (fault instanceof AppError) return fault;
-    const row = await computers.get(computerId);
-    if (row === null || row.phase === 'deleted') return unknownComputer(computerId);
-    if (!awake.includes(row.phase) && row.phase !== 'sleeping') return notRunning(computerId, row.phase);
-    return unavailable(`The computer ${computerId} did not answer: ${(fault as Error).message}`, 'See its events.');
-  }
-
-  async function run<T>(
-    { project, computerId, principal }: Omit<CallAsked, 'call'>,
-    work: (row: ComputerRow) => Promise<{ readonly value: T; readonly note?: Parameters<typeof over>[3] }>,
-    check?: () => void,
-  ): Promise<T> {
-    const caps = await deps.caps(project);
-    const callId = ids.next('call');
-    const keyId = principal.keyId ?? null;
-    const row = await store.write((tx) => admit(tx, callId, computerId, keyId, caps));
-    let note: Parameters<typeof over>[3];
-    let answered = true;
-    try {
-      check?.();
-      const up = row.phase === 'sleeping' ? await lifecycle.wake(computerId, caps.room) : row;
-      const done = await work(up);
-      note = done.note;
-      return done.value;
-    } catch (fault) {
-      answered = fault instanceof AppError;
-      throw await broken(computerId, fault);
-    } finally {
-      await over(callId, computerId, answered, note);
-    }
-  }
+export function createCalls(deps: CallsDeps): Calls {
+  const { now, ids, computers, ways, meters, approvals } = deps;
+  const admitted = createAdmission(deps);
 
   /** An answer given in the meantime is stored before the call that names it. */
   async function bringAnswer(row: ComputerRow, principal: Principal, grant: string): Promise<void> {
@@ -167,7 +98,7 @@ export function createCalls(deps: {
       ...(call.run_id === undefined ? {} : { run_id: call.run_id }),
       ...(call.turn_id === undefined ? {} : { turn_id: call.turn_id, call_index: call.call_index ?? null }),
     };
-    const answer = await run<Answered>(
+    const answer = await admitted<Answered>(
       { project, computerId, principal },
       async (row) => {
         if (call.approval_grant !== undefined) await bringAnswer(row, principal, call.approval_grant);
@@ -219,8 +150,84 @@ export function createCalls(deps: {
 
   return {
     toolset,
-    during: (asked, work) => run(asked, async (row) => ({ value: await work(row) })),
+    during: (asked, work) => admitted(asked, async (row) => ({ value: await work(row) })),
   };
+}
+
+/** What a call adds to its computer's records, in the commit that writes its usage. */
+type Note = (tx: SharedTx, row: ComputerRow, prices: Prices) => Op<void>;
+
+/** Work at a computer: refused or admitted, under way while it lasts, then its usage is recorded. */
+function createAdmission(deps: CallsDeps) {
+  const { store, now, ids, computers, lifecycle, meters } = deps;
+  return admitted;
+
+  /** Every check that refuses a call before its computer sees it, in this order. */
+  function* admit(tx: SharedTx, callId: string, computerId: string, keyId: string | null, caps: Caps): Op<ComputerRow> {
+    yield* caps.checkSpend(tx);
+    const at = now();
+    if (keyId !== null) {
+      const count = 'SELECT count(*) AS n FROM hosted_call WHERE key_id = ? AND until > ?';
+      const { n } = (yield* tx.get<{ n: number }>(count, keyId, at))!;
+      if (n >= caps.room.ofKey) throw tooMany('calls under way', caps.room.ofKey);
+    }
+    const row = yield* computers.find(tx, computerId);
+    if (row === null || row.phase === 'deleted') throw unknownComputer(computerId);
+    if (row.phase === 'provisioning' || row.phase === 'starting') throw starting(computerId);
+    if (row.phase !== 'running' && row.phase !== 'sleeping') throw notRunning(computerId, row.phase);
+    const insert = 'INSERT INTO hosted_call (id, computer_id, key_id, until) VALUES (?, ?, ?, ?)';
+    yield* tx.run(insert, callId, computerId, keyId, at + callMs);
+    yield* tx.run('UPDATE hosted_computer SET used_at = ? WHERE id = ?', at, computerId);
+    return row;
+  }
+
+  /** Writes the usage, and what `note` adds, in one commit. */
+  async function over(callId: string, computerId: string, answered: boolean, note: Note | undefined) {
+    const prices = await deps.prices();
+    await store.write(function* (tx) {
+      yield* tx.run('DELETE FROM hosted_call WHERE id = ?', callId);
+      yield* tx.run('UPDATE hosted_computer SET used_at = ? WHERE id = ?', now(), computerId);
+      const row = yield* computers.find(tx, computerId);
+      if (row === null) return;
+      // The sweep of each minute finds out, and counts, whether a computer that did not answer still runs.
+      if (answered && row.phase === 'running') yield* meters.minutes(tx, row, now(), prices);
+      if (note !== undefined) yield* note(tx, row, prices);
+    });
+  }
+
+  /** After the way to a computer broke, its phase says why. */
+  async function broken(computerId: string, fault: unknown): Promise<unknown> {
+    if (fault instanceof AppError) return fault;
+    const row = await computers.get(computerId);
+    if (row === null || row.phase === 'deleted') return unknownComputer(computerId);
+    if (!awake.includes(row.phase) && row.phase !== 'sleeping') return notRunning(computerId, row.phase);
+    return unavailable(`The computer ${computerId} did not answer: ${(fault as Error).message}`, 'See its events.');
+  }
+
+  async function admitted<T>(
+    { project, computerId, principal }: Omit<CallAsked, 'call'>,
+    work: (row: ComputerRow) => Promise<{ readonly value: T; readonly note?: Note }>,
+    check?: () => void,
+  ): Promise<T> {
+    const caps = await deps.caps(project);
+    const callId = ids.next('call');
+    const keyId = principal.keyId ?? null;
+    const row = await store.write((tx) => admit(tx, callId, computerId, keyId, caps));
+    let note: Note | undefined;
+    let answered = true;
+    try {
+      check?.();
+      const up = row.phase === 'sleeping' ? await lifecycle.wake(computerId, caps.room) : row;
+      const done = await work(up);
+      note = done.note;
+      return done.value;
+    } catch (fault) {
+      answered = fault instanceof AppError;
+      throw await broken(computerId, fault);
+    } finally {
+      await over(callId, computerId, answered, note);
+    }
+  }
 }
 
 interface Refusal {
