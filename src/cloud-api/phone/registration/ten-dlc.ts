@@ -26,22 +26,49 @@ export const mover =
     return true;
   };
 
-export function createTenDlc(
-  deps: Bench & {
-    readonly corrections: Pick<Corrections, 'work' | 'tellBrand'>;
-    readonly codes: Pick<Codes, 'sendFirst'>;
-  },
-): Partial<Record<Stage, Action>> {
-  const { store, clock, registrations, carrier, paid, numbers, codes, corrections, fees } = deps;
-  const { registry } = carrier;
-  const step = mover(deps);
+interface TenDlcDeps extends Bench {
+  readonly corrections: Pick<Corrections, 'work' | 'tellBrand'>;
+  readonly codes: Pick<Codes, 'sendFirst'>;
+}
 
-  const asked = (row: RegistrationRow) =>
-    campaignOf(
-      row.form,
-      { ...deps, number: { id: row.numberId, e164: row.e164 } },
-      { brandId: row.brandId ?? '', key: row.campaignKey },
-    );
+export function createTenDlc(deps: TenDlcDeps): Partial<Record<Stage, Action>> {
+  const { corrections, codes } = deps;
+  const step = mover(deps);
+  const { fileBrand, watchBrand } = createBrandStages(deps);
+  const { fileCampaign, watchCampaign, correct } = createCampaignStages(deps);
+  const { join, watchNumber } = createNumberStages(deps);
+
+  return {
+    filed: fileBrand,
+    async brand(row) {
+      if (await watchBrand(row)) return true;
+      if (!isSoleProprietor(row.form) || row.codeConfirmedAt !== null) return false;
+      const text = `A code is being texted to ${maskNumber(row.form.mobilePhone ?? '')}. Enter it here; it is valid for a day.`;
+      return step(row, 'codeAsked', {}, { step: 'code', state: 'working', text, field: 'mobilePhone' });
+    },
+    async code(row) {
+      await codes.sendFirst(row);
+      return watchBrand(row);
+    },
+    campaign: fileCampaign,
+    review: watchCampaign,
+    number: join,
+    correcting: correct,
+    // Once a day. While a correction is under way, the carriers' decisions on the campaign count for the correction.
+    async approved(row) {
+      if (await corrections.work(row)) return false;
+      return (await watchCampaign(row)) || watchNumber(row);
+    },
+    blocked: async (row) => ((await corrections.work(row)) ? false : watchCampaign(row)),
+  };
+}
+
+/** The business, as the carriers' registry knows it. */
+function createBrandStages(deps: TenDlcDeps) {
+  const { store, clock, registrations, paid, fees } = deps;
+  const { registry } = deps.carrier;
+  const step = mover(deps);
+  return { fileBrand, watchBrand };
 
   async function fileBrand(row: RegistrationRow): Promise<boolean> {
     const brand = { ...brandOf(row.form, openEin(deps, row), deps.webhookUrl), key: row.brandKey };
@@ -73,6 +100,23 @@ export function createTenDlc(
     const reason = sentencesOf(problems);
     const field = problems[0]?.field ?? null;
     return step(row, 'brandRefused', { reason, problems }, { step: 'brand', state: 'failed', text: reason, field });
+  }
+}
+
+/** What its texts are for, as the carriers accept it. */
+function createCampaignStages(deps: TenDlcDeps) {
+  const { store, clock, registrations, paid, corrections, fees } = deps;
+  const { registry } = deps.carrier;
+  const step = mover(deps);
+  const watchCampaign: Action = async (row) => judged(row, await registry.readCampaign(row.campaignId ?? ''));
+  return { fileCampaign, watchCampaign, correct };
+
+  function asked(row: RegistrationRow) {
+    return campaignOf(
+      row.form,
+      { ...deps, number: { id: row.numberId, e164: row.e164 } },
+      { brandId: row.brandId ?? '', key: row.campaignKey },
+    );
   }
 
   async function fileCampaign(row: RegistrationRow): Promise<boolean> {
@@ -118,8 +162,6 @@ export function createTenDlc(
     return step(row, 'unblocked', {}, { step: 'campaign', state: 'working', text, field: null });
   }
 
-  const watchCampaign: Action = async (row) => judged(row, await registry.readCampaign(row.campaignId ?? ''));
-
   /** A correction may concern the business, which goes first: its registry may refuse it. */
   async function brandRefuses(row: RegistrationRow): Promise<boolean> {
     const problems = await corrections.tellBrand(row, `brand ${row.brandKey} correction ${row.id} ${row.revision}`);
@@ -157,6 +199,14 @@ export function createTenDlc(
       : 'The campaign was corrected and is under review again.';
     return step(row, 'campaignCorrected', {}, { step: 'campaign', state: 'working', text, field: null });
   }
+}
+
+/** The number's part in the campaign. */
+function createNumberStages(deps: TenDlcDeps) {
+  const { carrier, numbers } = deps;
+  const { registry } = carrier;
+  const step = mover(deps);
+  return { join, watchNumber };
 
   async function join(row: RegistrationRow): Promise<boolean> {
     const number = await numbers.find(row.numberId);
@@ -182,35 +232,12 @@ export function createTenDlc(
     return next.state === 'assigned' ? joined() : false;
   }
 
-  /** Once a day. While a correction is under way, the carriers' decisions on the campaign count for the correction. */
-  async function look(row: RegistrationRow): Promise<boolean> {
-    if (await corrections.work(row)) return false;
-    if (await watchCampaign(row)) return true;
+  async function watchNumber(row: RegistrationRow): Promise<boolean> {
     const { state, reason } = await registry.readAssignment(row.e164);
     if (state !== 'none' && state !== 'failed') return false;
     const text = `The number is no longer part of the campaign${reason === null ? '' : `: ${reason}`}. It is being joined again.`;
     return step(row, 'numberParted', {}, { step: 'number', state: 'working', text, field: null });
   }
-
-  return {
-    filed: fileBrand,
-    async brand(row) {
-      if (await watchBrand(row)) return true;
-      if (!isSoleProprietor(row.form) || row.codeConfirmedAt !== null) return false;
-      const text = `A code is being texted to ${maskNumber(row.form.mobilePhone ?? '')}. Enter it here; it is valid for a day.`;
-      return step(row, 'codeAsked', {}, { step: 'code', state: 'working', text, field: 'mobilePhone' });
-    },
-    async code(row) {
-      await codes.sendFirst(row);
-      return watchBrand(row);
-    },
-    campaign: fileCampaign,
-    review: watchCampaign,
-    number: join,
-    correcting: correct,
-    approved: look,
-    blocked: async (row) => ((await corrections.work(row)) ? false : watchCampaign(row)),
-  };
 }
 
 function notJoined(reason: string | null): CarrierFault {
