@@ -63,11 +63,10 @@ export function createSession(deps: SessionDeps): Session {
   const notes: string[] = [];
   const changes: StateChange[] = [];
   const listeners = new Set<(tab: Tab) => void>();
-  const arrivals = new Set<() => void>();
+  const windows = createArrivals();
   let active: Tab | null = null;
   let lastTab = 0;
   let lastRef = 0;
-  let coming = 0;
   let news = false;
   let closing = false;
   let gone: Fault | null = null;
@@ -107,9 +106,7 @@ export function createSession(deps: SessionDeps): Session {
     });
     const tab = createTab(`tab_${lastTab}`, page, {
       refs,
-      onWindow: () => {
-        coming += 1;
-      },
+      onWindow: windows.expect,
       onDownload,
       onChange: tell,
     });
@@ -130,32 +127,15 @@ export function createSession(deps: SessionDeps): Session {
   }
 
   const tabOf = (page: Page | null): Tab | undefined => tabs.find((one) => one.page === page);
+
   context.on('page', (page) => {
     const tab = adopt(page);
-    coming = Math.max(0, coming - 1);
     changes.push({ type: 'tab_opened', tab_id: tab.id, url: page.url() });
     setActive(tab);
-    for (const wake of arrivals) wake();
+    windows.arrived();
   });
-  // A page that shows a dialog stands still until it is answered; nobody is there to do that.
-  context.on('dialog', (dialog) => {
-    const kind = dialog.type();
-    const accepted = kind === 'alert' || kind === 'beforeunload';
-    const answered = accepted ? 'accepted' : 'dismissed';
-    if (kind !== 'beforeunload')
-      session.note(
-        `The page showed a dialog (${kind}): ${JSON.stringify(dialog.message().slice(0, 1000))}. It was ${answered}.`,
-      );
-    (accepted ? dialog.accept() : dialog.dismiss()).catch(() => {});
-  });
-  context.on('console', (message) => tabOf(message.page())?.logged(message));
-  context.on('requestfinished', async (request) => {
-    const status = (await request.response().catch(() => null))?.status() ?? 0;
-    tabOf(pageOf(request))?.asked(request, String(status));
-  });
-  context.on('requestfailed', (request) =>
-    tabOf(pageOf(request))?.asked(request, request.failure()?.errorText ?? 'failed'),
-  );
+  answerDialogs(context, (text) => session.note(text));
+  logPages(context, tabOf);
   context.on('close', () => fail('The browser ended.'));
 
   const session: Session = {
@@ -195,20 +175,7 @@ export function createSession(deps: SessionDeps): Session {
       setActive(tab);
     },
     async windowsOpened(signal) {
-      if (coming === 0 || signal.aborted) return;
-      await new Promise<void>((done) => {
-        const timer = setTimeout(end, windowMs);
-        function end(): void {
-          clearTimeout(timer);
-          arrivals.delete(end);
-          signal.removeEventListener('abort', end);
-          coming = 0;
-          done();
-        }
-        arrivals.add(end);
-        signal.addEventListener('abort', end, { once: true });
-      });
-      await active?.ready;
+      if (await windows.wait(signal)) await active?.ready;
     },
     note: (text) => void notes.push(text),
     takeNotes: () => notes.splice(0),
@@ -251,6 +218,64 @@ export function createSession(deps: SessionDeps): Session {
   for (const page of context.pages()) adopt(page);
   active = tabs.at(-1) ?? null;
   return session;
+}
+
+/** Windows that a page has announced and that are not here yet. */
+function createArrivals() {
+  const waiting = new Set<() => void>();
+  let coming = 0;
+  return {
+    expect(): void {
+      coming += 1;
+    },
+    arrived(): void {
+      coming = Math.max(0, coming - 1);
+      for (const wake of waiting) wake();
+    },
+    /** Until one has arrived, at most {@link windowMs}. False: none was announced. */
+    async wait(signal: AbortSignal): Promise<boolean> {
+      if (coming === 0 || signal.aborted) return false;
+      await new Promise<void>((done) => {
+        const timer = setTimeout(end, windowMs);
+        function end(): void {
+          clearTimeout(timer);
+          waiting.delete(end);
+          signal.removeEventListener('abort', end);
+          coming = 0;
+          done();
+        }
+        waiting.add(end);
+        signal.addEventListener('abort', end, { once: true });
+      });
+      return true;
+    },
+  };
+}
+
+/** A page that shows a dialog stands still until it is answered; nobody is there to do that. */
+function answerDialogs(context: BrowserContext, note: (text: string) => void): void {
+  context.on('dialog', (dialog) => {
+    const kind = dialog.type();
+    const accepted = kind === 'alert' || kind === 'beforeunload';
+    const answered = accepted ? 'accepted' : 'dismissed';
+    if (kind !== 'beforeunload')
+      note(
+        `The page showed a dialog (${kind}): ${JSON.stringify(dialog.message().slice(0, 1000))}. It was ${answered}.`,
+      );
+    (accepted ? dialog.accept() : dialog.dismiss()).catch(() => {});
+  });
+}
+
+/** Each tab keeps the console lines and requests of its page. */
+function logPages(context: BrowserContext, tabOf: (page: Page | null) => Tab | undefined): void {
+  context.on('console', (message) => tabOf(message.page())?.logged(message));
+  context.on('requestfinished', async (request) => {
+    const status = (await request.response().catch(() => null))?.status() ?? 0;
+    tabOf(pageOf(request))?.asked(request, String(status));
+  });
+  context.on('requestfailed', (request) =>
+    tabOf(pageOf(request))?.asked(request, request.failure()?.errorText ?? 'failed'),
+  );
 }
 
 function pageOf(request: { frame(): { page(): Page } }): Page | null {
