@@ -42,79 +42,9 @@ interface Verdict {
 }
 
 export async function createEgressProxy({ ask, clock, ...deps }: EgressProxyDeps): Promise<EgressProxy> {
-  const resolve = deps.resolve ?? resolveHost;
-  const verdicts = new Map<string, { readonly verdict: Promise<Verdict>; readonly until: number }>();
-  const refusals = new Map<string, string>();
+  const verdicts = createVerdicts({ ask, clock, resolve: deps.resolve ?? resolveHost });
   const sockets = new Set<Duplex>();
-
-  async function decide(host: string, port: number): Promise<Verdict> {
-    let addresses: readonly string[];
-    try {
-      addresses = await resolve(host);
-    } catch {
-      // Nothing to refuse: the browser reports that the host does not exist.
-      return { allow: false, why: '', addresses: [] };
-    }
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<{ allow: boolean; why: string }>((done) => {
-      timer = setTimeout(() => done({ allow: false, why: 'Nothing decided whether it may be opened.' }), answerMs);
-    });
-    const { allow, why } = await Promise.race([ask({ host, port, addresses }), late]).finally(() =>
-      clearTimeout(timer),
-    );
-    return { allow, why, addresses };
-  }
-
-  async function verdictOn(host: string, port: number): Promise<Verdict> {
-    const key = `${host}:${port}`;
-    const kept = verdicts.get(key);
-    const now = clock.monotonic();
-    if (kept !== undefined && kept.until > now) return kept.verdict;
-    const verdict = decide(host, port);
-    if (verdicts.size >= maxKept) verdicts.delete(verdicts.keys().next().value!);
-    verdicts.set(key, { verdict, until: now + heldMs });
-    const { allow, why, addresses } = await verdict;
-    if (allow || addresses.length === 0) refusals.delete(key);
-    else {
-      if (refusals.size >= maxKept) refusals.delete(refusals.keys().next().value!);
-      refusals.set(key, why);
-    }
-    // A name that could not be found may be there the next time.
-    if (addresses.length === 0) verdicts.delete(key);
-    return verdict;
-  }
-
-  /** To one of the addresses that were asked about, whatever the name leads to by now. */
-  const toChecked = (addresses: readonly string[], port: number): Socket =>
-    connect({
-      // A literal would not be looked up, and is its own only address.
-      host: addresses.length === 1 ? addresses[0]! : 'checked',
-      port,
-      autoSelectFamily: addresses.length > 1,
-      lookup: (_name, asked, done) => {
-        const found = addresses.map((address) => ({ address, family: isIP(address) }));
-        if (asked.all === true) (done as (error: null, all: typeof found) => void)(null, found);
-        else done(null, found[0]!.address, found[0]!.family);
-      },
-    });
-
-  const agents = new Map<string, Agent>();
-  /** Connections to plain hosts are kept for a page's next picture; each key stands for addresses that were checked. */
-  function agentOf(host: string, port: number, addresses: readonly string[]): Agent {
-    const key = `${host}:${port} ${addresses.join(' ')}`;
-    let agent = agents.get(key);
-    if (agent === undefined) {
-      agent = new Agent({ keepAlive: true, keepAliveMsecs: 5000, timeout: 0 });
-      agent.createConnection = () => track(toChecked(addresses, port));
-      if (agents.size >= 200) {
-        const [oldest, old] = agents.entries().next().value!;
-        old.destroy();
-        agents.delete(oldest);
-      }
-      agents.set(key, agent);
-    }
-    return agent;
-  }
+  const agents = createAgents(track);
 
   function track<Kind extends Duplex>(socket: Kind): Kind {
     sockets.add(socket);
@@ -128,7 +58,7 @@ export async function createEgressProxy({ ask, clock, ...deps }: EgressProxyDeps
     if (url === null || url.protocol !== 'http:') return refuse(answer, 400, 'This is a proxy for browsers.');
     const host = bare(url.hostname);
     const port = url.port === '' ? 80 : Number(url.port);
-    const { allow, why, addresses } = await verdictOn(host, port);
+    const { allow, why, addresses } = await verdicts.on(host, port);
     if (addresses.length === 0) return refuse(answer, 502, `${host} was not found.`);
     if (!allow) return refuse(answer, 403, `${url.host} may not be opened. ${why}`);
     const { 'proxy-connection': _, 'proxy-authorization': __, ...headers } = incoming.headers;
@@ -136,7 +66,7 @@ export async function createEgressProxy({ ask, clock, ...deps }: EgressProxyDeps
       method: incoming.method ?? 'GET',
       path: `${url.pathname}${url.search}`,
       headers,
-      agent: agentOf(host, port, addresses),
+      agent: agents.of(host, port, addresses),
       setHost: false,
     });
     onward.on('response', (came) => {
@@ -159,7 +89,7 @@ export async function createEgressProxy({ ask, clock, ...deps }: EgressProxyDeps
     const host = bare(target.hostname);
     // The port that `http:` leaves out is the one that it means.
     const port = target.port === '' ? 80 : Number(target.port);
-    const { allow, addresses } = await verdictOn(host, port);
+    const { allow, addresses } = await verdicts.on(host, port);
     if (addresses.length === 0) return void client.end('HTTP/1.1 502 Bad Gateway\r\n\r\n');
     if (!allow) return void client.end('HTTP/1.1 403 Forbidden\r\n\r\n');
     const upstream = track(toChecked(addresses, port));
@@ -189,11 +119,98 @@ export async function createEgressProxy({ ask, clock, ...deps }: EgressProxyDeps
 
   return {
     address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
-    refusal: (host, port) => refusals.get(`${bare(host)}:${port}`) ?? null,
+    refusal: (host, port) => verdicts.refusal(bare(host), port),
     async close() {
-      for (const agent of agents.values()) agent.destroy();
+      agents.close();
       for (const socket of sockets) socket.destroy();
       await new Promise<void>((done) => server.close(() => done()));
+    },
+  };
+}
+
+/** Whether a host may be opened, asked once for a while, and why it was refused. */
+function createVerdicts({ ask, clock, resolve }: Required<EgressProxyDeps>) {
+  const verdicts = new Map<string, { readonly verdict: Promise<Verdict>; readonly until: number }>();
+  const refusals = new Map<string, string>();
+  return { on, refusal: (host: string, port: number) => refusals.get(`${host}:${port}`) ?? null };
+
+  async function decide(host: string, port: number): Promise<Verdict> {
+    let addresses: readonly string[];
+    try {
+      addresses = await resolve(host);
+    } catch {
+      // Nothing to refuse: the browser reports that the host does not exist.
+      return { allow: false, why: '', addresses: [] };
+    }
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<{ allow: boolean; why: string }>((done) => {
+      timer = setTimeout(() => done({ allow: false, why: 'Nothing decided whether it may be opened.' }), answerMs);
+    });
+    const { allow, why } = await Promise.race([ask({ host, port, addresses }), late]).finally(() =>
+      clearTimeout(timer),
+    );
+    return { allow, why, addresses };
+  }
+
+  async function on(host: string, port: number): Promise<Verdict> {
+    const key = `${host}:${port}`;
+    const kept = verdicts.get(key);
+    const now = clock.monotonic();
+    if (kept !== undefined && kept.until > now) return kept.verdict;
+    const verdict = decide(host, port);
+    if (verdicts.size >= maxKept) verdicts.delete(verdicts.keys().next().value!);
+    verdicts.set(key, { verdict, until: now + heldMs });
+    const { allow, why, addresses } = await verdict;
+    if (allow || addresses.length === 0) refusals.delete(key);
+    else {
+      if (refusals.size >= maxKept) refusals.delete(refusals.keys().next().value!);
+      refusals.set(key, why);
+    }
+    // A name that could not be found may be there the next time.
+    if (addresses.length === 0) verdicts.delete(key);
+    return verdict;
+  }
+}
+
+/** To one of the addresses that were asked about, whatever the name leads to by now. */
+function toChecked(addresses: readonly string[], port: number): Socket {
+  return connect({
+    // A literal would not be looked up, and is its own only address.
+    host: addresses.length === 1 ? addresses[0]! : 'checked',
+    port,
+    autoSelectFamily: addresses.length > 1,
+    lookup: (_name, asked, done) => {
+      const found = addresses.map((address) => ({ address, family: isIP(address) }));
+      if (asked.all === true) (done as (error: null, all: typeof found) => void)(null, found);
+      else done(null, found[0]!.address, found[0]!.family);
+    },
+  });
+}
+
+/** Connections to plain hosts are kept for a page's next picture; each key stands for addresses that were checked. */
+function createAgents(track: (socket: Socket) => Socket) {
+  const agents = new Map<string, Agent>();
+
+  function of(host: string, port: number, addresses: readonly string[]): Agent {
+    const key = `${host}:${port} ${addresses.join(' ')}`;
+    let agent = agents.get(key);
+    if (agent === undefined) {
+      agent = new Agent({ keepAlive: true, keepAliveMsecs: 5000, timeout: 0 });
+      agent.createConnection = () => track(toChecked(addresses, port));
+      if (agents.size >= 200) {
+        const [oldest, old] = agents.entries().next().value!;
+        old.destroy();
+        agents.delete(oldest);
+      }
+      agents.set(key, agent);
+    }
+    return agent;
+  }
+
+  return {
+    of,
+    close(): void {
+      for (const agent of agents.values()) agent.destroy();
     },
   };
 }
