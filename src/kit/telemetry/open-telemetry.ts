@@ -31,42 +31,9 @@ export function startOpenTelemetry(options: {
   readonly name: string;
   readonly version: string;
 }): Telemetry {
-  let queued = 0;
-  let dropped = 0;
   let untracedRequests = 0;
   const mayBegin = createBucket();
-  // One batch is sent at a time. The second place is for the one that begins while the SDK has not yet let go of the one before, and would refuse it.
-  const otlp = new OTLPTraceExporter({ url: options.url, timeoutMillis: exportTimeoutMs, concurrencyLimit: 2 });
-  const exporter: SpanExporter = {
-    export(spans, done) {
-      queued -= spans.length;
-      otlp.export(spans, (result) => {
-        // 0: taken.
-        if (result.code !== 0) dropped += spans.length;
-        done({ code: 0 });
-      });
-    },
-    shutdown: () => otlp.shutdown(),
-  };
-  const batches = new BatchSpanProcessor({
-    exporter,
-    maxQueueSize: maxQueued,
-    scheduledDelayMillis: delayMs,
-    exportTimeoutMillis: exportTimeoutMs * 2,
-  });
-  const processor: SpanProcessor = {
-    onStart: (span, context) => batches.onStart(span, context),
-    onEnd(span) {
-      if (queued >= maxQueued) {
-        dropped += 1;
-        return;
-      }
-      queued += 1;
-      batches.onEnd(span);
-    },
-    forceFlush: () => batches.forceFlush(),
-    shutdown: () => batches.shutdown(),
-  };
+  const exporting = createExport(options.url);
   // A span that others named before it was made has its ids already.
   let reserved: { readonly traceId: string; readonly spanId: string } | null = null;
   const random = new RandomIdGenerator();
@@ -76,7 +43,7 @@ export function startOpenTelemetry(options: {
       generateSpanId: () => reserved?.spanId ?? random.generateSpanId(),
     },
     resource: resourceFromAttributes({ 'service.name': options.name, 'service.version': options.version }),
-    spanProcessors: [processor],
+    spanProcessors: [exporting.processor],
     spanLimits: { attributeValueLengthLimit: 200 },
   });
   const tracer = provider.getTracer('gantry', options.version);
@@ -161,7 +128,7 @@ export function startOpenTelemetry(options: {
         name: 'gantry_telemetry_dropped_spans_total',
         help: 'Spans that the endpoint of OpenTelemetry did not take.',
         kind: 'counter',
-        read: () => dropped,
+        read: exporting.dropped,
       },
       {
         name: 'gantry_telemetry_untraced_requests_total',
@@ -179,6 +146,45 @@ export function startOpenTelemetry(options: {
       clearTimeout(timer);
     },
   };
+}
+
+/** Sends spans that have ended, in batches; counts those that the endpoint did not take. */
+function createExport(url: string): { readonly processor: SpanProcessor; readonly dropped: () => number } {
+  let queued = 0;
+  let dropped = 0;
+  // One batch is sent at a time. The second place is for the one that begins while the SDK has not yet let go of the one before, and would refuse it.
+  const otlp = new OTLPTraceExporter({ url, timeoutMillis: exportTimeoutMs, concurrencyLimit: 2 });
+  const exporter: SpanExporter = {
+    export(spans, done) {
+      queued -= spans.length;
+      otlp.export(spans, (result) => {
+        // 0: taken.
+        if (result.code !== 0) dropped += spans.length;
+        done({ code: 0 });
+      });
+    },
+    shutdown: () => otlp.shutdown(),
+  };
+  const batches = new BatchSpanProcessor({
+    exporter,
+    maxQueueSize: maxQueued,
+    scheduledDelayMillis: delayMs,
+    exportTimeoutMillis: exportTimeoutMs * 2,
+  });
+  const processor: SpanProcessor = {
+    onStart: (span, context) => batches.onStart(span, context),
+    onEnd(span) {
+      if (queued >= maxQueued) {
+        dropped += 1;
+        return;
+      }
+      queued += 1;
+      batches.onEnd(span);
+    },
+    forceFlush: () => batches.forceFlush(),
+    shutdown: () => batches.shutdown(),
+  };
+  return { processor, dropped: () => dropped };
 }
 
 /** A bucket of tokens, refilled by the time that has passed. */
