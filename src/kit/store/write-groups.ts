@@ -89,13 +89,14 @@ export function createWriteGroups(deps: {
   let queue: Pending[] = [];
   let scheduled = false;
   let tries = 0;
-  let refused: AppError | null = null;
   let closed = false;
   let cancelTimer = () => {};
+  const disk = createDisk(deps);
 
   function write<T>(operation: (tx: Tx) => T, { savepoint = true }: WriteGroupOptions = {}): Promise<T> {
     if (closed) return Promise.reject(new AppError('transport', `${deps.file} is closed.`, 'Start Gantry again.'));
-    if (refused !== null) return Promise.reject(again(refused));
+    const refused = disk.refusal();
+    if (refused !== null) return Promise.reject(refused);
     return new Promise<T>((resolve, reject) => {
       const inSpan = deps.remember?.() ?? atOnce;
       queue.push({ operation, savepoint, inSpan, resolve: resolve as (value: unknown) => void, reject });
@@ -137,7 +138,7 @@ export function createWriteGroups(deps: {
         return 'later';
       }
       tries = 0;
-      return fail(error);
+      return disk.fail(error);
     }
   }
 
@@ -149,8 +150,8 @@ export function createWriteGroups(deps: {
       }
       statements.commit();
     } catch (error) {
-      rollback();
-      const reason = fail(error);
+      rollback(deps);
+      const reason = disk.fail(error);
       for (const pending of group) pending.reject(reason);
       return;
     }
@@ -191,31 +192,46 @@ export function createWriteGroups(deps: {
     }
   }
 
-  function rollback(): void {
-    try {
-      if (database.inTransaction) statements.rollback();
-    } catch {
-      // The transaction is gone already; the next BEGIN shows whether the connection is usable.
-    }
+  function close(): void {
+    if (closed) return;
+    cancelTimer();
+    disk.close();
+    closed = true;
+    flush();
   }
+
+  return { write, trouble: disk.trouble, close };
+}
+
+/** What the disk refused: no write is accepted until a test write succeeds. */
+function createDisk({
+  database,
+  statements,
+  file,
+  timers,
+  hasSpace,
+}: Pick<Parameters<typeof createWriteGroups>[0], 'database' | 'statements' | 'file' | 'timers' | 'hasSpace'>) {
+  let refused: AppError | null = null;
+  let closed = false;
+  let cancelTimer = () => {};
 
   /** Turns the error that ended a group into its callers' error, and stops accepting writes while the disk refuses. */
   function fail(error: unknown): AppError {
     const code = sqliteCode(error);
     if (isTrouble(code)) {
-      refused = refusal(code, deps.file, error);
+      refused = refusal(code, file, error);
       // Damage does not heal while we run; a start moves the file aside.
-      if (!isDamage(code)) cancelTimer = deps.timers.after(probeMs, probe);
+      if (!isDamage(code)) cancelTimer = timers.after(probeMs, probe);
       return again(refused);
     }
-    if (isBusy(code)) return refusal(code, deps.file, error);
-    return new AppError('internal', `${deps.file} could not be written.`, 'See the log.', { cause: error });
+    if (isBusy(code)) return refusal(code, file, error);
+    return new AppError('internal', `${file} could not be written.`, 'See the log.', { cause: error });
   }
 
   function probe(): void {
     if (closed || refused === null) return;
     try {
-      if (deps.hasSpace()) {
+      if (hasSpace()) {
         // A log that cannot grow any more still accepts a small row: only after truncating it do larger ones fit.
         statements.emptyLog();
         statements.begin();
@@ -225,19 +241,29 @@ export function createWriteGroups(deps: {
         return;
       }
     } catch {
-      rollback();
+      rollback({ database, statements });
     }
-    cancelTimer = deps.timers.after(probeMs, probe);
+    cancelTimer = timers.after(probeMs, probe);
   }
 
-  function close(): void {
-    if (closed) return;
-    cancelTimer();
-    closed = true;
-    flush();
-  }
+  return {
+    fail,
+    /** Null: it accepts writes. */
+    refusal: (): AppError | null => (refused === null ? null : again(refused)),
+    trouble: (): string | null => refused?.fact ?? null,
+    close(): void {
+      closed = true;
+      cancelTimer();
+    },
+  };
+}
 
-  return { write, trouble: () => refused?.fact ?? null, close };
+function rollback({ database, statements }: { readonly database: Database; readonly statements: Statements }): void {
+  try {
+    if (database.inTransaction) statements.rollback();
+  } catch {
+    // The transaction is gone already; the next BEGIN shows whether the connection is usable.
+  }
 }
 
 const atOnce: InSpan = (run) => run();
