@@ -9,9 +9,9 @@ import type { Timers } from '../../kit/clock/timers.ts';
 import type { Log } from '../../kit/log/log.ts';
 import { createGroups, type Groups } from '../../kit/sandbox/groups.ts';
 import { findCode } from '../../kit/sandbox/own-code.ts';
-import { createFirewall } from './firewall.ts';
+import { createFirewall, type Firewall } from './firewall.ts';
 import { createLife, type Life, screen } from './life.ts';
-import { createNetwork, findRanges, passesOn } from './network.ts';
+import { createNetwork, findRanges, type Network, passesOn } from './network.ts';
 import type { HostCapabilities, HostedState } from './protocol.ts';
 import { type MachineRecord, openRecords } from './records.ts';
 import { type HostSettings, namesFor } from './settings.ts';
@@ -51,7 +51,7 @@ export async function openHost({ settings, path, clock, timers, log }: HostDeps)
   const firewall = createFirewall({ tool, names, only: machine.only });
   const listeners = new Set<(computer: string, why: string) => void>();
   const lives = new Map<string, Life>();
-  let uplinks = await network.uplinks();
+  const uplinks = await network.uplinks();
   if (uplinks.length === 0) {
     throw new HostError('not_here', 'This machine has no default route: name the outgoing interface with --uplink.');
   }
@@ -108,38 +108,8 @@ export async function openHost({ settings, path, clock, timers, log }: HostDeps)
     await Promise.all([...lives.values()].map((life) => life.takeOver()));
   }
 
-  /** Somebody may have flushed the machine's firewall: it is installed again, or every computer stops. */
-  async function check(): Promise<void> {
-    const live = [...lives.values()].filter((life) => life.state().state !== 'stopped');
-    if (live.length === 0) return;
-    const now = await network.uplinks().catch(() => uplinks);
-    const moved = now.length > 0 && now.join() !== uplinks.join();
-    const wrong = moved ? 'the outgoing interface changed' : await firewall.differs();
-    if (wrong === null) return;
-    log.error('The firewall is set up again.', { wrong });
-    uplinks = now.length > 0 ? now : uplinks;
-    try {
-      await firewall.reload(uplinks);
-    } catch (fault) {
-      const why = `It was stopped because it was no longer isolated: ${(fault as Error).message}`;
-      await Promise.all(live.map((life) => life.cutOff(why)));
-    }
-  }
-
-  let checking: Promise<void> = Promise.resolve();
-  let closed = false;
   await takeOver();
-  let cancel = () => {};
-  const checkLater = () => {
-    cancel = timers.after(checksEvery, () => {
-      checking = check()
-        .catch((fault) => log.error('The firewall could not be looked at.', { fault }))
-        .then(() => {
-          if (!closed) checkLater();
-        });
-    });
-  };
-  checkLater();
+  const watch = watchFirewall({ firewall, network, lives, uplinks, timers, log });
 
   return {
     capabilities: () => ({
@@ -185,9 +155,7 @@ export async function openHost({ settings, path, clock, timers, log }: HostDeps)
       return () => listeners.delete(listener);
     },
     async close() {
-      closed = true;
-      cancel();
-      await checking;
+      await watch.close();
       const ends = await Promise.allSettled([...lives.values()].map((life) => life.stop()));
       for (const end of ends)
         if (end.status === 'rejected') log.error('A computer did not stop.', { fault: end.reason });
@@ -204,4 +172,62 @@ function slotsOf(groups: Pick<Groups, 'keys'>): number[] {
     .keys()
     .filter((key) => /^\d{1,4}$/.test(key))
     .map(Number);
+}
+
+/** Somebody may flush the machine's firewall: it is installed again, or every computer stops. */
+function watchFirewall({
+  firewall,
+  network,
+  lives,
+  uplinks: first,
+  timers,
+  log,
+}: {
+  readonly firewall: Firewall;
+  readonly network: Network;
+  readonly lives: ReadonlyMap<string, Life>;
+  readonly uplinks: readonly string[];
+  readonly timers: Timers;
+  readonly log: Log;
+}): { close(): Promise<void> } {
+  let uplinks = first;
+  let checking: Promise<void> = Promise.resolve();
+  let closed = false;
+  let cancel = () => {};
+  checkLater();
+
+  function checkLater(): void {
+    cancel = timers.after(checksEvery, () => {
+      checking = check()
+        .catch((fault) => log.error('The firewall could not be looked at.', { fault }))
+        .then(() => {
+          if (!closed) checkLater();
+        });
+    });
+  }
+
+  async function check(): Promise<void> {
+    const live = [...lives.values()].filter((life) => life.state().state !== 'stopped');
+    if (live.length === 0) return;
+    const now = await network.uplinks().catch(() => uplinks);
+    const moved = now.length > 0 && now.join() !== uplinks.join();
+    const wrong = moved ? 'the outgoing interface changed' : await firewall.differs();
+    if (wrong === null) return;
+    log.error('The firewall is set up again.', { wrong });
+    uplinks = now.length > 0 ? now : uplinks;
+    try {
+      await firewall.reload(uplinks);
+    } catch (fault) {
+      const why = `It was stopped because it was no longer isolated: ${(fault as Error).message}`;
+      await Promise.all(live.map((life) => life.cutOff(why)));
+    }
+  }
+
+  return {
+    async close() {
+      closed = true;
+      cancel();
+      await checking;
+    },
+  };
 }
