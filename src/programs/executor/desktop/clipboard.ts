@@ -79,6 +79,125 @@ export async function createClipboard(display: Display): Promise<Clipboard> {
   const read = createReader(display, window, inbox, incremental);
   const ignored = new Set(await Promise.all([...notContent].map(atom)));
 
+  const served = createServed(display, targets, atomType);
+
+  async function contentOf(selection: number, signal: AbortSignal): Promise<Content | null> {
+    const owner = await display.must<number>((reply) => client.GetSelectionOwner(selection, reply));
+    if (owner === 0) return null;
+    if (owner === window) return served.get(selection) ?? null;
+    const list = await read(selection, targets, signal);
+    if (list === null) return null;
+    const content = new Map<number, Form>();
+    let length = 0;
+    for (let at = 0; at + 4 <= list.data.length && content.size < maxForms; at += 4) {
+      const target = list.data.readUInt32LE(at);
+      if (ignored.has(target) || content.has(target)) continue;
+      const form = await read(selection, target, signal);
+      if (form === null || length + form.data.length > maxKept) continue;
+      length += form.data.length;
+      content.set(target, form);
+    }
+    return content;
+  }
+
+  /** Gives back what was there before the last text; null: done. */
+  let giveBack: (() => void) | null = null;
+  const restore = () => {
+    giveBack?.();
+    giveBack = null;
+  };
+
+  return {
+    async lend(names, text, paste, waitMs, signal) {
+      restore();
+      const selections = await Promise.all(names.map(atom));
+      const before = await Promise.all(selections.map((selection) => contentOf(selection, signal)));
+      const content = await contentFor(text, atom);
+      const secret = await atom(secretForm);
+      signal.throwIfAborted();
+      for (const selection of selections) {
+        served.set(selection, content);
+        client.SetSelectionOwner(window, selection, 0);
+      }
+      await display.must((reply) => client.GetInputFocus(reply));
+      const back = () =>
+        selections.forEach((selection, index) => {
+          // Somebody else has copied something since: that stays.
+          if (served.get(selection) !== content) return;
+          const kept = before[index];
+          if (kept == null) served.delete(selection);
+          else served.set(selection, kept);
+          // Set it even if we stay the owner: programs cache what they read until they learn of a new owner.
+          client.SetSelectionOwner(kept == null ? 0 : window, selection, 0);
+        });
+      let read = false;
+      try {
+        read = await pasted(selections, secret, paste, waitMs, signal);
+        return read;
+      } finally {
+        if (read) {
+          giveBack = back;
+          setTimeout(() => giveBack === back && restore(), lateReadMs).unref();
+        } else back();
+      }
+    },
+    restore,
+  };
+
+  async function pasted(
+    selections: readonly number[],
+    secret: number,
+    paste: () => void,
+    waitMs: number,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    let reads = 0;
+    let requests = 0;
+    const count = (selection: number, target: number) => {
+      if (!selections.includes(selection)) return;
+      requests += 1;
+      if (target !== secret && target !== targets) reads += 1;
+    };
+    // Managers of clipboards read as soon as the owner changes; only what comes after the keys is the paste.
+    await later(managerMs, undefined, { signal });
+    const stopCounting = served.onRead(count);
+    try {
+      paste();
+      for (let waited = 0; waited < waitMs && reads === 0; waited += pollMs) await later(pollMs, undefined, { signal });
+      // Chromium reads the text, asks a dozen times for its forms, and reads it again.
+      for (let before = -1; before !== requests; ) {
+        before = requests;
+        await later(settleMs, undefined, { signal });
+      }
+      return reads > 0;
+    } finally {
+      stopCounting();
+    }
+  }
+}
+
+/** A text in every form that a program may ask for. */
+async function contentFor(text: string, atom: (name: string) => Promise<number>): Promise<Content> {
+  const utf8 = await atom('UTF8_STRING');
+  const content = new Map<number, Form>();
+  const data = Buffer.from(text, 'utf8');
+  for (const form of textForms) {
+    const target = await atom(form);
+    content.set(target, { type: form === 'TEXT' ? utf8 : target, format: 8, data });
+  }
+  // Older programs ask for Latin-1 alone.
+  if (/^[\x00-\xff]*$/.test(text)) {
+    const latin = await atom('STRING');
+    content.set(latin, { type: latin, format: 8, data: Buffer.from(text, 'latin1') });
+  }
+  const secret = await atom(secretForm);
+  content.set(secret, { type: secret, format: 8, data: Buffer.from('secret') });
+  return content;
+}
+
+/** What other programs are given when they ask for a selection that is ours. */
+function createServed(display: Display, targets: number, atomType: number) {
+  const { client } = display;
   /** What is served now, by selection; stays after a paste with what was there before. */
   const served = new Map<number, Content>();
   const readers = new Set<(selection: number, target: number) => void>();
@@ -137,117 +256,15 @@ export async function createClipboard(display: Display): Promise<Clipboard> {
       );
   }
 
-  async function contentOf(selection: number, signal: AbortSignal): Promise<Content | null> {
-    const owner = await display.must<number>((reply) => client.GetSelectionOwner(selection, reply));
-    if (owner === 0) return null;
-    if (owner === window) return served.get(selection) ?? null;
-    const list = await read(selection, targets, signal);
-    if (list === null) return null;
-    const content = new Map<number, Form>();
-    let length = 0;
-    for (let at = 0; at + 4 <= list.data.length && content.size < maxForms; at += 4) {
-      const target = list.data.readUInt32LE(at);
-      if (ignored.has(target) || content.has(target)) continue;
-      const form = await read(selection, target, signal);
-      if (form === null || length + form.data.length > maxKept) continue;
-      length += form.data.length;
-      content.set(target, form);
-    }
-    return content;
-  }
-
-  async function contentFor(text: string): Promise<Content> {
-    const utf8 = await atom('UTF8_STRING');
-    const content = new Map<number, Form>();
-    const data = Buffer.from(text, 'utf8');
-    for (const form of textForms) {
-      const target = await atom(form);
-      content.set(target, { type: form === 'TEXT' ? utf8 : target, format: 8, data });
-    }
-    // Older programs ask for Latin-1 alone.
-    if (/^[\x00-\xff]*$/.test(text)) {
-      const latin = await atom('STRING');
-      content.set(latin, { type: latin, format: 8, data: Buffer.from(text, 'latin1') });
-    }
-    const secret = await atom(secretForm);
-    content.set(secret, { type: secret, format: 8, data: Buffer.from('secret') });
-    return content;
-  }
-
-  /** Gives back what was there before the last text; null: done. */
-  let giveBack: (() => void) | null = null;
-  const restore = () => {
-    giveBack?.();
-    giveBack = null;
-  };
-
   return {
-    async lend(names, text, paste, waitMs, signal) {
-      restore();
-      const selections = await Promise.all(names.map(atom));
-      const before = await Promise.all(selections.map((selection) => contentOf(selection, signal)));
-      const content = await contentFor(text);
-      const secret = await atom(secretForm);
-      signal.throwIfAborted();
-      for (const selection of selections) {
-        served.set(selection, content);
-        client.SetSelectionOwner(window, selection, 0);
-      }
-      await display.must((reply) => client.GetInputFocus(reply));
-      const back = () =>
-        selections.forEach((selection, index) => {
-          // Somebody else has copied something since: that stays.
-          if (served.get(selection) !== content) return;
-          const kept = before[index];
-          if (kept == null) served.delete(selection);
-          else served.set(selection, kept);
-          // Set it even if we stay the owner: programs cache what they read until they learn of a new owner.
-          client.SetSelectionOwner(kept == null ? 0 : window, selection, 0);
-        });
-      let read = false;
-      try {
-        read = await pasted(selections, secret, paste, waitMs, signal);
-        return read;
-      } finally {
-        if (read) {
-          giveBack = back;
-          setTimeout(() => giveBack === back && restore(), lateReadMs).unref();
-        } else back();
-      }
+    get: (selection: number) => served.get(selection),
+    set: (selection: number, content: Content) => void served.set(selection, content),
+    delete: (selection: number) => void served.delete(selection),
+    onRead(reader: (selection: number, target: number) => void): () => void {
+      readers.add(reader);
+      return () => readers.delete(reader);
     },
-    restore,
   };
-
-  async function pasted(
-    selections: readonly number[],
-    secret: number,
-    paste: () => void,
-    waitMs: number,
-    signal: AbortSignal,
-  ): Promise<boolean> {
-    let reads = 0;
-    let requests = 0;
-    const count = (selection: number, target: number) => {
-      if (!selections.includes(selection)) return;
-      requests += 1;
-      if (target !== secret && target !== targets) reads += 1;
-    };
-    // Managers of clipboards read as soon as the owner changes; only what comes after the keys is the paste.
-    await later(managerMs, undefined, { signal });
-    readers.add(count);
-    try {
-      paste();
-      for (let waited = 0; waited < waitMs && reads === 0; waited += pollMs) await later(pollMs, undefined, { signal });
-      // Chromium reads the text, asks a dozen times for its forms, and reads it again.
-      for (let before = -1; before !== requests; ) {
-        before = requests;
-        await later(settleMs, undefined, { signal });
-      }
-      return reads > 0;
-    } finally {
-      readers.delete(count);
-    }
-  }
 }
 
 /** Reads one form of a selection that another program owns, whole or in pieces. */
