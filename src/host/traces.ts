@@ -13,7 +13,7 @@ import { noTelemetry, providerName, type Telemetry } from '../kit/telemetry/tele
 interface Traces {
   /** The span of a step, by its node. */
   ofNode(nodeId: string): string | null;
-  /** The span of a run of a rule, by its job. */
+  /** The span of a job of a rule. */
   ofJob(jobId: string): string | null;
   /** The span of what a bot was last handed. */
   ofBot(agentId: string): string | null;

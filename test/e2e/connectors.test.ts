@@ -277,7 +277,7 @@ test('a rule is tried on the events that were before it is there, and its runs w
 
   model.script(() => text(finding));
   await openAndAsked(page, 'The door sticks');
-  await part(page, 'Runs').click();
+  await part(page, 'Jobs').click();
   await page.locator('[data-run]', { hasText: 'Waiting for you' }).getByText('#3 The door sticks').waitFor();
   // The question in the inbox leads there.
   await go(page, '/inbox');
@@ -309,7 +309,7 @@ test('a run is denied, stopped, and tried again; the address keeps which runs ar
     return text(finding);
   });
   await openAndAsked(page, 'Think long');
-  await button(page, 'Back to the runs').click();
+  await button(page, 'Back to the jobs').click();
   await page.locator('[data-run]', { hasText: 'Waiting for you' }).click(patience);
   await button(page, 'Approve').click();
   await status(page, 'Running');
@@ -324,8 +324,8 @@ test('a run is denied, stopped, and tried again; the address keeps which runs ar
   await status(page, 'Denied');
   expect(await axe(page)).toEqual([]);
 
-  await button(page, 'Back to the runs').click();
-  await page.getByRole('combobox', { name: 'Status of runs' }).selectOption({ label: 'Done' });
+  await button(page, 'Back to the jobs').click();
+  await page.getByRole('combobox', { name: 'Status of jobs' }).selectOption({ label: 'Done' });
   await expect.poll(() => page.locator('[data-run]').count()).toBe(1);
   expect(searchOf(page).get('state')).toBe('completed');
   await page.reload();
@@ -352,7 +352,7 @@ test('a rule is paused, changed after its dry run, and removed after its plan', 
   await rule.getByText(/^version/).waitFor();
   await rule.getByRole('button', { name: /^Remove / }).click();
   const remove = page.getByRole('dialog', { name: 'Remove this rule?' });
-  await remove.getByText('There are no waiting runs to cancel.').waitFor();
+  await remove.getByText('There are no waiting jobs to cancel.').waitFor();
   expect(await axe(page)).toEqual([]);
   await remove.getByRole('button', { name: 'Remove', exact: true }).click();
   await remove.waitFor({ state: 'detached' });
@@ -475,7 +475,7 @@ describe.each([wide, narrow])('in a $name window', (size) => {
       await page.locator('[data-trail="ticket"]').first().getByRole('button').click();
       await page.getByRole('list', { name: 'Path of the event' }).waitFor();
       await looked(page, 'connectors-trail');
-      await part(page, 'Runs').click();
+      await part(page, 'Jobs').click();
       await page.locator('[data-run]', { hasText: 'Done' }).first().click();
       await page.getByText('Plane the door and paint it.').waitFor();
       await looked(page, 'connectors-run');
@@ -492,7 +492,7 @@ test('an ended subscription leaves its runs to read, and a service goes with all
   await page.locator('[data-subscription]').first().click();
   await button(page, 'End').click();
   const end = page.getByRole('dialog', { name: 'End issue.opened?' });
-  await end.getByText(/Tickets of its \d+ events and past runs stay readable/).waitFor();
+  await end.getByText(/Tickets of its \d+ events and past jobs stay readable/).waitFor();
   await end.getByRole('button', { name: 'End', exact: true }).click();
   await page.getByRole('heading', { name: /Ended subscriptions/ }).waitFor();
   await expect.poll(() => tracker.subscriptions.list().length).toBe(0);

@@ -6,7 +6,7 @@ import { connectorMounts, connectorOwner, connectorRoute } from './mount.ts';
 
 const base = `${connectorMounts[0]}/:id/events/subscriptions/:sid`;
 
-/** How a rule's runs may act. None bypasses permissions. */
+/** How a rule's jobs may act. None bypasses permissions. */
 export const ruleModes = ['REQUIRE_APPROVAL', 'PLAN_ONLY', 'ACCEPT_EDITS'] as const;
 export const RuleMode = z.enum(ruleModes);
 export type RuleMode = z.infer<typeof RuleMode>;
@@ -238,7 +238,7 @@ export const removeRule = defineRoute({
 export const listJobs = defineRoute({
   ...ofSubscription,
   op: 'listAutomationRuns',
-  summary: 'Lists the runs of rules, newest first, without output',
+  summary: 'Lists the jobs of rules, newest first, without output',
   method: 'GET',
   path: `${base}/runs`,
   query: z.strictObject({ ...Paging, status: JobStatus.optional(), rule: z.string().max(200).optional() }),
@@ -247,7 +247,7 @@ export const listJobs = defineRoute({
 export const readJob = defineRoute({
   ...ofJob,
   op: 'readAutomationRun',
-  summary: 'Reads one run with its output',
+  summary: 'Reads one job with its output',
   method: 'GET',
   path: `${base}/runs/:jid`,
   answers: { 200: Job },
@@ -255,16 +255,16 @@ export const readJob = defineRoute({
 export const listJobEvents = defineRoute({
   ...ofJob,
   op: 'listAutomationRunEvents',
-  summary: 'Lists the status changes of a run, oldest first',
+  summary: 'Lists the status changes of a job, oldest first',
   method: 'GET',
   path: `${base}/runs/:jid/events`,
   answers: { 200: z.strictObject({ events: z.array(JobEvent) }) },
 });
-/** An approval names only its run. */
+/** An approval names only its job. */
 export const findJob = defineRoute({
   ...shared,
   op: 'findAutomationRun',
-  summary: 'Finds the subscription of a run by its id, such as the `runId` of an approval',
+  summary: 'Finds the subscription of a job by its id, such as the `runId` of an approval',
   method: 'GET',
   path: `${connectorMounts[0]}/runs/:jid`,
   params: z.strictObject({ jid: Id }),

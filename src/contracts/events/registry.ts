@@ -56,7 +56,7 @@ const notifiable = [
   {
     type: 'agent.run.completed',
     title: 'A run has ended',
-    description: 'A hosted bot, an automation or a run ended, well or badly.',
+    description: 'A hosted bot, a job of a rule or a run ended, well or badly.',
     default: false,
     payload: z.strictObject({ ...about, runId: id, status: z.string().max(40), title }),
   },

@@ -50,7 +50,7 @@ export function createConnectorPort(
         const botId = agentRuns.end(tx, id, end);
         if (botId === null) return;
         // Names the run and its outcome, not its content: the notice leaves this computer.
-        const title = `A run of a rule: ${end.status}`;
+        const title = `A job of a rule: ${end.status}`;
         deps.events.emit(tx, botId, {
           type: 'agent.run.completed',
           id,

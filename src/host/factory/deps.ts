@@ -35,7 +35,7 @@ interface HostedParts {
 export interface WorkTraces extends TraceContext {
   /** The span of a step; null: none. */
   ofNode(nodeId: string): string | null;
-  /** The span of a run of a rule; null: none. */
+  /** The span of a job of a rule; null: none. */
   ofJob(jobId: string): string | null;
   /** A bot took a message. */
   taken(agentId: string): void;

@@ -33,7 +33,7 @@ export function Asker({ approval, showNode = true }: { approval: Approval; showN
   const step =
     source === 'automation' && runId !== undefined ? (
       <Link to="/connectors" search={{ run: runId, computer: agent?.place.scope ?? undefined }} className={link}>
-        its run
+        its job
       </Link>
     ) : !showNode || dagId === undefined || nodeId === undefined ? null : (
       <button

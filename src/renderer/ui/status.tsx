@@ -191,7 +191,7 @@ export const trailStatus: Readonly<Record<TrailEvent['status'], StatusLook>> = {
   gap: { word: 'Gap', icon: CircleDashed, tone: 'muted' },
 };
 
-/** A run that an automation rule began. Done is what the bot says of itself, which proves nothing. */
+/** A job of an automation rule. Done is what the bot says of itself, which proves nothing. */
 export const jobStatus: Readonly<Record<JobStatus, StatusLook>> = {
   batching: { word: 'Batching', icon: Layers, tone: 'muted' },
   awaiting_approval: looks.waitsForYou,

@@ -143,7 +143,7 @@ export interface AutomationPort {
   >;
   /** Those of these stopped subscriptions that have runs. */
   withRuns(tx: Read, subscriptionIds: readonly string[]): ReadonlySet<string>;
-  /** A subscription ended: its rules go, pending jobs are cancelled, runs stay readable. */
+  /** A subscription ended: its rules go, pending jobs are cancelled, the others stay readable. */
   ended(tx: Tx, subscriptionId: string): void;
 }
 

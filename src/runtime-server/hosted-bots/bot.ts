@@ -8,7 +8,7 @@ import { createActivity } from '../harness/activity.ts';
 import type { BotState, Gate, Interrupted } from '../harness/harness.ts';
 import type { HostedDeps } from './deps.ts';
 import { createModelHold } from './model-hold.ts';
-import { createSeparateRuns, onRun } from './separate-runs.ts';
+import { createSeparateRuns, onJob } from './separate-runs.ts';
 import { createShownState } from './shown-state.ts';
 import type { HostedSpec } from './spec.ts';
 import { type TurnRecord, turnOfDelivery } from './store.ts';
@@ -64,11 +64,11 @@ export function createHostedBot(deps: HostedDeps, first: HostedSpec, last: TurnR
   /** What a turn or a separate run reports while it runs. */
   const watch: Omit<TurnEvents, 'accepted'> = {
     waiting(wait) {
-      if (wait === null) show('working', work.alone === null ? null : onRun, 'turn.goes-on');
+      if (wait === null) show('working', work.alone === null ? null : onJob, 'turn.goes-on');
       else show(wait.person ? 'needs_you' : 'blocked', wait.why, 'turn.waits');
     },
     asking(title) {
-      if (title === null) show('working', work.alone === null ? null : onRun, 'turn.goes-on');
+      if (title === null) show('working', work.alone === null ? null : onJob, 'turn.goes-on');
       else show('needs_you', `asks: ${title}`, 'turn.asks');
     },
     acted(call) {

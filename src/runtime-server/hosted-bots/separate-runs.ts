@@ -1,5 +1,5 @@
 /**
- * Separate runs of a hosted bot, in a conversation of their own, such as a run of a rule: each waits until the bot is free. Must not know turns.
+ * Separate runs of a hosted bot, in a conversation of their own, such as a job of a rule: each waits until the bot is free. Must not know turns.
  */
 import type { Gate } from '../harness/harness.ts';
 import { type AloneEnd, type AloneOrder, runAlone } from './alone.ts';
@@ -7,7 +7,7 @@ import type { HostedDeps } from './deps.ts';
 import { stricter } from './spec.ts';
 import { type BotParts, present } from './turns.ts';
 
-export const onRun = 'on a run of a rule';
+export const onJob = 'on a job of a rule';
 
 export function createSeparateRuns(
   deps: HostedDeps,
@@ -58,7 +58,7 @@ export function createSeparateRuns(
       return failed(`The run failed: ${error instanceof Error ? error.message : String(error)}`);
     });
     work.alone = { abort, over };
-    shown.show('working', onRun, 'run.begin');
+    shown.show('working', onJob, 'run.begin');
     const end = await over;
     work.alone = null;
     if (!closing.aborted) shown.show('idle', null, `run.${end.status}`);

@@ -33,7 +33,7 @@ export interface TicketWriter {
   openOf(tx: Pick<Tx, 'get'>, botId: string): number;
   /** Returns the id of the source's ticket, and whether it was opened just now. The caller records the reason in the ledger. */
   open(tx: Tx, ticket: NewTicket): { readonly id: string; readonly opened: boolean };
-  /** A closed ticket stays as it was. `jobId`: the run of a rule that completed its work; the ledger names it. */
+  /** A closed ticket stays as it was. `jobId`: the job of a rule that completed its work; the ledger names it. */
   close(
     tx: Tx,
     id: string,

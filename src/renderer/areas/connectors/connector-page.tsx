@@ -194,7 +194,7 @@ function Ends({
       </li>
       {connector.subscriptionCount > 0 && (
         <li>
-          Their rules are deleted and runs that have not started are cancelled. Tickets and past runs stay readable.
+          Their rules are deleted and jobs that have not started are cancelled. Tickets and past jobs stay readable.
         </li>
       )}
       {connector.toolCount > 0 && <li>Its {countWords(connector.toolCount, 'tool')} can no longer be called.</li>}

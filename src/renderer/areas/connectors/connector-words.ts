@@ -1,4 +1,4 @@
-/** Connectors, subscriptions and runs in a person's words. Pure. */
+/** Connectors, subscriptions and jobs in a person's words. Pure. */
 import type { Connector } from '../../../contracts/connectors/connector.ts';
 import type { Job, RuleConfig } from '../../../contracts/connectors/rule.ts';
 import {
@@ -20,7 +20,7 @@ export const authWords: Readonly<Record<Connector['auth']['type'], string>> = {
 export const modeWords: Readonly<Record<ExecutionMode, { readonly word: string; readonly says: string }>> = {
   REQUIRE_APPROVAL: {
     word: 'Ask me first',
-    says: 'Each run waits for your approval, then does only what needs no permission',
+    says: 'Each job waits for your approval, then does only what needs no permission',
   },
   PLAN_ONLY: { word: 'Plan only', says: 'The bot reads and says what it would do, but changes nothing' },
   ACCEPT_EDITS: {
@@ -78,7 +78,7 @@ interface TrailStep {
   readonly jobId: string | null;
 }
 
-/** received → relayed → ticket → run: each that was, and the first that is still to come or never will. */
+/** received → relayed → ticket → job: each that was, and the first that is still to come or never will. */
 export function stepsOf(event: TrailEvent): readonly TrailStep[] {
   const { status, receivedAt, relayedAt, ticketId, runs } = event;
   const step = (word: string, at: string | null, missing = false, jobId: string | null = null): TrailStep => ({
@@ -95,7 +95,7 @@ export function stepsOf(event: TrailEvent): readonly TrailStep[] {
   if (ticketId === null) return [...steps, step(status === 'dead' ? 'Refused' : 'No ticket', null, true)];
   steps.push(step('Ticket opened', relayedAt));
   if (runs.length === 0) return [...steps, step('No rule matched', null, true)];
-  return [...steps, ...runs.map((run) => step('Run', run.at, false, run.id))];
+  return [...steps, ...runs.map((job) => step('Job', job.at, false, job.id))];
 }
 
 /** In a row: the whole of its way in a word. */
@@ -112,7 +112,7 @@ export function runsWords(event: TrailEvent): string {
     default:
   }
   if (event.runs.length === 0) return 'ticket only';
-  return countWords(event.runs.length, 'run');
+  return countWords(event.runs.length, 'job');
 }
 
 /** What bounds a rule, as far as it is not what every rule has. */
@@ -131,7 +131,7 @@ function secondsWords(seconds: number): string {
   return seconds % 60 === 0 && seconds > 0 ? `${seconds / 60} min` : `${seconds} s`;
 }
 
-/** The verbs that a run has in its state. */
+/** The verbs that a job has in its state. */
 export function verbsOf({ status }: Pick<Job, 'status'>): readonly ('approve' | 'deny' | 'retry' | 'stop')[] {
   switch (status) {
     case 'awaiting_approval':
@@ -149,7 +149,7 @@ export function verbsOf({ status }: Pick<Job, 'status'>): readonly ('approve' | 
   }
 }
 
-/** First line of what a run is about. */
+/** First line of what a job is about. */
 export const jobName = ({ config }: Pick<Job, 'config'>): string => config.instructions.split('\n', 1)[0] ?? '';
 
 /** `120 in, 40 out, 3 cents` */

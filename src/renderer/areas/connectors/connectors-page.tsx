@@ -88,10 +88,10 @@ export function ConnectorsPage() {
       <AppPage key={app} id={app} source={apps} onBack={back} />
     ) : connector === undefined ? (
       run === undefined ? null : (
-        <FindRun key={`${computer} ${run}`} run={run} go={go} onBack={back} />
+        <FindJob key={`${computer} ${run}`} job={run} go={go} onBack={back} />
       )
     ) : run !== undefined && sub !== undefined ? (
-      <JobPage key={`${computer} ${run}`} {...within} sub={sub} run={run} />
+      <JobPage key={`${computer} ${run}`} {...within} sub={sub} job={run} />
     ) : sub !== undefined ? (
       <SubscriptionPage key={`${computer} ${sub}`} {...within} sub={sub} search={search} />
     ) : event !== undefined ? (
@@ -193,21 +193,21 @@ function AllSubscriptions({ source, go }: { source: ListSource<readonly Connecto
   );
 }
 
-/** Opens a run of which only the id is known, as from its question in the inbox. */
-function FindRun({ run, go, onBack }: { run: string; go: Go; onBack: () => void }) {
+/** Opens a job of which only the id is known, as from its question in the inbox. */
+function FindJob({ job, go, onBack }: { job: string; go: Go; onBack: () => void }) {
   const { queries } = useConnectorServices();
-  const found = useQuery(queries.jobPlace(run));
+  const found = useQuery(queries.jobPlace(job));
   const { data, error } = found;
   useEffect(() => {
-    if (data !== undefined) go({ connector: data.connectorId, sub: data.subscriptionId, run }, true);
-  }, [data, go, run]);
+    if (data !== undefined) go({ connector: data.connectorId, sub: data.subscriptionId, run: job }, true);
+  }, [data, go, job]);
   const gone = error instanceof AppError && error.code === 'not_found';
   return (
     <>
-      <OpenBar back="Back to all connectors" onBack={onBack} title="Run" />
+      <OpenBar back="Back to all connectors" onBack={onBack} title="Job" />
       {gone ? (
         <Empty action={<Button onClick={onBack}>Show all connectors</Button>}>
-          This run was not found on this computer. Its service may have been removed.
+          This job was not found on this computer. Its service may have been removed.
         </Empty>
       ) : (
         <ListStates fill source={found} skeleton={<SkeletonRows count={8} />} isEmpty={() => false} empty={null}>

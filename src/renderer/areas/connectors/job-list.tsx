@@ -1,4 +1,4 @@
-/** Runs of a subscription's rules, newest first, filtered by the status in the address. */
+/** Jobs of a subscription's rules, newest first, filtered by the status in the address. */
 import { useQuery } from '@tanstack/react-query';
 import { JobStatus, jobStatuses } from '../../../contracts/connectors/rule.ts';
 import { useNameOfBot } from '../../base/use-name-of-bot.ts';
@@ -26,21 +26,21 @@ export function JobList({
   status: JobStatus | undefined;
   cursor: string | undefined;
   onNarrow: (change: { status?: JobStatus | undefined; cursor?: string | undefined }) => void;
-  onOpen: (run: string) => void;
+  onOpen: (job: string) => void;
 }) {
   const { queries } = useConnectorServices();
   const jobs = useQuery(queries.jobs(id, sub, status, cursor));
   const nameOf = useNameOfBot();
   return (
-    <section aria-label="Runs" onKeyDown={moveByArrows}>
+    <section aria-label="Jobs" onKeyDown={moveByArrows}>
       <div className="flex items-center gap-2 border-b border-line px-3 py-1">
         <select
-          aria-label="Status of runs"
+          aria-label="Status of jobs"
           value={status ?? ''}
           onChange={(event) => onNarrow({ status: JobStatus.safeParse(event.target.value).data })}
           className="h-7 rounded-control border border-line bg-raised px-1.5 pointer-coarse:h-10"
         >
-          <option value="">All runs</option>
+          <option value="">All jobs</option>
           {jobStatuses.map((one) => (
             <option key={one} value={one}>
               {jobStatus[one].word}
@@ -50,24 +50,24 @@ export function JobList({
       </div>
       <PagedList
         source={jobs}
-        noun="runs"
+        noun="jobs"
         rowsOf={({ runs }) => runs}
         cursor={cursor}
         onCursor={(next) => onNarrow({ status, cursor: next })}
         skeleton={<SkeletonRows count={6} height={runRowHeight} />}
         empty={
           status === undefined ? (
-            <Empty>Runs that rules start appear here, with their output.</Empty>
+            <Empty>Jobs that rules start appear here, with their output.</Empty>
           ) : (
-            <Empty action={<Button onClick={() => onNarrow({})}>Show all runs</Button>}>
-              No runs have this status.
+            <Empty action={<Button onClick={() => onNarrow({})}>Show all jobs</Button>}>
+              No jobs have this status.
             </Empty>
           )
         }
       >
-        {(runs) => (
+        {(list) => (
           <ul>
-            {runs.map((job) => (
+            {list.map((job) => (
               <RunRow
                 key={job.id}
                 id={job.id}

@@ -1,4 +1,4 @@
-/** One run of a rule: its state and reason, the person's actions, its output, its attempts and its history. */
+/** One job of a rule: its state and reason, the person's actions, its output, its attempts and its history. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Check, OctagonX, RotateCcw, X } from 'lucide-react';
 import { useCallback, useEffect, useMemo } from 'react';
@@ -30,10 +30,17 @@ interface JobPageOf {
   readonly nextCursor: string | null;
 }
 
-export function JobPage({ id, connector, go, onBack, sub, run }: WithinConnector & { sub: string; run: string }) {
+export function JobPage({
+  id,
+  connector,
+  go,
+  onBack,
+  sub,
+  job: jobId,
+}: WithinConnector & { sub: string; job: string }) {
   const { keys, queries } = useConnectorServices();
   const client = useQueryClient();
-  const job = useQuery(queries.job(id, sub, run));
+  const job = useQuery(queries.job(id, sub, jobId));
   const { data } = job;
   // The rows that lead back say the same at once, not first what they said before.
   useEffect(() => {
@@ -51,10 +58,10 @@ export function JobPage({ id, connector, go, onBack, sub, run }: WithinConnector
   return (
     <>
       <OpenBar
-        back="Back to the runs"
+        back="Back to the jobs"
         onBack={onBack}
-        within={{ name: name ?? connector?.name ?? 'Runs', onOpen: () => go({ connector: id, sub, part: 'runs' }) }}
-        title={job.data === undefined ? 'Run' : jobName(job.data)}
+        within={{ name: name ?? connector?.name ?? 'Jobs', onOpen: () => go({ connector: id, sub, part: 'runs' }) }}
+        title={job.data === undefined ? 'Job' : jobName(job.data)}
       >
         <span role="status">
           {job.data !== undefined && <Status look={jobStatus[job.data.status]} wire={job.data.status} />}
@@ -83,7 +90,7 @@ function Body({ id, sub, job }: { id: string; sub: string; job: Job }) {
           )}
           <Part title="Output">
             {output === null ? (
-              <p className="text-muted">{job.attempts.length === 0 ? 'This run has not started.' : 'No output yet.'}</p>
+              <p className="text-muted">{job.attempts.length === 0 ? 'This job has not started.' : 'No output yet.'}</p>
             ) : (
               <ReadText text={output} label="Output text" markdown="rather" maxLines={30} />
             )}
@@ -98,7 +105,7 @@ function Body({ id, sub, job }: { id: string; sub: string; job: Job }) {
           </Part>
         </div>
         <aside
-          aria-label="About the run"
+          aria-label="About the job"
           className="flex min-w-0 flex-col gap-3 border-line p-3 @max-[819px]:border-t @min-[820px]:border-l"
         >
           <dl className="flex flex-col gap-1">
@@ -142,10 +149,10 @@ function Body({ id, sub, job }: { id: string; sub: string; job: Job }) {
 }
 
 const verbs = {
-  approve: { word: 'Approve', title: 'Approve the run', icon: Check, kind: 'primary', keys: 'a' },
-  deny: { word: 'Deny', title: 'Deny the run', icon: X, kind: 'danger', keys: 'r' },
-  retry: { word: 'Retry', title: 'Retry the run', icon: RotateCcw, kind: 'plain', keys: undefined },
-  stop: { word: 'Stop', title: 'Stop the run', icon: OctagonX, kind: 'danger', keys: undefined },
+  approve: { word: 'Approve', title: 'Approve the job', icon: Check, kind: 'primary', keys: 'a' },
+  deny: { word: 'Deny', title: 'Deny the job', icon: X, kind: 'danger', keys: 'r' },
+  retry: { word: 'Retry', title: 'Retry the job', icon: RotateCcw, kind: 'plain', keys: undefined },
+  stop: { word: 'Stop', title: 'Stop the job', icon: OctagonX, kind: 'danger', keys: undefined },
 } as const;
 type Verb = keyof typeof verbs;
 
@@ -186,7 +193,7 @@ function Verbs({ id, sub, job }: { id: string; sub: string; job: Job }) {
         if (verb === undefined) return [];
         return [
           {
-            id: `run-${name}`,
+            id: `job-${name}`,
             title: verb.title,
             group: 'Connectors',
             changes: 'at once',

@@ -1,4 +1,4 @@
-/** A service's subscriptions, the other events it offers, and ended subscriptions whose runs can still be read. */
+/** A service's subscriptions, the other events it offers, and ended subscriptions whose jobs can still be read. */
 import { CircleX } from 'lucide-react';
 import type { Connector } from '../../../contracts/connectors/connector.ts';
 import type { ConnectorEvents } from '../../../contracts/connectors/subscription.ts';

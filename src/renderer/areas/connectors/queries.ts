@@ -1,5 +1,5 @@
 /**
- * Reads of connectors: their health, events and subscriptions, trails, rules and runs; and the approved apps. The page's own stream does not report
+ * Reads of connectors: their health, events and subscriptions, trails, rules and jobs; and the approved apps. The page's own stream does not report
  * them, so the pages that show them poll. Must not know how they are shown.
  */
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
@@ -8,7 +8,7 @@ import type { Api } from '../../base/data/api.ts';
 import type { Keys } from '../../base/data/keys.ts';
 import type { ConnectorApi } from './api.ts';
 
-/** Events or runs on one page. */
+/** Events or jobs on one page. */
 const trailPage = 50;
 /** While the page is in front, ms: with something under way, and without. */
 const liveEvery = 1_500;
@@ -19,7 +19,7 @@ const trailEvery = 2_000;
 const every = (ms: number, error: unknown) => (error === null ? ms : false);
 const waiting: readonly JobStatus[] = ['batching', 'awaiting_approval', 'queued', 'running', 'stopping'];
 
-/** Whether a run will still change, automatically or through a person. */
+/** Whether a job will still change, automatically or through a person. */
 const isWaiting = (status: JobStatus): boolean => waiting.includes(status);
 
 export const connectorKeysOf = ({ on }: Pick<Keys, 'on'>) => ({

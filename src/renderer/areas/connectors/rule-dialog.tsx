@@ -123,7 +123,7 @@ function PlanShown({ plan, changes }: { plan: Plan; changes: boolean }) {
         ) : (
           <>
             Of the last {countWords(looked, 'event')},{' '}
-            <span className="font-medium">{matches.length} would have matched</span>, in {countWords(runs, 'run')}.
+            <span className="font-medium">{matches.length} would have matched</span>, in {countWords(runs, 'job')}.
           </>
         )}
       </p>
@@ -145,7 +145,7 @@ function PlanShown({ plan, changes }: { plan: Plan; changes: boolean }) {
         </ul>
       )}
       {changes && pending.length > 0 && (
-        <p className="mt-1">The stricter mode also applies to {countWords(pending.length, 'waiting run')}.</p>
+        <p className="mt-1">The stricter mode also applies to {countWords(pending.length, 'waiting job')}.</p>
       )}
       <p className="mt-1 text-meta text-muted">Nothing has run. The rule applies only to new events.</p>
     </section>

@@ -65,32 +65,32 @@ export function RuleFields({
           <div className="grid gap-3 sm:grid-cols-2">
             <TextField
               label="Batch window (seconds)"
-              description="Events in the window share one run."
+              description="Events in the window share one job."
               {...text('batchSeconds')}
               inputMode="numeric"
             />
             <TextField
-              label="Runs per day"
+              label="Jobs per day"
               description="The most in any 24 hours."
               {...text('maxRunsPerDay')}
               inputMode="numeric"
             />
             <TextField
               label="Time limit (seconds)"
-              description="A longer run is stopped."
+              description="A longer job is stopped."
               {...text('timeoutSeconds')}
               inputMode="numeric"
             />
             <TextField
               label="Daily budget (USD)"
-              description="As reported by runs. Empty: no limit."
+              description="As reported by jobs. Empty: no limit."
               {...text('dailySpend')}
               inputMode="decimal"
             />
           </div>
           <AreaField
             label="Event filter"
-            description="JSON Schema for the event data. Other events only open a ticket. Empty: all events run."
+            description="JSON Schema for the event data. Other events only open a ticket. Empty: every event makes a job."
             {...text('match')}
             rows={2}
             spellCheck={false}

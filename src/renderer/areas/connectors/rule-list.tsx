@@ -20,7 +20,7 @@ import { RuleDialog } from './rule-dialog.tsx';
 import { sameRule } from './rule-form.ts';
 import { useConnectorServices, useTouchConnector } from './use-connector-services.ts';
 
-export function RuleList({ subscription, onRuns }: { subscription: Subscription; onRuns: () => void }) {
+export function RuleList({ subscription, onJobs }: { subscription: Subscription; onJobs: () => void }) {
   const { queries } = useConnectorServices();
   const rules = useQuery(queries.rules(subscription.connectorId, subscription.id));
   const [open, setOpen] = useState<{ readonly what: 'write' | 'remove'; readonly rule: Rule | null } | null>(null);
@@ -69,7 +69,7 @@ export function RuleList({ subscription, onRuns }: { subscription: Subscription;
           rule={open.rule}
           connectorId={subscription.connectorId}
           onClose={() => setOpen(null)}
-          onRuns={onRuns}
+          onJobs={onJobs}
         />
       )}
     </section>
@@ -139,12 +139,12 @@ function RemoveDialog({
   rule,
   connectorId,
   onClose,
-  onRuns,
+  onJobs,
 }: {
   rule: Rule;
   connectorId: string;
   onClose: () => void;
-  onRuns: () => void;
+  onJobs: () => void;
 }) {
   const { api } = useConnectorServices();
   const touch = useTouchConnector();
@@ -163,18 +163,18 @@ function RemoveDialog({
         <ul className="list-disc pl-5">
           <li>
             {cancels.length === 0 ? (
-              'There are no waiting runs to cancel.'
+              'There are no waiting jobs to cancel.'
             ) : (
               <>
-                Cancels {countWords(cancels.length, 'waiting run')}.{' '}
-                <button type="button" onClick={onRuns} className="rounded-control text-accent underline">
-                  Show the runs
+                Cancels {countWords(cancels.length, 'waiting job')}.{' '}
+                <button type="button" onClick={onJobs} className="rounded-control text-accent underline">
+                  Show the jobs
                 </button>
               </>
             )}
           </li>
-          <li>Current runs continue, and past runs stay readable.</li>
-          <li>Events still open tickets. Undo brings the rule back; cancelled runs stay cancelled.</li>
+          <li>Current jobs continue, and past jobs stay readable.</li>
+          <li>Events still open tickets. Undo brings the rule back; cancelled jobs stay cancelled.</li>
         </ul>
       )}
       label={() => 'Remove'}

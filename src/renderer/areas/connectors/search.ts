@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { searchCursor, searchText } from '../../base/search-text.ts';
 
 /**
- * A connector, an event of it that is being subscribed to, a subscription with the part of it that is shown, a run; or an app that was
+ * A connector, an event of it that is being subscribed to, a subscription with the part of it that is shown, a job (`run`); or an app that was
  * let in. `cursor`: which page of what is listed.
  */
 export const connectorsSearch = z.object({

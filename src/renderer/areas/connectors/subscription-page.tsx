@@ -1,4 +1,4 @@
-/** One subscription: its state and what to do about it; its events with their trail, its rules, and their runs. */
+/** One subscription: its state and what to do about it; its events with their trail, its rules, and their jobs. */
 import { useQuery } from '@tanstack/react-query';
 import { Pencil, Unplug } from 'lucide-react';
 import { useState } from 'react';
@@ -74,7 +74,7 @@ export function SubscriptionPage({
               <About subscription={one} connector={connector} onEnded={() => go({ connector: id }, true)} />
             ) : (
               <p className="border-b border-line p-3 text-muted">
-                This subscription has ended. Its runs stay readable.
+                This subscription has ended. Its jobs stay readable.
               </p>
             )}
             <div className="flex h-10 items-center border-b border-line bg-panel px-3 pointer-coarse:h-12">
@@ -85,7 +85,7 @@ export function SubscriptionPage({
                 ways={[
                   { key: 'events', word: 'Events', disabled: one === undefined },
                   { key: 'rules', word: 'Rules', disabled: one === undefined },
-                  { key: 'runs', word: 'Runs' },
+                  { key: 'runs', word: 'Jobs' },
                 ]}
                 onChange={(next) => go({ connector: id, sub, ...(next === 'events' ? {} : { part: next }) }, true)}
               />
@@ -96,10 +96,10 @@ export function SubscriptionPage({
                 sub={sub}
                 cursor={search.cursor}
                 onCursor={(cursor) => go({ connector: id, sub, cursor })}
-                onRun={(run) => go({ connector: id, sub, run })}
+                onJob={(job) => go({ connector: id, sub, run: job })}
               />
             ) : part === 'rules' && one !== undefined ? (
-              <RuleList subscription={one} onRuns={() => go({ connector: id, sub, part: 'runs' })} />
+              <RuleList subscription={one} onJobs={() => go({ connector: id, sub, part: 'runs' })} />
             ) : (
               <JobList
                 id={id}
@@ -107,7 +107,7 @@ export function SubscriptionPage({
                 status={status}
                 cursor={search.cursor}
                 onNarrow={({ status: state, cursor }) => go({ connector: id, sub, part: 'runs', state, cursor })}
-                onOpen={(run) => go({ connector: id, sub, run })}
+                onOpen={(job) => go({ connector: id, sub, run: job })}
               />
             )}
           </div>
@@ -231,11 +231,11 @@ function About({
         >
           <ul className="list-disc pl-5">
             <li>The server is asked to stop sending events. Events still waiting in the cloud are dropped.</li>
-            <li>Its rules are deleted and runs that have not started are cancelled.</li>
+            <li>Its rules are deleted and jobs that have not started are cancelled.</li>
             <li>
               {subscription.eventCount === 0
                 ? 'It opened no tickets.'
-                : `Tickets of its ${countWords(subscription.eventCount, 'event')} and past runs stay readable.`}
+                : `Tickets of its ${countWords(subscription.eventCount, 'event')} and past jobs stay readable.`}
             </li>
           </ul>
         </ConfirmDialog>

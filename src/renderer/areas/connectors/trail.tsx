@@ -22,13 +22,13 @@ export function Trail({
   sub,
   cursor,
   onCursor,
-  onRun,
+  onJob,
 }: {
   id: string;
   sub: string;
   cursor: string | undefined;
   onCursor: (cursor: string | undefined) => void;
-  onRun: (run: string) => void;
+  onJob: (job: string) => void;
 }) {
   const { queries } = useConnectorServices();
   const trail = useQuery(queries.trail(id, sub, cursor));
@@ -43,7 +43,7 @@ export function Trail({
         cursor={cursor}
         onCursor={onCursor}
         skeleton={<SkeletonRows count={8} />}
-        empty={<Empty>Events appear here as they arrive, each with its path: received, relayed, ticket, run.</Empty>}
+        empty={<Empty>Events appear here as they arrive, each with its path: received, relayed, ticket, job.</Empty>}
       >
         {(events) => (
           <table className="w-full table-fixed border-collapse">
@@ -70,7 +70,7 @@ export function Trail({
                 event={event}
                 open={event.eventId === open}
                 onToggle={() => setOpen((old) => (old === event.eventId ? null : event.eventId))}
-                onRun={onRun}
+                onJob={onJob}
               />
             ))}
           </table>
@@ -84,12 +84,12 @@ function EventRows({
   event,
   open,
   onToggle,
-  onRun,
+  onJob,
 }: {
   event: TrailEvent;
   open: boolean;
   onToggle: () => void;
-  onRun: (run: string) => void;
+  onJob: (job: string) => void;
 }) {
   const received = event.receivedAt ?? event.relayedAt;
   const steps = `steps-${event.eventId}`;
@@ -121,7 +121,7 @@ function EventRows({
       {open && (
         <tr id={steps}>
           <td colSpan={columns} className="border-b border-line bg-panel px-3 py-2">
-            <Way event={event} onRun={onRun} />
+            <Way event={event} onJob={onJob} />
           </td>
         </tr>
       )}
@@ -129,13 +129,13 @@ function EventRows({
   );
 }
 
-function Way({ event, onRun }: { event: TrailEvent; onRun: (run: string) => void }) {
+function Way({ event, onJob }: { event: TrailEvent; onJob: (job: string) => void }) {
   const began = event.receivedAt ?? event.relayedAt;
   return (
     <div className="flex min-w-0 flex-col gap-2 sm:pl-26">
       <ol aria-label="Path of the event" className="flex flex-col gap-1">
         {stepsOf(event).map((step, index) => {
-          const run = event.runs.find(({ id }) => id === step.jobId);
+          const job = event.runs.find(({ id }) => id === step.jobId);
           return (
             <li
               key={step.jobId ?? step.word}
@@ -146,18 +146,18 @@ function Way({ event, onRun }: { event: TrailEvent; onRun: (run: string) => void
                 className={`size-2 rounded-full ${step.missing ? 'border border-line-strong' : 'bg-muted'}`}
               />
               <span className={`flex min-w-0 flex-wrap items-center gap-x-2 ${step.missing ? 'text-muted' : ''}`}>
-                {run === undefined ? (
+                {job === undefined ? (
                   step.word
                 ) : (
                   <>
                     <button
                       type="button"
-                      onClick={() => onRun(run.id)}
+                      onClick={() => onJob(job.id)}
                       className="rounded-control text-accent underline pointer-coarse:py-2"
                     >
                       {step.word}
                     </button>
-                    <Status look={jobStatus[run.status]} wire={run.status} />
+                    <Status look={jobStatus[job.status]} wire={job.status} />
                   </>
                 )}
                 {step.word === 'Ticket opened' && event.ticketId !== null && <ShortId id={event.ticketId} />}

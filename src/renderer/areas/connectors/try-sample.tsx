@@ -56,7 +56,7 @@ export function TrySample({ go }: { go: Go }) {
     <div className="flex flex-col items-start gap-2">
       <p>
         Try it with a sample: Gantry starts a small shop on this computer and places an order, which becomes a ticket.
-        The run that its rule proposes waits for your approval.
+        The job that its rule proposes waits for your approval.
       </p>
       <Button disabled={attempt.busy} onClick={() => attempt.run()}>
         {attempt.busy ? 'Connecting' : 'Try the sample shop'}

@@ -39,9 +39,8 @@ interface Dispatch {
 const lookAgainMs = 60_000;
 /** Less than the runtime has for closing. */
 const closeMs = 1000;
-const interruptedWords = 'Gantry stopped during this run. What was done stays done; nothing was repeated.';
-const heldWords =
-  'The run did not confirm within 15 seconds that it stopped. Check what it did before you run it again.';
+const interruptedWords = 'Gantry stopped during this job. What was done stays done; nothing was repeated.';
+const heldWords = 'The job did not confirm within 15 seconds that it stopped. Check what it did before you retry it.';
 
 export function createDispatch(
   deps: Pick<Base, 'store' | 'clock' | 'timers' | 'ids'> & {
@@ -72,7 +71,7 @@ export function createDispatch(
       }
     })()
       .catch((error: unknown) => {
-        deps.log.warn('Automation could not read the waiting runs.', { error: String(error) });
+        deps.log.warn('Automation could not read the waiting jobs.', { error: String(error) });
         arm(clock.now() + lookAgainMs);
       })
       .finally(() => {
@@ -134,7 +133,7 @@ export function createDispatch(
     const inSlots = await store.read(
       (tx) => jobsIn(tx, ['running']).filter(({ id }) => running.takesSlot(openAttempt(tx, id)?.runId)).length,
     );
-    if (inSlots >= maxRunning) return { why: `${inSlots} runs are in progress; this one follows.`, until: null };
+    if (inSlots >= maxRunning) return { why: `${inSlots} jobs are in progress; this one follows.`, until: null };
     const why = await executor.hindrance(job.config.botId);
     return why === null ? null : { why, until: null };
   }

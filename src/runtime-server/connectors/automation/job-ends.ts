@@ -25,7 +25,7 @@ export function createJobEnds(
       if (job.status === 'stopping') {
         ended(tx, runId, 'cancelled', end);
         jobs.move(tx, job, 'cancelled', engine, {
-          reason: 'The run was stopped.',
+          reason: 'The job was stopped.',
           stopBy: null,
           output,
           error,

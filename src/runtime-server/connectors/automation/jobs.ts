@@ -79,7 +79,7 @@ export function createJobs({
   /** As {@link move}, of a job read in the same transaction. */
   const must = (tx: Tx, job: JobRecord, to: JobStatus, by: Mover, change: JobChange): JobRecord => {
     const now = move(tx, job, to, by, change);
-    if (now === null) throw new Error(`The run ${job.id} changed inside a transaction.`);
+    if (now === null) throw new Error(`The job ${job.id} changed inside a transaction.`);
     return now;
   };
 
@@ -153,7 +153,7 @@ export function createJobs({
       if (job.status === 'stopping') return job;
       if (job.status !== 'running') return must(tx, job, 'cancelled', by, { reason: 'Stopped before it started.' });
       const stopBy = clock.now() + stopDeadlineMs;
-      return must(tx, job, 'stopping', by, { reason: 'The run was asked to stop.', stopBy });
+      return must(tx, job, 'stopping', by, { reason: 'The job was asked to stop.', stopBy });
     },
     weaker,
     strengthen(tx, rule, by) {
@@ -179,8 +179,8 @@ function asksFirst(tx: Read, job: JobRecord): boolean {
 function invalidTransition(job: JobRecord, to: JobStatus): AppError {
   return new AppError(
     'refused',
-    `The run ${job.id} is ${job.status} and cannot become ${to}.`,
-    'Check the run, and try again once its status has changed.',
+    `The job ${job.id} is ${job.status} and cannot become ${to}.`,
+    'Check the job, and try again once its status has changed.',
     { status: 409, wireCode: 'invalid_transition', extra: { from: job.status, requested: to } },
   );
 }

@@ -98,7 +98,7 @@ export function createQuestions({
         jobs.move(tx, job, 'cancelled', engine, { reason: 'Nobody answered within 7 days.' });
       })
       .catch((error: unknown) =>
-        log.warn('A run that nobody approved could not be ended.', { jobId, error: String(error) }),
+        log.warn('A job that nobody approved could not be ended.', { jobId, error: String(error) }),
       );
   }
 
@@ -122,7 +122,7 @@ export function createQuestions({
         asked.set(botId, before + 1);
         await askAbout(id).catch((error: unknown) => {
           asked.set(botId, maxAsked);
-          log.warn('A person could not be asked about a run.', { jobId: id, error: String(error) });
+          log.warn('A person could not be asked about a job.', { jobId: id, error: String(error) });
         });
       }
     },

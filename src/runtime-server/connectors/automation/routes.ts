@@ -131,7 +131,7 @@ function both<R extends Route & { kind?: 'json' }>(route: R, handler: JsonHandle
 }
 
 const noRun = (id: string) =>
-  new AppError('not_found', `There is no run ${id}.`, 'List the runs of the subscription.', {
+  new AppError('not_found', `There is no job ${id}.`, 'List the jobs of the subscription.', {
     wireCode: 'run_not_found',
   });
 

@@ -86,7 +86,7 @@ export function createRunning(
       try {
         return await write();
       } catch (error) {
-        deps.log.warn('The end of a run could not be saved.', { error: String(error) });
+        deps.log.warn('The end of a job could not be saved.', { error: String(error) });
         await pause(timers, writeAgainMs, closing);
       }
     }

@@ -45,7 +45,7 @@ const event: TrailEvent = {
 const words = (one: TrailEvent) => stepsOf(one).map(({ word, missing }) => (missing ? `(${word})` : word));
 
 test('the way of an event ends where the event did', () => {
-  expect(words(event)).toEqual(['Received by the cloud', 'Relayed to this computer', 'Ticket opened', 'Run']);
+  expect(words(event)).toEqual(['Received by the cloud', 'Relayed to this computer', 'Ticket opened', 'Job']);
   expect(stepsOf(event).at(-1)?.jobId).toBe('job_1');
   expect(words({ ...event, runs: [] }).at(-1)).toBe('(No rule matched)');
   const away = { ...event, relayedAt: null, ticketId: null, runs: [] };
