@@ -106,73 +106,16 @@ export function createJournal(options: {
   readonly onSaved: () => void;
 }): Journal {
   const { folder, pane } = options;
-  let rooms: Room[] = [];
-  /** A flood reuses its buffer instead of allocating, so readers get a copy. */
-  let spare: Uint8Array | null = null;
   let end = options.from ?? 0;
   let saved = end;
-  let fd: number | null = null;
-  let fileStart = 0;
-  const files: { offset: number; path: string; size: number }[] = end === 0 ? [] : journalFiles(folder, pane);
+  const memory = createMemory();
+  const files = createFiles(folder, pane, end === 0 ? [] : journalFiles(folder, pane));
   let timer: NodeJS.Timeout | undefined;
   let writing: Promise<void> | null = null;
   let fault: string | null = null;
   /** Bytes before this one may be in no file. */
   let refusedTo = 0;
   let savedAt = Number.NEGATIVE_INFINITY;
-
-  function newest(): Room {
-    const last = rooms.at(-1);
-    if (last && last.bytes.length - last.used >= leastRoom) return last;
-    const size = Math.min(last ? last.bytes.length * 2 : roomBytes.first, roomBytes.largest);
-    const again = spare?.length === size ? spare : null;
-    if (again) spare = null;
-    const room = { offset: end, bytes: again ?? new Uint8Array(Buffer.allocUnsafeSlow(size).buffer), used: 0 };
-    rooms.push(room);
-    let drop = 0;
-    while (rooms.length - drop > 1 && end - rooms[drop + 1]!.offset >= memoryBytes && rooms[drop + 1]!.offset <= saved)
-      drop++;
-    if (drop > 0) {
-      spare = rooms[drop - 1]!.bytes;
-      rooms = rooms.slice(drop);
-    }
-    return room;
-  }
-
-  function openFile(): number {
-    if (fd !== null && saved - fileStart < fileBytes) return fd;
-    closeFile();
-    const last = files.at(-1);
-    if (last && last.offset + last.size === saved && last.size < fileBytes) {
-      fd = openSync(last.path, 'a', 0o600);
-      fileStart = last.offset;
-      return fd;
-    }
-    const path = join(folder, `${pane}.${saved}.journal`);
-    fd = openSync(path, 'a', 0o600);
-    fileStart = saved;
-    files.push({ offset: saved, path, size: 0 });
-    while (files.length > maxFiles) rmSync(files.shift()!.path, { force: true });
-    return fd;
-  }
-  function closeFile(): void {
-    if (fd !== null) closeSync(fd);
-    fd = null;
-  }
-
-  function piecesFrom(offset: number, max: number): Uint8Array[] {
-    const pieces: Uint8Array[] = [];
-    let left = max;
-    for (const room of rooms) {
-      if (left === 0) break;
-      if (room.offset + room.used <= offset) continue;
-      const from = Math.max(0, offset - room.offset);
-      const piece = room.bytes.subarray(from, Math.min(room.used, from + left));
-      pieces.push(piece);
-      left -= piece.length;
-    }
-    return pieces;
-  }
 
   function save(): Promise<void> {
     clearTimeout(timer);
@@ -186,18 +129,15 @@ export function createJournal(options: {
   async function writeAll(): Promise<void> {
     while (saved < end) {
       try {
-        const file = openFile();
-        const pieces = piecesFrom(saved, fileBytes);
-        const written = await writePieces(file, pieces);
+        const written = await files.append(saved, memory.from(saved, fileBytes));
         saved += written;
-        files.at(-1)!.size += written;
         fault = null;
       } catch (error) {
         // The program continues; its text stays readable while memory holds it, and a later file begins after the gap.
         const reason = (error as Error).message;
         if (fault === null) options.onFault(reason);
         fault = reason;
-        closeFile();
+        files.close();
         saved = end;
         refusedTo = end;
       }
@@ -215,18 +155,94 @@ export function createJournal(options: {
     get fault() {
       return fault;
     },
-    room: () => {
-      const room = newest();
-      return room.bytes.subarray(room.used);
-    },
+    room: () => memory.room(end, saved),
     took(bytes) {
-      rooms.at(-1)!.used += bytes;
+      memory.took(bytes);
       end += bytes;
       if (end - saved >= gather.bytes) void save();
       // What comes after a silence is written at once: a crash of the host then loses nothing that somebody had time to read.
       else timer ??= setTimeout(() => void save(), performance.now() - savedAt > gather.ms ? 0 : gather.ms);
     },
-    view(offset, max) {
+    view: memory.view,
+    read(offset, max) {
+      const from = Math.min(Math.max(0, offset), end);
+      const oldest = memory.start() ?? end;
+      if (from < oldest) {
+        const found = readFiles(files.all, from, Math.min(max, oldest - from));
+        const { start, bytes } = found;
+        // As far as it is whole, from disk and memory in one piece.
+        if (bytes.length > 0 && start + bytes.length === oldest && bytes.length < max) {
+          return { start, bytes: Buffer.concat([bytes, ...memory.from(oldest, max - bytes.length)]) };
+        }
+        if (bytes.length > 0 && start < oldest) return found;
+      }
+      const start = Math.max(from, oldest);
+      return { start, bytes: Buffer.concat(memory.from(start, max)) };
+    },
+    get whole() {
+      return fault === null && saved === end && (memory.start() ?? end) >= refusedTo;
+    },
+    rest() {
+      memory.rest(saved, refusedTo);
+    },
+    start: () => Math.min(files.all[0]?.offset ?? end, memory.start() ?? end),
+    async finish() {
+      await save();
+      files.close();
+    },
+  };
+}
+
+/** The newest bytes, in rooms that reads of the terminal fill. What is on disk is let go beyond {@link memoryBytes}. */
+function createMemory() {
+  let rooms: Room[] = [];
+  /** A flood reuses its buffer instead of allocating, so readers get a copy. */
+  let spare: Uint8Array | null = null;
+
+  function newest(end: number, saved: number): Room {
+    const last = rooms.at(-1);
+    if (last && last.bytes.length - last.used >= leastRoom) return last;
+    const size = Math.min(last ? last.bytes.length * 2 : roomBytes.first, roomBytes.largest);
+    const again = spare?.length === size ? spare : null;
+    if (again) spare = null;
+    const room = { offset: end, bytes: again ?? new Uint8Array(Buffer.allocUnsafeSlow(size).buffer), used: 0 };
+    rooms.push(room);
+    let drop = 0;
+    while (rooms.length - drop > 1 && end - rooms[drop + 1]!.offset >= memoryBytes && rooms[drop + 1]!.offset <= saved)
+      drop++;
+    if (drop > 0) {
+      spare = rooms[drop - 1]!.bytes;
+      rooms = rooms.slice(drop);
+    }
+    return room;
+  }
+
+  function from(offset: number, max: number): Uint8Array[] {
+    const pieces: Uint8Array[] = [];
+    let left = max;
+    for (const room of rooms) {
+      if (left === 0) break;
+      if (room.offset + room.used <= offset) continue;
+      const start = Math.max(0, offset - room.offset);
+      const piece = room.bytes.subarray(start, Math.min(room.used, start + left));
+      pieces.push(piece);
+      left -= piece.length;
+    }
+    return pieces;
+  }
+
+  return {
+    /** The first byte here; null: it holds none. */
+    start: (): number | null => rooms[0]?.offset ?? null,
+    room(end: number, saved: number): Uint8Array {
+      const room = newest(end, saved);
+      return room.bytes.subarray(room.used);
+    },
+    took(bytes: number): void {
+      rooms.at(-1)!.used += bytes;
+    },
+    from,
+    view(offset: number, max: number): Uint8Array | null {
       for (let index = rooms.length - 1; index >= 0; index--) {
         const room = rooms[index]!;
         if (room.offset > offset) continue;
@@ -235,34 +251,51 @@ export function createJournal(options: {
       }
       return null;
     },
-    read(offset, max) {
-      const from = Math.min(Math.max(0, offset), end);
-      const oldest = rooms[0]?.offset ?? end;
-      if (from < oldest) {
-        const found = readFiles(files, from, Math.min(max, oldest - from));
-        const { start, bytes } = found;
-        // As far as it is whole, from disk and memory in one piece.
-        if (bytes.length > 0 && start + bytes.length === oldest && bytes.length < max) {
-          return { start, bytes: Buffer.concat([bytes, ...piecesFrom(oldest, max - bytes.length)]) };
-        }
-        if (bytes.length > 0 && start < oldest) return found;
-      }
-      const start = Math.max(from, oldest);
-      return { start, bytes: Buffer.concat(piecesFrom(start, max)) };
-    },
-    get whole() {
-      return fault === null && saved === end && (rooms[0]?.offset ?? end) >= refusedTo;
-    },
-    rest() {
-      // The newest room stays: the next read of the terminal goes there.
+    /** Lets go of what is on disk. The newest room stays: the next read of the terminal goes there. */
+    rest(saved: number, refusedTo: number): void {
       while (rooms.length > 1 && rooms[1]!.offset <= saved && rooms[0]!.offset >= refusedTo) rooms.shift();
       spare = null;
     },
-    start: () => Math.min(files[0]?.offset ?? end, rooms[0]?.offset ?? end),
-    async finish() {
-      await save();
-      closeFile();
+  };
+}
+
+/** The files of one pane; the newest is open while it is written. */
+function createFiles(folder: string, pane: string, files: { offset: number; path: string; size: number }[]) {
+  let fd: number | null = null;
+  let fileStart = 0;
+
+  function openFile(saved: number): number {
+    if (fd !== null && saved - fileStart < fileBytes) return fd;
+    close();
+    const last = files.at(-1);
+    if (last && last.offset + last.size === saved && last.size < fileBytes) {
+      fd = openSync(last.path, 'a', 0o600);
+      fileStart = last.offset;
+      return fd;
+    }
+    const path = join(folder, `${pane}.${saved}.journal`);
+    fd = openSync(path, 'a', 0o600);
+    fileStart = saved;
+    files.push({ offset: saved, path, size: 0 });
+    while (files.length > maxFiles) rmSync(files.shift()!.path, { force: true });
+    return fd;
+  }
+
+  function close(): void {
+    if (fd !== null) closeSync(fd);
+    fd = null;
+  }
+
+  return {
+    /** Oldest first. */
+    all: files as readonly JournalFile[],
+    /** Writes bytes that follow `saved`, and returns how many were written. */
+    async append(saved: number, pieces: Uint8Array[]): Promise<number> {
+      const written = await writePieces(openFile(saved), pieces);
+      files.at(-1)!.size += written;
+      return written;
     },
+    close,
   };
 }
 
