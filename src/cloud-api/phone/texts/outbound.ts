@@ -91,7 +91,9 @@ function cannotTell(thrown: unknown, forGood: boolean): never {
 }
 
 export function createOutbound(deps: OutboundDeps): Outbound {
-  const { store, clock, steps, texts } = deps;
+  const { store, clock, steps } = deps;
+  const tell = () => store.wake.signal(textsTopic);
+  const { findSent, leave } = createSending(deps, tell);
   const lanes: SharedLanes = deps.openLanes({ name: 'texts', send, onExpired, backoffMs, parallel });
 
   async function send(item: LaneItem): Promise<SharedLaneOutcome> {
@@ -106,61 +108,6 @@ export function createOutbound(deps: OutboundDeps): Outbound {
       if (!(fault instanceof CarrierFault)) throw fault;
       return outcomeOf(row, fault);
     }
-  }
-
-  /** The result of a text that was begun. A receipt may have arrived already. */
-  async function findSent(id: string): Promise<{ readonly carrierId: string; readonly parts: number } | null> {
-    const row = await store.read((tx) => findText(tx, id));
-    if (row === null) throw new Withheld(null, 'The text is gone.');
-    if (row.carrierKey !== null) return { carrierId: row.carrierKey.slice('out:'.length), parts: row.parts };
-    // It was never begun.
-    if (row.leftAt === null) return null;
-    const asked = { from: row.ours, to: row.peer, tag: id, since: row.leftAt };
-    const since = clock.now() - row.leftAt;
-    const found = await texts.findSent(asked).catch((thrown: unknown) => cannotTell(thrown, since >= unreadableMs));
-    const left = silenceMs - since;
-    if (found !== null || left <= 0 || left > silenceMs) return found;
-    throw new CarrierFault('unknown', 'The carrier did not answer, and may still report that it was sent.', {
-      retryAfter: Math.ceil(left / 1000),
-    });
-  }
-
-  async function leave(id: string): Promise<{ readonly carrierId: string; readonly parts: number }> {
-    const may = await store.write((tx) => mayLeave(tx, id));
-    if (may instanceof CarrierFault) throw may;
-    const { row, profileId } = may;
-    const { carrierId, parts } = await texts.send({ from: row.ours, to: row.peer, text: row.text, profileId, tag: id });
-    return { carrierId, parts };
-  }
-
-  function* mayLeave(
-    tx: SharedTx,
-    id: string,
-  ): Op<{ readonly row: TextRow; readonly profileId: string } | Withheld | Slowed> {
-    const row = yield* findText(tx, id);
-    if (row === null || (row.status !== 'queued' && row.status !== 'sending'))
-      return new Withheld(null, 'It has ended.');
-    const number = yield* deps.numbers.read(tx, row.numberId);
-    if (number === null) return new Withheld('cancelled', 'The number was released before it was sent.');
-    if (number.smsState !== 'active')
-      return new Withheld('failed', `The number cannot text now: it is ${number.smsState}.`);
-    if (number.profileId === null) return new Withheld('failed', 'The number is not set up for texts at the carrier.');
-    if (!isExempt(row) && (yield* deps.optOuts.isOptedOut(tx, row.numberId, row.peer))) {
-      return new Withheld('cancelled', 'They said STOP before it was sent.');
-    }
-    const now = clock.now();
-    const { perMinute } = yield* deps.limits(tx, number);
-    const full = perMinute === null ? null : yield* nthLeftSince(tx, row.numberId, now - minuteMs, perMinute);
-    // A text tried again within the minute is among them.
-    if (full !== null && (row.leftAt === null || row.leftAt <= now - minuteMs)) {
-      const reason = `Delayed: this number may send ${perMinute} texts a minute.`;
-      yield* noteOnText(tx, id, { reason });
-      tx.afterCommit(tell);
-      return new Slowed(Math.max(1, full + minuteMs - now), reason);
-    }
-    if (row.status === 'sending') yield* noteOnText(tx, id, { leftAt: now });
-    else yield* moveText(tx, id, 'sending', { leftAt: now, reason: null });
-    return { row: { ...row, leftAt: now }, profileId: number.profileId };
   }
 
   async function outcomeOf(row: TextRow, fault: CarrierFault): Promise<SharedLaneOutcome> {
@@ -220,8 +167,6 @@ export function createOutbound(deps: OutboundDeps): Outbound {
     if (isOpen || row.status === 'queued') yield* settled(tx, id, isOpen ? 'unconfirmed' : 'failed', { reason });
   }
 
-  const tell = () => store.wake.signal(textsTopic);
-
   return {
     *queue(tx, number, { to, text, by, kind = null, computerId = null }) {
       const id = deps.ids.next('text');
@@ -238,4 +183,65 @@ export function createOutbound(deps: OutboundDeps): Outbound {
     start: () => lanes.start(),
     close: () => lanes.close(),
   };
+}
+
+/** How a text leaves: whether it may now, and whether it did. */
+function createSending(deps: OutboundDeps, tell: () => void) {
+  const { store, clock, texts } = deps;
+  return { findSent, leave };
+
+  /** The result of a text that was begun. A receipt may have arrived already. */
+  async function findSent(id: string): Promise<{ readonly carrierId: string; readonly parts: number } | null> {
+    const row = await store.read((tx) => findText(tx, id));
+    if (row === null) throw new Withheld(null, 'The text is gone.');
+    if (row.carrierKey !== null) return { carrierId: row.carrierKey.slice('out:'.length), parts: row.parts };
+    // It was never begun.
+    if (row.leftAt === null) return null;
+    const asked = { from: row.ours, to: row.peer, tag: id, since: row.leftAt };
+    const since = clock.now() - row.leftAt;
+    const found = await texts.findSent(asked).catch((thrown: unknown) => cannotTell(thrown, since >= unreadableMs));
+    const left = silenceMs - since;
+    if (found !== null || left <= 0 || left > silenceMs) return found;
+    throw new CarrierFault('unknown', 'The carrier did not answer, and may still report that it was sent.', {
+      retryAfter: Math.ceil(left / 1000),
+    });
+  }
+
+  async function leave(id: string): Promise<{ readonly carrierId: string; readonly parts: number }> {
+    const may = await store.write((tx) => mayLeave(tx, id));
+    if (may instanceof CarrierFault) throw may;
+    const { row, profileId } = may;
+    const { carrierId, parts } = await texts.send({ from: row.ours, to: row.peer, text: row.text, profileId, tag: id });
+    return { carrierId, parts };
+  }
+
+  function* mayLeave(
+    tx: SharedTx,
+    id: string,
+  ): Op<{ readonly row: TextRow; readonly profileId: string } | Withheld | Slowed> {
+    const row = yield* findText(tx, id);
+    if (row === null || (row.status !== 'queued' && row.status !== 'sending'))
+      return new Withheld(null, 'It has ended.');
+    const number = yield* deps.numbers.read(tx, row.numberId);
+    if (number === null) return new Withheld('cancelled', 'The number was released before it was sent.');
+    if (number.smsState !== 'active')
+      return new Withheld('failed', `The number cannot text now: it is ${number.smsState}.`);
+    if (number.profileId === null) return new Withheld('failed', 'The number is not set up for texts at the carrier.');
+    if (!isExempt(row) && (yield* deps.optOuts.isOptedOut(tx, row.numberId, row.peer))) {
+      return new Withheld('cancelled', 'They said STOP before it was sent.');
+    }
+    const now = clock.now();
+    const { perMinute } = yield* deps.limits(tx, number);
+    const full = perMinute === null ? null : yield* nthLeftSince(tx, row.numberId, now - minuteMs, perMinute);
+    // A text tried again within the minute is among them.
+    if (full !== null && (row.leftAt === null || row.leftAt <= now - minuteMs)) {
+      const reason = `Delayed: this number may send ${perMinute} texts a minute.`;
+      yield* noteOnText(tx, id, { reason });
+      tx.afterCommit(tell);
+      return new Slowed(Math.max(1, full + minuteMs - now), reason);
+    }
+    if (row.status === 'sending') yield* noteOnText(tx, id, { leftAt: now });
+    else yield* moveText(tx, id, 'sending', { leftAt: now, reason: null });
+    return { row: { ...row, leftAt: now }, profileId: number.profileId };
+  }
 }

@@ -59,6 +59,19 @@ const answerWords = /^\s*(yes|no)[\s,:.-]+(\d{6})\s*[.!]*\s*$/i;
 export const codeIn = (text: string): string | null =>
   /^\s*(\d{6})\s*\.?\s*$/.exec(text.normalize('NFKC'))?.[1] ?? null;
 
+interface AnsweredApprovals {
+  /** Throws `AppError` that says who answered before, or that it has expired. */
+  resolve(
+    id: string,
+    by: {
+      readonly decision: ApprovalDecision;
+      readonly note: null;
+      readonly userId: string;
+      readonly surface: string;
+    },
+  ): Promise<{ readonly title: string }>;
+}
+
 export function createOwnPhones({
   store,
   clock,
@@ -68,22 +81,73 @@ export function createOwnPhones({
 }: {
   readonly store: SharedStore;
   readonly clock: Clock;
-  readonly approvals: {
-    /** Throws `AppError` that says who answered before, or that it has expired. */
-    resolve(
-      id: string,
-      by: {
-        readonly decision: ApprovalDecision;
-        readonly note: null;
-        readonly userId: string;
-        readonly surface: string;
-      },
-    ): Promise<{ readonly title: string }>;
-  };
+  readonly approvals: AnsweredApprovals;
   readonly numbers: Pick<Numbers, 'byE164'>;
   /** Whether this person may act at all. */
   readonly admits: (userId: string) => boolean | Promise<boolean>;
 }): OwnPhones {
+  const { confirm, answerApproval } = createHearing({ store, clock, approvals });
+  const find = async (userId: string) => (await store.get<Row>(select, userId)) ?? null;
+
+  return {
+    async read(userId) {
+      const own = await find(userId);
+      if (own === null) return { e164: null, confirmed: false, numberId: null };
+      return { e164: own.e164, confirmed: own.confirmedAt !== null, numberId: own.numberId };
+    },
+    async name(userId, e164, numberId) {
+      const code = newCode();
+      const until = clock.now() + confirmMs;
+      const sql = `INSERT INTO phone_own (user_id, e164, number_id, code, code_until) VALUES (?, ?, ?, ?, ?)
+        ON CONFLICT (user_id) DO UPDATE SET e164 = excluded.e164, number_id = excluded.number_id, code = excluded.code,
+        code_until = excluded.code_until, confirmed_at = NULL, wrong = 0, wrong_since = 0`;
+      await store.write((tx) => tx.run(sql, userId, e164, numberId, code, until));
+      return { code, until };
+    },
+    async forget(userId) {
+      await store.write((tx) => tx.run('DELETE FROM phone_own WHERE user_id = ?', userId));
+    },
+    async hear(number, from, text) {
+      const own = await find(number.userId);
+      if (own === null || own.e164 !== from || !(await admits(own.userId))) return null;
+      if (await isOfBots(numbers, from)) return null;
+      if (own.confirmedAt === null) return confirm(own, number, text);
+      const [, word, code] = answerWords.exec(text.normalize('NFKC')) ?? [];
+      if (word === undefined || code === undefined) return null;
+      return answerApproval(own, word.toLowerCase() === 'yes' ? 'approve' : 'reject', code);
+    },
+    *confirmed(tx, userId) {
+      const own = yield* tx.get<Row>(select, userId);
+      return own === undefined || own.confirmedAt === null ? null : { e164: own.e164, numberId: own.numberId };
+    },
+    *codeFor(tx, approvalId, userId, until) {
+      const now = clock.now();
+      const asked = 'SELECT count(*) AS n FROM phone_approval_code WHERE user_id = ? AND asked_at > ?';
+      if (((yield* tx.get<{ n: number }>(asked, userId, now - hourMs))?.n ?? 0) >= maxAsked) return null;
+      const sql = `INSERT INTO phone_approval_code (approval_id, user_id, code, code_until, asked_at) VALUES (?, ?, ?, ?, ?)
+        ON CONFLICT DO NOTHING`;
+      const code = newCode();
+      return (yield* tx.run(sql, approvalId, userId, code, until, now)).changes === 1 ? code : null;
+    },
+    *released(tx, numberId) {
+      yield* tx.run('DELETE FROM phone_own WHERE number_id = ?', numberId);
+    },
+    async forgetOld(now) {
+      await store.write((tx) => tx.run('DELETE FROM phone_approval_code WHERE code_until < ?', now - retentionMs));
+    },
+  };
+}
+
+/** What a text from the own phone says: the code that confirms it, or an answer to an approval. Guesses at a code are counted. */
+function createHearing({
+  store,
+  clock,
+  approvals,
+}: {
+  readonly store: SharedStore;
+  readonly clock: Clock;
+  readonly approvals: AnsweredApprovals;
+}) {
   const nothing = function* (): Op<void> {};
 
   function* wrongAgain(tx: SharedTx, { userId, e164 }: Row): Op<void> {
@@ -155,53 +219,5 @@ export function createOwnPhones({
     }
   }
 
-  const find = async (userId: string) => (await store.get<Row>(select, userId)) ?? null;
-
-  return {
-    async read(userId) {
-      const own = await find(userId);
-      if (own === null) return { e164: null, confirmed: false, numberId: null };
-      return { e164: own.e164, confirmed: own.confirmedAt !== null, numberId: own.numberId };
-    },
-    async name(userId, e164, numberId) {
-      const code = newCode();
-      const until = clock.now() + confirmMs;
-      const sql = `INSERT INTO phone_own (user_id, e164, number_id, code, code_until) VALUES (?, ?, ?, ?, ?)
-        ON CONFLICT (user_id) DO UPDATE SET e164 = excluded.e164, number_id = excluded.number_id, code = excluded.code,
-        code_until = excluded.code_until, confirmed_at = NULL, wrong = 0, wrong_since = 0`;
-      await store.write((tx) => tx.run(sql, userId, e164, numberId, code, until));
-      return { code, until };
-    },
-    async forget(userId) {
-      await store.write((tx) => tx.run('DELETE FROM phone_own WHERE user_id = ?', userId));
-    },
-    async hear(number, from, text) {
-      const own = await find(number.userId);
-      if (own === null || own.e164 !== from || !(await admits(own.userId))) return null;
-      if (await isOfBots(numbers, from)) return null;
-      if (own.confirmedAt === null) return confirm(own, number, text);
-      const [, word, code] = answerWords.exec(text.normalize('NFKC')) ?? [];
-      if (word === undefined || code === undefined) return null;
-      return answerApproval(own, word.toLowerCase() === 'yes' ? 'approve' : 'reject', code);
-    },
-    *confirmed(tx, userId) {
-      const own = yield* tx.get<Row>(select, userId);
-      return own === undefined || own.confirmedAt === null ? null : { e164: own.e164, numberId: own.numberId };
-    },
-    *codeFor(tx, approvalId, userId, until) {
-      const now = clock.now();
-      const asked = 'SELECT count(*) AS n FROM phone_approval_code WHERE user_id = ? AND asked_at > ?';
-      if (((yield* tx.get<{ n: number }>(asked, userId, now - hourMs))?.n ?? 0) >= maxAsked) return null;
-      const sql = `INSERT INTO phone_approval_code (approval_id, user_id, code, code_until, asked_at) VALUES (?, ?, ?, ?, ?)
-        ON CONFLICT DO NOTHING`;
-      const code = newCode();
-      return (yield* tx.run(sql, approvalId, userId, code, until, now)).changes === 1 ? code : null;
-    },
-    *released(tx, numberId) {
-      yield* tx.run('DELETE FROM phone_own WHERE number_id = ?', numberId);
-    },
-    async forgetOld(now) {
-      await store.write((tx) => tx.run('DELETE FROM phone_approval_code WHERE code_until < ?', now - retentionMs));
-    },
-  };
+  return { confirm, answerApproval };
 }
