@@ -57,9 +57,9 @@ export function createDesktop({ emit, env, platform = process.platform }: Deskto
   let opened: Promise<OpenDisplay> | null = null;
   /** The end of what is under way: an action that was stopped still lets go of its keys. */
   let busy: Promise<unknown> = Promise.resolve();
-  let poll: NodeJS.Timeout | null = null;
   let watching: AbortController | null = null;
   const films = new Map<string, Video>();
+  const driving = createDriving({ emit, opened: () => opened, inTurn });
 
   function open(): Promise<OpenDisplay> {
     opened ??= connect().catch((error: unknown) => {
@@ -90,16 +90,6 @@ export function createDesktop({ emit, env, platform = process.platform }: Deskto
     return result;
   }
 
-  /** True, once, where the pointer is not where it was left. */
-  async function isElsewhere(one: OpenDisplay): Promise<boolean> {
-    if (one.left === null) return false;
-    const { x, y } = await one.display.pointer();
-    if (one.left === null || (x === one.left.x && y === one.left.y)) return false;
-    one.left = null;
-    emit({ event: 'elsewhere', place });
-    return true;
-  }
-
   async function look({ member, input }: Look): Promise<Looked> {
     const { display, windows } = await open();
     const screen = display.screen();
@@ -122,7 +112,7 @@ export function createDesktop({ emit, env, platform = process.platform }: Deskto
     const one = await open();
     const { display, pointer, keyboard, clipboard, members } = one;
     const acts = memberOf('computer', member)?.class === 'act';
-    if (acts && (await isElsewhere(one)))
+    if (acts && (await driving.isElsewhere(one)))
       throw new HandsFault('page', 'cancelled', 'Somebody else moved the pointer, so the action was not done.');
     signal.throwIfAborted();
     if (acts) clipboard.restore();
@@ -132,29 +122,8 @@ export function createDesktop({ emit, env, platform = process.platform }: Deskto
     } finally {
       keyboard.letGo();
       if (signal.aborted) pointer.letGo();
-      if (acts) await leave(one).catch(() => {});
+      if (acts) await driving.leave(one).catch(() => {});
     }
-  }
-
-  /** Also waits until the display has executed the requests. */
-  async function leave(one: OpenDisplay): Promise<void> {
-    const { x, y } = await one.display.pointer();
-    one.left = { x, y };
-    one.drivenUntil = systemClock.monotonic() + drivenMs;
-    emit({ event: 'pointer', place, ...toImage(one.display.screen(), { x, y }) });
-    poll ??= setTimeout(again, pollMs).unref();
-  }
-
-  function again(): void {
-    poll = null;
-    void opened
-      ?.then(async (one) => {
-        if (one.left === null || systemClock.monotonic() > one.drivenUntil) return;
-        // While an action moves the pointer, it says itself where it was left.
-        await inTurn(() => isElsewhere(one));
-        poll ??= setTimeout(again, pollMs).unref();
-      })
-      .catch(() => {});
   }
 
   /** A display that came back is seen again. */
@@ -206,7 +175,7 @@ export function createDesktop({ emit, env, platform = process.platform }: Deskto
       }),
     async close() {
       watching?.abort();
-      if (poll !== null) clearTimeout(poll);
+      driving.close();
       await Promise.all([...films.values()].map((film) => film.finish()));
       films.clear();
       const one = await opened?.catch(() => null);
@@ -215,6 +184,58 @@ export function createDesktop({ emit, env, platform = process.platform }: Deskto
       one.pointer.letGo();
       await one.display.pointer().catch(() => {});
       one.display.close();
+    },
+  };
+}
+
+/** Where the pointer was left, and whether somebody else has moved it since. */
+function createDriving({
+  emit,
+  opened,
+  inTurn,
+}: {
+  readonly emit: Emit;
+  readonly opened: () => Promise<OpenDisplay> | null;
+  readonly inTurn: <Result>(work: () => Promise<Result>) => Promise<Result>;
+}) {
+  let poll: NodeJS.Timeout | null = null;
+
+  /** True, once, where the pointer is not where it was left. */
+  async function isElsewhere(one: OpenDisplay): Promise<boolean> {
+    if (one.left === null) return false;
+    const { x, y } = await one.display.pointer();
+    if (one.left === null || (x === one.left.x && y === one.left.y)) return false;
+    one.left = null;
+    emit({ event: 'elsewhere', place });
+    return true;
+  }
+
+  /** Also waits until the display has executed the requests. */
+  async function leave(one: OpenDisplay): Promise<void> {
+    const { x, y } = await one.display.pointer();
+    one.left = { x, y };
+    one.drivenUntil = systemClock.monotonic() + drivenMs;
+    emit({ event: 'pointer', place, ...toImage(one.display.screen(), { x, y }) });
+    poll ??= setTimeout(again, pollMs).unref();
+  }
+
+  function again(): void {
+    poll = null;
+    void opened()
+      ?.then(async (one) => {
+        if (one.left === null || systemClock.monotonic() > one.drivenUntil) return;
+        // While an action moves the pointer, it says itself where it was left.
+        await inTurn(() => isElsewhere(one));
+        poll ??= setTimeout(again, pollMs).unref();
+      })
+      .catch(() => {});
+  }
+
+  return {
+    isElsewhere,
+    leave,
+    close(): void {
+      if (poll !== null) clearTimeout(poll);
     },
   };
 }
