@@ -44,12 +44,12 @@ interface Reader {
   readonly leave: (after: ChangePoint) => void;
 }
 
+/** One poll for all readers of a person. */
 interface Hub {
-  readonly readers: Set<Reader>;
-  looks: number;
-  looking: boolean;
-  again: boolean;
-  readonly stop: () => void;
+  add(reader: Reader): void;
+  /** It stops with its last reader. */
+  remove(reader: Reader): void;
+  stop(): void;
 }
 
 const lookMs = 1000;
@@ -68,78 +68,18 @@ export function createChanges({ changed, listen, now, timers, onFault }: Changes
   function hubOf(userId: string): Hub {
     const known = hubs.get(userId);
     if (known !== undefined) return known;
-    let cancel = () => {};
-    let cancelSoon: (() => void) | null = null;
-    const soon = () => {
-      cancelSoon ??= timers.after(gatherMs, () => {
-        cancelSoon = null;
-        look(userId, hub);
-      });
-    };
-    const off = listen(userId, soon);
-    const tick = () => {
-      cancel = timers.after(lookMs, () => {
-        tick();
-        look(userId, hub);
-      });
-    };
-    const hub: Hub = {
-      readers: new Set(),
-      looks: 0,
-      looking: false,
-      again: false,
-      stop: () => {
-        off();
-        cancel();
-        cancelSoon?.();
+    const hub = startHub({
+      changed: (after) => changed(userId, after, pageRows),
+      listen: (listener) => listen(userId, listener),
+      onStop: () => {
         if (hubs.get(userId) === hub) hubs.delete(userId);
       },
-    };
-    tick();
+      now,
+      timers,
+      onFault,
+    });
     hubs.set(userId, hub);
     return hub;
-  }
-
-  function look(userId: string, hub: Hub): void {
-    hub.again = true;
-    if (hub.looking) return;
-    hub.looking = true;
-    read(userId, hub)
-      .catch(onFault)
-      .finally(() => {
-        hub.looking = false;
-      });
-  }
-
-  async function read(userId: string, hub: Hub): Promise<void> {
-    while (hub.again && hub.readers.size > 0) {
-      hub.again = false;
-      hub.looks += 1;
-      const back = hub.looks % longEvery === 0 ? longOverlapMs : overlapMs;
-      const began = now();
-      let after: ChangePoint = { at: Math.min(...[...hub.readers].map((reader) => reader.since)) - back, id: '' };
-      while (hub.readers.size > 0) {
-        const rows = await changed(userId, after, pageRows);
-        after = endOf(rows) ?? after;
-        for (const reader of [...hub.readers]) if (!bring(reader, rows, began)) reader.leave(after);
-        if (rows.length < pageRows) break;
-      }
-    }
-  }
-
-  /** False: the reader cannot take more now. */
-  function bring(reader: Reader, rows: readonly ChangedTask[], began: number): boolean {
-    let takes = true;
-    for (const { id, status, fence, updated_at: at } of rows) {
-      const mark = `${status} ${fence}`;
-      if (at < reader.since - longOverlapMs || reader.told.get(id)?.mark === mark) continue;
-      reader.told.set(id, { mark, at });
-      takes = reader.tell({ id, status, at });
-    }
-    reader.since = Math.max(reader.since, Math.min(began, rows.at(-1)?.updated_at ?? began));
-    const oldest = reader.since - longOverlapMs - overlapMs;
-    for (const [id, { at }] of reader.told) if (at < oldest) reader.told.delete(id);
-    return takes;
   }
 
   return {
@@ -163,8 +103,7 @@ export function createChanges({ changed, listen, now, timers, onFault }: Changes
       };
 
       function leaveHub(): void {
-        hub?.readers.delete(reader);
-        if (hub?.readers.size === 0) hub.stop();
+        hub?.remove(reader);
         hub = null;
       }
 
@@ -186,8 +125,7 @@ export function createChanges({ changed, listen, now, timers, onFault }: Changes
         before = false;
         // Only now: the earlier hub may have ended with its last reader.
         hub = hubOf(userId);
-        hub.readers.add(reader);
-        look(userId, hub);
+        hub.add(reader);
       }
 
       function goOn(): void {
@@ -206,12 +144,105 @@ export function createChanges({ changed, listen, now, timers, onFault }: Changes
       };
     },
     close() {
-      for (const hub of [...hubs.values()]) {
-        hub.readers.clear();
-        hub.stop();
-      }
+      for (const hub of [...hubs.values()]) hub.stop();
     },
   };
+}
+
+function startHub({
+  changed,
+  listen,
+  onStop,
+  now,
+  timers,
+  onFault,
+}: {
+  readonly changed: (after: ChangePoint) => Promise<readonly ChangedTask[]>;
+  readonly listen: (listener: () => void) => () => void;
+  readonly onStop: () => void;
+} & Pick<ChangesDeps, 'now' | 'timers' | 'onFault'>): Hub {
+  const readers = new Set<Reader>();
+  let looks = 0;
+  let looking = false;
+  let again = false;
+  let cancel = () => {};
+  let cancelSoon: (() => void) | null = null;
+  const off = listen(() => {
+    cancelSoon ??= timers.after(gatherMs, () => {
+      cancelSoon = null;
+      look();
+    });
+  });
+  tick();
+
+  function tick(): void {
+    cancel = timers.after(lookMs, () => {
+      tick();
+      look();
+    });
+  }
+
+  function look(): void {
+    again = true;
+    if (looking) return;
+    looking = true;
+    read()
+      .catch(onFault)
+      .finally(() => {
+        looking = false;
+      });
+  }
+
+  async function read(): Promise<void> {
+    while (again && readers.size > 0) {
+      again = false;
+      looks += 1;
+      const back = looks % longEvery === 0 ? longOverlapMs : overlapMs;
+      const began = now();
+      let after: ChangePoint = { at: Math.min(...[...readers].map((reader) => reader.since)) - back, id: '' };
+      while (readers.size > 0) {
+        const rows = await changed(after);
+        after = endOf(rows) ?? after;
+        for (const reader of [...readers]) if (!bring(reader, rows, began)) reader.leave(after);
+        if (rows.length < pageRows) break;
+      }
+    }
+  }
+
+  function stop(): void {
+    readers.clear();
+    off();
+    cancel();
+    cancelSoon?.();
+    onStop();
+  }
+
+  return {
+    add(reader) {
+      readers.add(reader);
+      look();
+    },
+    remove(reader) {
+      readers.delete(reader);
+      if (readers.size === 0) stop();
+    },
+    stop,
+  };
+}
+
+/** False: the reader cannot take more now. */
+function bring(reader: Reader, rows: readonly ChangedTask[], began: number): boolean {
+  let takes = true;
+  for (const { id, status, fence, updated_at: at } of rows) {
+    const mark = `${status} ${fence}`;
+    if (at < reader.since - longOverlapMs || reader.told.get(id)?.mark === mark) continue;
+    reader.told.set(id, { mark, at });
+    takes = reader.tell({ id, status, at });
+  }
+  reader.since = Math.max(reader.since, Math.min(began, rows.at(-1)?.updated_at ?? began));
+  const oldest = reader.since - longOverlapMs - overlapMs;
+  for (const [id, { at }] of reader.told) if (at < oldest) reader.told.delete(id);
+  return takes;
 }
 
 function endOf(rows: readonly ChangedTask[]): ChangePoint | null {
