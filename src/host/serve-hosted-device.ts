@@ -20,7 +20,7 @@ import { createPolicy } from '../runtime-server/policy/index.ts';
 import { nothingAgreed } from '../runtime-server/trust/trust.ts';
 import { openSocket } from './listeners.ts';
 
-export interface HostedDevice {
+interface HostedDevice {
   readonly computer: string;
   readonly token: string;
   readonly socket: string;

@@ -1,7 +1,6 @@
 /**
- * The home cloud of this computer, where approvals are answered and events are reported. It is reached through the
- * server of this computer, which is the home cloud itself or passes requests on to it. Must not know what is asked
- * there.
+ * How commands reach approvals and events at this computer's home: through the server of this computer, which is the home
+ * itself or passes requests on to its cloud. Must not know what is asked there.
  */
 import { type Client, createClient } from '../../client/client.ts';
 import { approvalRoutes, heldApprovalRoutes } from '../../contracts/approvals/routes.ts';
@@ -15,7 +14,7 @@ type ApprovalsClient = Client<typeof approvalRoutes>;
 
 /** `refused` for a bot: the person answers, never the one who asks. */
 export async function connectHome(context: Context): Promise<ApprovalsClient> {
-  // The engine proves itself first; the address stands in a private file that only its process writes while it holds the lock.
+  // The runtime proves itself first; the address stands in a private file that only its process writes while it holds the lock.
   const { as, token } = await context.connect();
   if (as === 'bot') {
     throw new AppError(
@@ -29,8 +28,8 @@ export async function connectHome(context: Context): Promise<ApprovalsClient> {
 }
 
 /**
- * Where events are read: the home cloud's stream has those of approvals between the engine's. A bot has no access there, and
- * where only an engine runs its own stream is all there is.
+ * Where events are read: the home cloud's stream has those of approvals between the runtime's. A bot has no access there, and
+ * where only a runtime runs, its own stream is all there is.
  */
 export async function connectEvents(context: Context): Promise<Pick<FactoryClient, 'factoryEvents'>> {
   const { as, token, factory } = await context.connect();

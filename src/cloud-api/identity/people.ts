@@ -8,7 +8,7 @@ import { createResources, type Resources } from './resource.ts';
 import { createSignIn } from './sign-in.ts';
 import type { User, Users } from './users.ts';
 
-export interface PeopleDeps {
+interface PeopleDeps {
   readonly oidc: OidcSettings;
   /** File of the provider's last keys. */
   readonly issuerKeysFile: string;

@@ -18,7 +18,7 @@ const linkButton =
 
 const harnessesOfEveryone: readonly string[] = ['shell', 'custom'];
 
-export interface SetUpProps {
+interface SetUpProps {
   readonly title: string;
   /** Name of the demo team where it is in the workspace already. */
   readonly demoTeam: string | null;

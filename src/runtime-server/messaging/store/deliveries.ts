@@ -111,7 +111,7 @@ export function findByKey(tx: Read, caller: string, key: string): DeliveryRecord
   return row === undefined ? null : toRecord(row);
 }
 
-export interface DeliveryFilter {
+interface DeliveryFilter {
   readonly agentId?: string | undefined;
   readonly threadId?: string | undefined;
   readonly nodeId?: string | undefined;

@@ -52,7 +52,7 @@ const toMessage = (row: MessageRow): Message => ({
   ...(row.delivery_id === null ? {} : { deliveryId: row.delivery_id }),
 });
 
-export interface NewThread {
+interface NewThread {
   readonly id: string;
   readonly title: string;
   readonly agentId: string | null;
@@ -100,7 +100,7 @@ export function threadConcerns(tx: Read, threadId: string, agentId: string): boo
   return row !== undefined;
 }
 
-export interface NewMessage {
+interface NewMessage {
   readonly id: string;
   readonly threadId: string;
   readonly from: string;
@@ -130,7 +130,7 @@ export function insertMessage(tx: Tx, message: NewMessage): void {
   tx.run('UPDATE factory_thread SET last_message_at = ? WHERE id = ?', message.at, message.threadId);
 }
 
-export interface ThreadFilter {
+interface ThreadFilter {
   readonly agentId?: string | undefined;
   /** Only threads that concern this bot, see {@link threadConcerns}. */
   readonly seenBy?: string | undefined;
