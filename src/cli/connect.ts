@@ -1,5 +1,5 @@
 /**
- * Finds the engine, makes it prove that it knows our token, and only then hands the token over: an unrelated program
+ * Finds the runtime, makes it prove that it knows our token, and only then hands the token over: an unrelated program
  * that listens on the port learns nothing. The Unix socket comes first, because its folder is closed to other users.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
@@ -17,7 +17,7 @@ export type FactoryClient = Client<typeof factoryRoutes>;
 
 export interface Connection {
   readonly factory: FactoryClient;
-  /** Where the engine was found: a socket path or an address. */
+  /** Where the runtime was found: a socket path or an address. */
   readonly where: string;
   /** `bot` inside a bot's pane. */
   readonly as: 'owner' | 'bot';
@@ -88,7 +88,7 @@ function ownerWays(places: Places): Way[] {
   return waysOf(url, socket);
 }
 
-/** The engine removes the file when it stops. */
+/** The runtime removes the file when it stops. */
 function urlIn(file: string): string | null {
   try {
     return readPrivateFile(file).trim();
@@ -114,7 +114,7 @@ function waysOf(url: string | null, socket: string | null): Way[] {
 }
 
 /**
- * Challenge and HMAC. A bot's token is not the one the server proves with: for a bot the private URL file, which only its engine
+ * Challenge and HMAC. A bot's token is not the one the server proves with: for a bot the private URL file, which only its runtime
  * writes, stands for the server.
  */
 async function proveServer(way: Way, token: string, bot: boolean): Promise<void> {

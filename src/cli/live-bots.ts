@@ -1,4 +1,4 @@
-/** Bots that have a live terminal on this computer, counted and stopped over the engine's own routes. */
+/** Bots that have a live terminal on this computer, counted and stopped over the runtime's own routes. */
 import type { FactoryClient } from './connect.ts';
 
 interface LiveBot {

@@ -1,5 +1,5 @@
 /**
- * A plain verb of a route of the engine: its options are the fields of the route's query and body, in the words of the contract, and it has
+ * A plain verb of a route of the runtime: its options are the fields of the route's query and body, in the words of the contract, and it has
  * `--dry-run` where the route changes something. A field that is added to the route is an option of the verb.
  */
 import { z } from 'zod';

@@ -1,5 +1,5 @@
 /**
- * What a bot reports with a verb: kept in its spool first, then handed to the engine. While the engine is away it stays there, and the verb says so.
+ * What a bot reports with a verb: kept in its spool first, then handed to the runtime. While the runtime is away it stays there, and the verb says so.
  * A person's verbs, and those that ask something, do not come here.
  */
 import { AppError } from '../contracts/common/errors.ts';
@@ -25,7 +25,7 @@ export async function report(context: Context, op: string, request: ReportReques
   try {
     kept = keep(folder, readTokenFile(tokenFile), { op, ...request }, context.now());
   } catch (error) {
-    // The engine takes it without the spool, if it is there.
+    // The runtime takes it without the spool, if it is there.
     if (await isThere(context)) return null;
     throw error;
   }

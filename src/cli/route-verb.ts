@@ -83,7 +83,7 @@ export function verbsOf<const T extends readonly Route[]>(
   };
 }
 
-/** A verb of the engine. */
+/** A verb of the runtime. */
 export const verb = verbsOf(factoryRoutes, async (context) => (await context.connect()).factory);
 
 /** Chooses a verb by the first of these arguments and options that is given. */
@@ -113,7 +113,7 @@ async function requestOf(route: Route, own: object, context: Context, input: Inp
       } else values[name] = given(field as z.ZodType, input, String(from));
     }
   }
-  // Check what was typed before connecting: a typing mistake can be reported without an engine.
+  // Check what was typed before connecting: a typing mistake can be reported without a runtime.
   for (const name of Object.keys(own)) await made.get(name)?.();
   return request;
 }

@@ -48,7 +48,7 @@ test('both doctors say whether the cloud’s database can be written and has los
   const { checks } = whole.json() as { checks: readonly { name: string }[] };
   expect(checks).toMatchObject(expect.arrayContaining(found.map((one) => expect.objectContaining(one))));
   expect(checks.map(({ name }) => name)).toContain('Node.js');
-  expect(checks.map(({ name }) => name)).not.toContain('Engine');
+  expect(checks.map(({ name }) => name)).not.toContain('Runtime');
 });
 
 test('plans and shutting out, first as a dry run', async () => {

@@ -1,6 +1,6 @@
 /**
  * `gantry gate check`: asks whether an action is allowed. Waits for the person where the policy asks; the exit code is the answer. A bot also waits for
- * an engine that is away, and without one the answer is no.
+ * a runtime that is away, and without one the answer is no.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { maxGateWaitSeconds } from '../../contracts/approvals/gate.ts';
@@ -11,7 +11,7 @@ import { inCell } from '../words.ts';
 
 /** A day: nobody waits longer at a prompt. Seconds. */
 const maxWaitSeconds = 24 * 60 * 60;
-/** Between attempts to reach an engine that is away. */
+/** Between attempts to reach a runtime that is away. */
 const againMs = 1000;
 
 export const check: Action = async (context, input) => {
@@ -54,7 +54,7 @@ export const check: Action = async (context, input) => {
   }
 };
 
-/** Connects to the engine again: after a restart it may have another address. */
+/** Connects to the runtime again: after a restart it may have another address. */
 async function reach(context: Context, left: () => number): Promise<Connection> {
   if (!isBot(context)) return context.connect();
   while (true) {

@@ -1,5 +1,5 @@
 /**
- * `gantry pair`: pairs the running Gantry with a cloud, shows the state of the pairing, ends it. Asks the engine, which keeps the pairing; waits only
+ * `gantry pair`: pairs the running Gantry with a cloud, shows the state of the pairing, ends it. Asks the runtime, which keeps the pairing; waits only
  * as long as the person watches.
  */
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,5 +1,5 @@
 /**
- * The first start in a terminal asks which folder the bots work in, since an engine serves one workspace. Enter takes a
+ * The first start in a terminal asks which folder the bots work in, since a runtime serves one workspace. Enter takes a
  * new folder with the sample. Must not create anything: the servers check the folder when they start.
  */
 import { existsSync, statSync } from 'node:fs';

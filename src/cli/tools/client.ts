@@ -1,4 +1,4 @@
-/** Calls the tool routes of this computer's engine with the caller's own credential. Must not know what the tools mean. */
+/** Calls the tool routes of this computer's runtime with the caller's own credential. Must not know what the tools mean. */
 import { type Client, createClient } from '../../client/client.ts';
 import { serverRoutes } from '../../contracts/tool-server/servers.ts';
 import { toolRoutes } from '../../contracts/tool-server/tools.ts';

@@ -1,6 +1,6 @@
 /**
  * `gantry tools stdio`: this computer's tool server for clients that can only start programs. The token is read at run time, so no client's file
- * holds one; a restarted engine is found again.
+ * holds one; a restarted runtime is found again.
  */
 import { createInterface } from 'node:readline';
 import { mcpServer } from '../../contracts/tool-server/mcp.ts';

@@ -108,7 +108,7 @@ export const adminDoctor: Action = async (context, input) => {
   return undefined;
 };
 
-/** The engine looks at harnesses, keys and ports, a cloud of many people at its database. Without one that is a finding, not an error. */
+/** The runtime looks at harnesses, keys and ports, a cloud of many people at its database. Without one that is a finding, not an error. */
 async function engineChecks(context: Context): Promise<Check[]> {
   try {
     const { factory } = await context.connect();
@@ -119,7 +119,7 @@ async function engineChecks(context: Context): Promise<Check[]> {
     if (await runsCloud(context)) return cloudChecks(context);
     return [
       {
-        name: 'Engine',
+        name: 'Runtime',
         group: 'program',
         state: 'warn',
         version: null,

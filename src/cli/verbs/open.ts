@@ -13,7 +13,7 @@ export const pages: readonly string[] =
 
 export const open: Action = async (context, input) => {
   const baseUrl = webAddress(context.env, context.names);
-  // The engine proved itself, and the address stands in a private file that only its process writes while it holds the lock.
+  // The runtime proved itself, and the address stands in a private file that only its process writes while it holds the lock.
   const { token } = await context.connect();
   const thing = optionalText(input, 'thing');
   const next = thing === undefined ? undefined : await pageOf(context, thing);

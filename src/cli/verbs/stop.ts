@@ -30,7 +30,7 @@ export const stop: Action = async (context, input) => {
   }
   // One that stands is not started again while it is being stopped.
   if (!flag(input, 'dryRun')) rmSync(placesIn(dataFolder(context.env)).beat, { force: true });
-  // A cloud of many has no engine, and so no bots.
+  // A cloud of many has no runtime, and so no bots.
   const { factory, live } =
     running.listens === undefined ? await whenReady(context, running) : { factory: null, live: [] };
   const addresses = live.map((bot) => bot.address);
@@ -57,7 +57,7 @@ export const stop: Action = async (context, input) => {
   return undefined;
 };
 
-/** The engine and its live bots. A Gantry that is still starting does not answer yet: it is waited for as long as it runs. */
+/** The runtime and its live bots. A Gantry that is still starting does not answer yet: it is waited for as long as it runs. */
 async function whenReady(context: Context, { pid }: Running) {
   const end = performance.now() + startLimit;
   for (;;) {

@@ -10,7 +10,7 @@ import type { Op, SharedTx } from '../../kit/store/shared-store.ts';
 import type { ApprovalRow } from './model.ts';
 import type { ApprovalStore } from './store.ts';
 
-/** Calls a computer's engine as the cloud, signed with its device's key. Throws when it cannot be reached. */
+/** Calls a computer's runtime as the cloud, signed with its device's key. Throws when it cannot be reached. */
 export type CallRuntime = (
   computerId: string,
   request: { readonly method: string; readonly path: string; readonly body: unknown; readonly signal: AbortSignal },

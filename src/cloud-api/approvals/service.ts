@@ -53,7 +53,7 @@ export interface ApprovalService {
   list(listing: { userId: string; state?: 'pending' | 'resolved'; limit?: number }): Promise<Approval[]>;
   owns(userId: string, id: string): Promise<boolean>;
   open(tx: SharedReader, id: string, userId: string): Op<Answerable>;
-  /** The position of the engine's ledger before the approval of this event id; null when this user has no such approval. */
+  /** The position of the runtime's ledger before the approval of this event id; null when this user has no such approval. */
   ledgerIdOf(eventId: string, userId: string): Promise<string | null>;
   /** Returns a function that unsubscribes. */
   onEvent(listener: (event: ApprovalEvent) => void): () => void;

@@ -36,7 +36,7 @@ export interface RelayDeps {
   readonly registrations: Registrations;
   readonly link: { state(computerId: string): { readonly linked: boolean } | Promise<{ readonly linked: boolean }> };
   readonly openLanes: OpenRelayLanes;
-  /** Calls a computer's engine as the cloud, signed with its device's key. Throws when it cannot be reached. */
+  /** Calls a computer's runtime as the cloud, signed with its device's key. Throws when it cannot be reached. */
   readonly call: (
     computerId: string,
     request: { readonly method: string; readonly path: string; readonly body: unknown; readonly signal: AbortSignal },

@@ -1,5 +1,5 @@
 /**
- * The cloud's half of the factory: passes every route of the engine except approvals on unread. The caller is authenticated here; the engine gets the
+ * The cloud's half of the factory: passes every route of the runtime except approvals on unread. The caller is authenticated here; the runtime gets the
  * link's own credential and the user for whom it acts. Must not know what the routes mean, and has no table.
  */
 import type { IncomingMessage } from 'node:http';
@@ -13,7 +13,7 @@ import { deliver } from '../link/deliver.ts';
 import type { EngineQuestion, Engines } from '../link/engines.ts';
 import { createMergedStream } from './merge-events.ts';
 
-/** The part of approvals whose events go into the engine's stream. */
+/** The part of approvals whose events go into the runtime's stream. */
 interface ApprovalEvents {
   onEvent(
     listener: (event: { readonly userId: string; readonly id: string; readonly data: unknown }) => void,
@@ -26,12 +26,12 @@ interface FactoryProxy {
   readonly routes: readonly BoundRoute[];
 }
 
-/** Forms with files; the engine enforces the exact limit of each. */
+/** Forms with files; the runtime enforces the exact limit of each. */
 const largestForm = 32 * 1024 * 1024;
 
 export function createFactoryProxy(deps: {
   readonly engines: Pick<Engines, 'targetOf' | 'ask'>;
-  /** What to do when an engine does not answer, such as how to start it. */
+  /** What to do when a runtime does not answer, such as how to start it. */
   readonly advice: string;
   readonly approvals: ApprovalEvents;
 }): FactoryProxy {
@@ -45,7 +45,7 @@ export function createFactoryProxy(deps: {
     await deliver(await send(await callOf(context, route)), context);
   }
 
-  /** The engine's stream, with the caller's own approval events merged in. */
+  /** The runtime's stream, with the caller's own approval events merged in. */
   async function passEvents(context: Context<Route>, route: Route): Promise<void> {
     const { principal, response } = context;
     const call = await callOf(context, route);
@@ -56,7 +56,7 @@ export function createFactoryProxy(deps: {
     const after = query.get('after');
     if (after !== null) query.set('after', (await ledgerId(after)) ?? after);
     const merged = createMergedStream();
-    // Subscribe before asking the engine, so that no event falls between its answer and our listening.
+    // Subscribe before asking the runtime, so that no event falls between its answer and our listening.
     const stop = approvals.onEvent((event) => {
       if (event.userId === principal.userId) merged.inject(event);
     });

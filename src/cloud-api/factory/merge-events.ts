@@ -1,9 +1,9 @@
-/** Merges approval events into the engine's stream between the engine's events, without reading any. Must not know what the events mean. */
+/** Merges approval events into the runtime's stream between the runtime's events, without reading any. Must not know what the events mean. */
 import { Transform } from 'node:stream';
 
 interface MergedStream {
   readonly stream: Transform;
-  /** Sends a whole event as soon as no event of the engine is half written. */
+  /** Sends a whole event as soon as no event of the runtime is half written. */
   inject(event: { readonly id: string; readonly data: unknown }): void;
 }
 

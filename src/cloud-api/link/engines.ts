@@ -1,5 +1,5 @@
 /**
- * The engines of all computers, as the areas of a cloud ask them for a person: picks the computer and the link's credential, and retries once where
+ * The runtimes of all computers, as the areas of a cloud ask them for a person: picks the computer and the link's credential, and retries once where
  * that is safe. First user: the factory proxy; second: the tool server. Must not know routes, or an area's response for a computer that is away.
  */
 import type { Agent, IncomingMessage, OutgoingHttpHeaders } from 'node:http';
@@ -12,13 +12,13 @@ import { createLinkAgent, type Link } from './link.ts';
 
 interface EngineTarget {
   readonly computerId: string;
-  /** The path for the engine: with the query, without the computer. */
+  /** The path for the runtime: with the query, without the computer. */
   readonly path: string;
 }
 
 export interface EngineQuestion extends EngineTarget {
   readonly context: Asker & { readonly principal: Principal; readonly signal: AbortSignal };
-  /** Limit of its body in bytes; absent: the engine enforces its own. */
+  /** Limit of its body in bytes; absent: the runtime enforces its own. */
   readonly limit?: number;
   /** Replaces the request's own body, which has been read. */
   readonly body?: Buffer;
@@ -97,7 +97,7 @@ export function createEngines({
           const bearer = link.credential(computerId);
           return bearer instanceof Promise ? bearer.then(upstreamAs) : upstreamAs(bearer);
         },
-        // The engine closed an idle connection just as it was used, or the link has been replaced.
+        // The runtime closed an idle connection just as it was used, or the link has been replaced.
         async again({ wasIdle }) {
           const { linked } = await link.state(computerId);
           const same = linked && (await link.credential(computerId)) === credential;

@@ -7,7 +7,7 @@ import { Agent, type ClientRequestArgs } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { drainingEvent, Pipe } from '../../kit/link/pipe.ts';
 
-/** `engine`: the engine's routes. `peer`: the routes that need a peer ticket. */
+/** `engine`: the runtime's routes. `peer`: the routes that need a peer ticket. */
 export type LinkSide = 'engine' | 'peer';
 
 export interface LinkState {
@@ -61,7 +61,7 @@ class LinkAgent extends Agent {
 
   override keepSocketAlive(stream: Duplex): boolean {
     if (this.#leaving.has(stream)) return false;
-    // A pipe has no options to set, and we know how long the engine keeps its end without reading its headers.
+    // A pipe has no options to set, and we know how long the runtime keeps its end without reading its headers.
     if (stream instanceof Pipe) return true;
     // Implements an interface that never calls this, though Node does.
     return super.keepSocketAlive(stream) as unknown as boolean;

@@ -11,9 +11,9 @@ export function createLocalLink({
   since,
 }: {
   readonly computerId: string;
-  /** The engine's socket. */
+  /** The runtime's socket. */
   readonly path: string;
-  /** The bearer that the engine accepts on it. */
+  /** The bearer that the runtime accepts on it. */
   readonly token: string;
   /** Milliseconds since the epoch. */
   readonly since: number;

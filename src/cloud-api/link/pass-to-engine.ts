@@ -1,5 +1,5 @@
 /**
- * Passes a request to the engine of a computer and its answer back, unread, for areas that answer `computer_unavailable` while it is away. First
+ * Passes a request to the runtime of a computer and its answer back, unread, for areas that answer `computer_unavailable` while it is away. First
  * user: tools; second: connectors. Must not know routes.
  */
 import { AppError } from '../../contracts/common/errors.ts';

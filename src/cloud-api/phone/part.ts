@@ -58,7 +58,7 @@ export interface PhonePart {
   close?(): Promise<void> | void;
 }
 
-/** Calls a computer's engine as the cloud, signed with its device's key. Throws if the engine cannot be reached. */
+/** Calls a computer's runtime as the cloud, signed with its device's key. Throws if the runtime cannot be reached. */
 export type CallComputer = (
   computerId: string,
   request: { readonly method: string; readonly path: string; readonly body: unknown; readonly signal: AbortSignal },

@@ -37,7 +37,7 @@ export function createTriggerEndpoint(deps: {
   /** The person of a computer; null: nobody. */
   readonly ownerOf: (computerId: string) => Promise<string | null>;
   readonly openLanes: (send: (item: LaneItem, signal: AbortSignal) => Promise<SharedLaneOutcome>) => SharedLanes;
-  /** Calls a computer's engine as the cloud. Throws if the engine cannot be reached. */
+  /** Calls a computer's runtime as the cloud. Throws if the runtime cannot be reached. */
   readonly call: (
     computerId: string,
     request: { readonly method: string; readonly path: string; readonly body: unknown; readonly signal: AbortSignal },

@@ -1,7 +1,7 @@
 /**
  * The only way in: guard → rate → authenticate → scope → body → params → query → owner → idempotency → handler →
- * answer. Framework-free; Express mounts it as one middleware, the engine listens with it directly. First user: the
- * factory engine; second: the cloud API. Must not know any area.
+ * answer. Framework-free; Express mounts it as one middleware, the runtime listens with it directly. First user: the
+ * runtime; second: the cloud API. Must not know any area.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { claimedShape } from '../../contracts/common/areas.ts';

@@ -1,5 +1,5 @@
 /**
- * Authenticates the cloud that this computer is paired with: by the bearer that the engine gave away with its link, only for the one person of the
+ * Authenticates the cloud that this computer is paired with: by the bearer that the runtime gave away with its link, only for the one person of the
  * pairing, and only over the link. Must not know how the link is made.
  */
 import { AppError } from '../../contracts/common/errors.ts';

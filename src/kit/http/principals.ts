@@ -68,7 +68,7 @@ export const linkHeaders = {
 export const surfaceName = /^[a-z]{1,16}$/;
 const clientName = /^[\x21-\x7e]{1,600}$/;
 
-/** The cloud API on the engine's socket, acting for a user whom it has authenticated. Each start makes a new token. */
+/** The cloud API on the runtime's socket, acting for a user whom it has authenticated. Each start makes a new token. */
 export function createLinkAuthenticator(token: string): Authenticator {
   const key = keyOf(token, 'link token');
   return {

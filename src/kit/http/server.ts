@@ -1,5 +1,5 @@
 /**
- * An HTTP server with limits against slow clients, on loopback literals or a Unix socket. First users: engine and cloud
+ * An HTTP server with limits against slow clients, on loopback literals or a Unix socket. First users: runtime and cloud
  * API. Must not know routes.
  */
 import { createServer, type RequestListener, type Server } from 'node:http';

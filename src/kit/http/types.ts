@@ -1,5 +1,5 @@
 /**
- * The types that handlers and authenticators use. First user: the factory engine; second: the cloud API. Must not know Express, sockets or any area.
+ * The types that handlers and authenticators use. First user: the runtime; second: the cloud API. Must not know Express, sockets or any area.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type {

@@ -52,7 +52,7 @@ export type LedgerVerdict =
     };
 
 export interface Ledger {
-  /** Genesis id of this engine: `engine_<ulid>`, the `engine` of `/peer/hello`. */
+  /** Genesis id of this runtime: `engine_<ulid>`, the `engine` of `/peer/hello`. */
   readonly engineId: string;
   /** Appends inside the operation whose state it describes. */
   append(tx: Tx, entry: LedgerEntry): { id: string; at: string };
@@ -66,7 +66,7 @@ export interface Ledger {
   hashOf(id: string): Promise<string | null>;
   /** Newest id, `"0"` before the first row after genesis. */
   head(): Promise<string>;
-  /** Whether `id` can be replayed from: known here, not from another engine or pruned. */
+  /** Whether `id` can be replayed from: known here, not from another runtime or pruned. */
   knows(id: string): Promise<boolean>;
   /** Called after each durable group with the new head. Returns a function that unsubscribes. */
   onAppend(listener: (head: string) => void): () => void;

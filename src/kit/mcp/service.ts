@@ -1,6 +1,6 @@
 /**
  * The interface of an MCP server to the JSON-RPC layer, and of a server with its own lists and calls to its builder. Only types. First user: the
- * engine's tool server; second: the cloud's, which passes most of it on. Must not know what is listed or called.
+ * runtime's tool server; second: the cloud's, which passes most of it on. Must not know what is listed or called.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { NameStyle, ToolResult } from '../../contracts/tool-server/tools.ts';

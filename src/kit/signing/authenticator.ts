@@ -1,7 +1,7 @@
 /**
  * Authenticates the device that signed a request. The raw body is read here, before anything parses it, and kept for the dispatcher. A signature is
  * accepted once: it is stored durably before its request has any effect, so that a crash opens no window; a caller that got no answer signs again.
- * First user: the cloud API; second: the engine. Must not know routes.
+ * First user: the cloud API; second: the runtime. Must not know routes.
  */
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../../contracts/common/errors.ts';

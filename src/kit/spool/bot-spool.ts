@@ -1,6 +1,6 @@
 /**
  * The spool of a bot: one file for each report that nobody has taken yet, in the order in which they were written. Written by the bot's own programs,
- * read by the engine. A report is signed with the bot's token, so that a file copied from another bot, or changed, is not taken. Imports only Node,
+ * read by the runtime. A report is signed with the bot's token, so that a file copied from another bot, or changed, is not taken. Imports only Node,
  * because the hook of every event of every bot loads it. Must not know operations or HTTP.
  */
 import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto';
@@ -53,7 +53,7 @@ export interface KeptReport {
 export const largestReport = 5 * 1024 * 1024;
 const maxReports = 10_000;
 const maxBytes = 256 * 1024 * 1024;
-/** Written by the engine when it hands a step over. */
+/** Written by the runtime when it hands a step over. */
 export const workFile = 'work.json';
 const posix = process.platform !== 'win32';
 const reportName = /^\d{12}\.json$/;
@@ -63,7 +63,7 @@ export const formName = (id: string): string => `${id}.form`;
 export const isReportId = (id: string): boolean => /^rep_[0-9a-f]{32}$/.test(id);
 export const isFormName = (name: string): boolean => name.endsWith('.form') && isReportId(name.slice(0, -5));
 
-/** What signs the reports of a bot: the form in which the engine stores its token. */
+/** What signs the reports of a bot: the form in which the runtime stores its token. */
 const keyOfToken = (token: string): string => hash('sha256', token, 'base64url');
 
 /** The spool takes no more; the message says why. */
@@ -120,7 +120,7 @@ export function keepReport(folder: string, token: string, given: Given, at: numb
   return {
     id,
     remove() {
-      // The engine may have taken it, and another report may have its number now.
+      // The runtime may have taken it, and another report may have its number now.
       if (readReport(textOf(file), [keyOfToken(token)])?.id !== id) return;
       rmSync(file, { force: true });
       rmSync(formFile, { force: true });
