@@ -142,7 +142,7 @@ export function createEmulator(parts: EmulatorParts, options: EmulatorOptions): 
   const cell = terminal.buffer.active.getNullCell();
   const memory = parts.rows.create();
   const { normal } = core.buffers;
-  let marks: CommandMark[] = [];
+  const commands = createCommandMarks(normal);
 
   normal.lines.onTrim((lines) => {
     trimmed += lines;
@@ -155,53 +155,19 @@ export function createEmulator(parts: EmulatorParts, options: EmulatorOptions): 
     terminal.parser.registerOscHandler(code, (data) => {
       const text = data.slice(0, maxOscLength);
       if (code === 9 && text.startsWith('4;')) progress = text.slice(2);
-      if (code === 133 && terminal.buffer.active.type === 'normal') markCommand(text);
+      if (code === 133 && terminal.buffer.active.type === 'normal') commands.mark(text);
       options.onOsc(code, text);
       return false;
     });
   }
-  for (const [code, colour] of Object.entries(colours)) {
-    terminal.parser.registerOscHandler(Number(code), (data) => {
-      if (data !== '?') return false;
-      options.onReply(`\x1b]${code};${colour}\x1b\\`);
-      return true;
-    });
-  }
-  terminal.parser.registerOscHandler(4, (data) => {
-    const asked = /^(\d+);\?$/.exec(data);
-    const colour = asked ? palette[Number(asked[1])] : undefined;
-    if (!asked || !colour) return false;
-    const wide = colour.replace(/../g, (pair, at: number) => `${at > 0 ? '/' : ''}${pair}${pair}`);
-    options.onReply(`\x1b]4;${asked[1]};rgb:${wide}\x1b\\`);
-    return true;
-  });
-  // "Light or dark?": dark, as the colours above.
-  terminal.parser.registerCsiHandler({ prefix: '?', final: 'n' }, (params) => {
-    if (params[0] !== 996) return false;
-    options.onReply('\x1b[?997;1n');
-    return true;
-  });
+  answerQuestions(terminal, options.onReply);
 
   if (options.frozen) {
     const { more, tail } = thawTerminal(terminal, options.frozen, memory);
     const kept = more as More;
     ({ title, progress, trimmed } = kept);
-    marks = (kept.marks ?? []).map(([line, ran, exit]) => ({ marker: normal.addMarker(line), ran, exit }));
+    commands.restore(kept.marks ?? []);
     write(tail);
-  }
-
-  /** A: a prompt begins. C: its command runs. D: it has ended. */
-  function markCommand(text: string): void {
-    const last = marks.at(-1);
-    if (text.startsWith('A')) {
-      const line = normal.ybase + normal.y;
-      marks = marks.filter(({ marker, ran }) => !marker.isDisposed && ran && marker.line !== line);
-      marks.push({ marker: normal.addMarker(line), ran: false, exit: null });
-    } else if (text.startsWith('C') && last !== undefined) last.ran = true;
-    else if (text.startsWith('D') && last?.ran === true && last.exit === null) {
-      const exit = /^D;(\d+)/.exec(text)?.[1];
-      if (exit !== undefined) last.exit = Number(exit);
-    }
   }
 
   /** Whole characters only: the terminal's own decoder loses one that was cut before a byte 0x80, such as a dash or an ellipsis. */
@@ -251,11 +217,10 @@ export function createEmulator(parts: EmulatorParts, options: EmulatorOptions): 
       const total = trimmed + buffer.baseY;
       const until = Math.min(before ?? total, total);
       const first = Math.min(Math.max(trimmed, until - lines), until);
-      const commands = marks
-        .filter(({ marker, ran }) => ran && !marker.isDisposed)
-        .map(({ marker, exit }) => ({ line: trimmed + marker.line, exit }));
-      if (until <= trimmed) return { ansi: '', first: until, lines: 0, total, commands };
-      return { ansi: drawRows(buffer, first - trimmed, until - trimmed), first, lines: until - first, total, commands };
+      const ran = commands.ran(trimmed);
+      if (until <= trimmed) return { ansi: '', first: until, lines: 0, total, commands: ran };
+      const ansi = drawRows(buffer, first - trimmed, until - trimmed);
+      return { ansi, first, lines: until - first, total, commands: ran };
     },
     snapshot() {
       if (!serializer) {
@@ -270,12 +235,71 @@ export function createEmulator(parts: EmulatorParts, options: EmulatorOptions): 
       return begin < 0 ? held.length : recent.length - begin;
     },
     freeze(recent) {
-      const kept = marks
-        .filter(({ marker }) => !marker.isDisposed)
-        .map(({ marker, ran, exit }): [number, boolean, number | null] => [marker.line, ran, exit]);
-      return freezeTerminal(terminal, recent, held, { title, progress, trimmed, marks: kept } satisfies More);
+      return freezeTerminal(terminal, recent, held, {
+        title,
+        progress,
+        trimmed,
+        marks: commands.kept(),
+      } satisfies More);
     },
     dispose: () => terminal.dispose(),
+  };
+}
+
+/** What programs ask a terminal for: its colours, and whether it is light or dark. */
+function answerQuestions(terminal: Terminal, onReply: (text: string) => void): void {
+  for (const [code, colour] of Object.entries(colours)) {
+    terminal.parser.registerOscHandler(Number(code), (data) => {
+      if (data !== '?') return false;
+      onReply(`\x1b]${code};${colour}\x1b\\`);
+      return true;
+    });
+  }
+  terminal.parser.registerOscHandler(4, (data) => {
+    const asked = /^(\d+);\?$/.exec(data);
+    const colour = asked ? palette[Number(asked[1])] : undefined;
+    if (!asked || !colour) return false;
+    const wide = colour.replace(/../g, (pair, at: number) => `${at > 0 ? '/' : ''}${pair}${pair}`);
+    onReply(`\x1b]4;${asked[1]};rgb:${wide}\x1b\\`);
+    return true;
+  });
+  // "Light or dark?": dark, as the colours above.
+  terminal.parser.registerCsiHandler({ prefix: '?', final: 'n' }, (params) => {
+    if (params[0] !== 996) return false;
+    onReply('\x1b[?997;1n');
+    return true;
+  });
+}
+
+/** The commands of a shell that marks them (OSC 133), by the line of their prompt. */
+function createCommandMarks(normal: Core['_core']['buffers']['normal']) {
+  let marks: CommandMark[] = [];
+  return {
+    /** A: a prompt begins. C: its command runs. D: it has ended. */
+    mark(text: string): void {
+      const last = marks.at(-1);
+      if (text.startsWith('A')) {
+        const line = normal.ybase + normal.y;
+        marks = marks.filter(({ marker, ran }) => !marker.isDisposed && ran && marker.line !== line);
+        marks.push({ marker: normal.addMarker(line), ran: false, exit: null });
+      } else if (text.startsWith('C') && last !== undefined) last.ran = true;
+      else if (text.startsWith('D') && last?.ran === true && last.exit === null) {
+        const exit = /^D;(\d+)/.exec(text)?.[1];
+        if (exit !== undefined) last.exit = Number(exit);
+      }
+    },
+    /** Those that ran, with lines counted from the first that was ever printed. */
+    ran: (trimmed: number) =>
+      marks
+        .filter(({ marker, ran }) => ran && !marker.isDisposed)
+        .map(({ marker, exit }) => ({ line: trimmed + marker.line, exit })),
+    kept: () =>
+      marks
+        .filter(({ marker }) => !marker.isDisposed)
+        .map(({ marker, ran, exit }): [number, boolean, number | null] => [marker.line, ran, exit]),
+    restore(kept: NonNullable<More['marks']>): void {
+      marks = kept.map(([line, ran, exit]) => ({ marker: normal.addMarker(line), ran, exit }));
+    },
   };
 }
 

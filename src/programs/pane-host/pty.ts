@@ -143,6 +143,7 @@ function openPty(
   let closed = false;
   let paused = false;
   let readSinceLooked = false;
+  const input = createInput(fd);
   whenEnded((of) => {
     exit = { of };
     if (closed) report();
@@ -183,7 +184,7 @@ function openPty(
   stream.on('error', () => {});
   stream.on('close', () => {
     closed = true;
-    clearTimeout(retry);
+    input.close();
     if (exit) report();
   });
   stream.resume();
@@ -205,10 +206,46 @@ function openPty(
     sink.ended(signal === null ? (exit.of?.code ?? null) : null, signal);
   }
 
+  /** A resume of this same turn would begin to read at the end of it all the same. */
+  function stopReading(): void {
+    paused = true;
+    stream.pause();
+    process.nextTick(() => {
+      if (paused) stream.pause();
+    });
+  }
+
+  return {
+    pid,
+    fd,
+    get unwritten() {
+      return input.unwritten;
+    },
+    hold() {
+      const unwritten = input.hold();
+      stopReading();
+      return unwritten;
+    },
+    release: input.release,
+    write: input.write,
+    resize(cols, rows) {
+      if (!closed) native.resize(fd, cols, rows, 0, 0);
+    },
+    pause: stopReading,
+    resume() {
+      paused = false;
+      stream.resume();
+    },
+  };
+}
+
+/** What the program has not read yet: written as its terminal takes it. */
+function createInput(fd: number) {
   let queue: Uint8Array[] = [];
   let unwritten = 0;
   let wait = writeRetry.first;
   let held = false;
+  let closed = false;
   let retry: NodeJS.Timeout | undefined;
 
   function writeQueued(): void {
@@ -235,45 +272,31 @@ function openPty(
     }
   }
 
-  /** A resume of this same turn would begin to read at the end of it all the same. */
-  function stopReading(): void {
-    paused = true;
-    stream.pause();
-    process.nextTick(() => {
-      if (paused) stream.pause();
-    });
-  }
-
   return {
-    pid,
-    fd,
-    get unwritten() {
+    /** Bytes. */
+    get unwritten(): number {
       return unwritten;
     },
-    hold() {
-      held = true;
-      clearTimeout(retry);
-      retry = undefined;
-      stopReading();
-      return Buffer.concat(queue);
-    },
-    release() {
-      held = false;
-      writeQueued();
-    },
-    write(data) {
+    write(data: Uint8Array): void {
       if (closed || data.length === 0) return;
       queue.push(data);
       unwritten += data.length;
       if (!retry) writeQueued();
     },
-    resize(cols, rows) {
-      if (!closed) native.resize(fd, cols, rows, 0, 0);
+    hold(): Uint8Array {
+      held = true;
+      clearTimeout(retry);
+      retry = undefined;
+      return Buffer.concat(queue);
     },
-    pause: stopReading,
-    resume() {
-      paused = false;
-      stream.resume();
+    release(): void {
+      held = false;
+      writeQueued();
+    },
+    /** The terminal is gone. */
+    close(): void {
+      closed = true;
+      clearTimeout(retry);
     },
   };
 }
