@@ -38,7 +38,7 @@ interface Shown {
   waiting: Saying[] | null;
 }
 
-export function createWindows(deps: {
+interface WindowsDeps {
   readonly parts: Pick<ElectronParts, 'createWindow' | 'screen'>;
   readonly preload: string;
   readonly kept: Pick<DesktopState, 'bounds' | 'stood'>;
@@ -46,8 +46,10 @@ export function createWindows(deps: {
   readonly now: () => number;
   readonly after: (ms: number, task: () => void) => () => void;
   readonly warn: (message: string, facts?: Readonly<Record<string, unknown>>) => void;
-}): Windows {
-  const { parts, kept, warn, after } = deps;
+}
+
+export function createWindows(deps: WindowsDeps): Windows {
+  const { parts, kept, warn } = deps;
   /** In the order of their use: the last one is in front. */
   const open: Shown[] = [];
   let aim: Aim = { fault: { title: 'Starting Gantry', fact: 'The servers are starting.', action: '' } };
@@ -86,41 +88,9 @@ export function createWindows(deps: {
       const at = open.indexOf(shown);
       if (at >= 0) open.splice(at, 1);
     });
-    heal(shown);
+    healPage(shown, deps);
     load(shown, path);
     return shown;
-  }
-
-  function heal(shown: Shown): void {
-    const { window } = shown;
-    const { webContents } = window;
-    const mayRevive = createReviving(deps.now);
-    let forget = (): void => {};
-    window.on('unresponsive', () => {
-      warn('A page does not answer.');
-      forget();
-      forget = after(unresponsiveMs, () => {
-        if (!window.isDestroyed()) webContents.forcefullyCrashRenderer();
-      });
-    });
-    window.on('responsive', () => forget());
-    window.on('closed', () => forget());
-    webContents.on('render-process-gone', (_event, { reason, exitCode }) => {
-      forget();
-      if (reason === 'clean-exit' || window.isDestroyed()) return;
-      warn('The process of a page ended.', { reason, exitCode });
-      shown.waiting = [];
-      if (mayRevive()) webContents.reload();
-      else void window.loadURL(faultPage(pageGone(reason, deps.logs)));
-    });
-    webContents.on('did-fail-load', (_event, code, description, address, isMainFrame) => {
-      // -3: another load took its place.
-      if (!isMainFrame || code === -3 || address === againAddress || window.isDestroyed()) return;
-      warn('A page could not be loaded.', { code, description });
-      const fact = `Gantry does not answer (${description}). Running bots keep running.`;
-      const action = 'If it was stopped in a terminal, “Try again” starts it here.';
-      void window.loadURL(faultPage({ title: 'Gantry does not answer', fact, action }));
-    });
   }
 
   function tell(shown: Shown, saying: Saying): void {
@@ -174,4 +144,40 @@ export function createWindows(deps: {
     },
     focused: () => open.some(({ window }) => !window.isDestroyed() && window.isFocused()),
   };
+}
+
+/** A page that hangs is ended, one that ended is loaded again, and one that cannot be says why. */
+function healPage(
+  shown: Shown,
+  { now, after, warn, logs }: Pick<WindowsDeps, 'now' | 'after' | 'warn' | 'logs'>,
+): void {
+  const { window } = shown;
+  const { webContents } = window;
+  const mayRevive = createReviving(now);
+  let forget = (): void => {};
+  window.on('unresponsive', () => {
+    warn('A page does not answer.');
+    forget();
+    forget = after(unresponsiveMs, () => {
+      if (!window.isDestroyed()) webContents.forcefullyCrashRenderer();
+    });
+  });
+  window.on('responsive', () => forget());
+  window.on('closed', () => forget());
+  webContents.on('render-process-gone', (_event, { reason, exitCode }) => {
+    forget();
+    if (reason === 'clean-exit' || window.isDestroyed()) return;
+    warn('The process of a page ended.', { reason, exitCode });
+    shown.waiting = [];
+    if (mayRevive()) webContents.reload();
+    else void window.loadURL(faultPage(pageGone(reason, logs)));
+  });
+  webContents.on('did-fail-load', (_event, code, description, address, isMainFrame) => {
+    // -3: another load took its place.
+    if (!isMainFrame || code === -3 || address === againAddress || window.isDestroyed()) return;
+    warn('A page could not be loaded.', { code, description });
+    const fact = `Gantry does not answer (${description}). Running bots keep running.`;
+    const action = 'If it was stopped in a terminal, “Try again” starts it here.';
+    void window.loadURL(faultPage({ title: 'Gantry does not answer', fact, action }));
+  });
 }
