@@ -69,13 +69,7 @@ const defaultLargest = 64 * 1024;
 
 export function createEgress(options: EgressOptions = {}): Egress {
   const { allow = [], lookup = systemLookup as Lookup, plain = false, advice = defaultAdvice } = options;
-  const names = new Set(allow.map((entry) => entry.toLowerCase()));
-  const ranges = allow.flatMap((entry) => parseRange(entry) ?? []);
-  const refused = (fact: string) => new AppError('refused', fact, advice, { wireCode: 'address_refused' });
-  const notPublic = (what: string) => refused(`${what} is not a public address.`);
-  const isAllowed = (host: string, port: string) =>
-    names.has(host) || names.has(`${host}:${port}`) || ranges.some((contains) => contains(host));
-  const mayBe = (address: string) => isPublic(address) || ranges.some((contains) => contains(address));
+  const { isAllowed, mayBe, notPublic, refusal } = createAddressRule(allow, plain, advice);
 
   const lookups =
     (may: (address: string) => boolean) => (name: string, asked: LookupOptions, done: (...answer: never[]) => void) => {
@@ -116,19 +110,6 @@ export function createEgress(options: EgressOptions = {}): Egress {
     return { agent, fetch, request };
   }
   let client: ReturnType<typeof load> | null = null;
-
-  function refusal(url: string): AppError | null {
-    if (!URL.canParse(url)) return refused(`${shorten(url)} is not an address.`);
-    const { protocol, hostname, port, username, password } = new URL(url);
-    const host = bare(hostname);
-    const allowed = isAllowed(host, portOf({ protocol, port }));
-    if (protocol !== 'https:' && !(protocol === 'http:' && (allowed || plain))) {
-      return refused(`${shorten(url)} is not ${plain ? 'http or https' : 'https'}.`);
-    }
-    if (username !== '' || password !== '') return refused(`${shorten(url)} carries a credential.`);
-    if (isIP(host) !== 0 && !allowed && !isPublic(host)) return notPublic(host);
-    return null;
-  }
 
   return {
     refusal,
@@ -203,6 +184,32 @@ export function createEgress(options: EgressOptions = {}): Egress {
     },
     close: async () => (await client)?.agent.destroy(),
   };
+}
+
+/** Which addresses may be asked, before anything is looked up. */
+function createAddressRule(allow: readonly string[], plain: boolean, advice: string) {
+  const names = new Set(allow.map((entry) => entry.toLowerCase()));
+  const ranges = allow.flatMap((entry) => parseRange(entry) ?? []);
+  const refused = (fact: string) => new AppError('refused', fact, advice, { wireCode: 'address_refused' });
+  const notPublic = (what: string) => refused(`${what} is not a public address.`);
+  const isAllowed = (host: string, port: string) =>
+    names.has(host) || names.has(`${host}:${port}`) || ranges.some((contains) => contains(host));
+  const mayBe = (address: string) => isPublic(address) || ranges.some((contains) => contains(address));
+
+  function refusal(url: string): AppError | null {
+    if (!URL.canParse(url)) return refused(`${shorten(url)} is not an address.`);
+    const { protocol, hostname, port, username, password } = new URL(url);
+    const host = bare(hostname);
+    const allowed = isAllowed(host, portOf({ protocol, port }));
+    if (protocol !== 'https:' && !(protocol === 'http:' && (allowed || plain))) {
+      return refused(`${shorten(url)} is not ${plain ? 'http or https' : 'https'}.`);
+    }
+    if (username !== '' || password !== '') return refused(`${shorten(url)} carries a credential.`);
+    if (isIP(host) !== 0 && !allowed && !isPublic(host)) return notPublic(host);
+    return null;
+  }
+
+  return { isAllowed, mayBe, notPublic, refusal };
 }
 
 /** Without the brackets of an IPv6 literal. */
