@@ -139,52 +139,12 @@ const dropped = new Set([
 ]);
 
 function createWriter(parts: readonly (XmlElement | undefined)[], context: ConvertContext): Writer {
-  const styles = new Map<string, XmlElement>();
-  const lists = new Map<string, XmlElement>();
-  for (const part of parts) {
-    for (const group of ['styles', 'automatic-styles']) {
-      for (const style of elements(child(part, group))) {
-        const name = attribute(style, 'name') ?? '';
-        if (localName(style) === 'style') styles.set(name, style);
-        if (localName(style) === 'list-style') lists.set(name, style);
-      }
-    }
-  }
+  const styles = createStyles(parts);
   const notes: Note[] = [];
   let numbers = 0;
   let comments = 0;
   /** The last number at each level, by list style: another list of that style may continue it. */
   const counted = new Map<string, number[]>();
-
-  /** A style and those that it is made from, the nearest first. */
-  function chain(name: string | undefined): XmlElement[] {
-    const found: XmlElement[] = [];
-    for (let at = name; at !== undefined && found.length < 20; at = attribute(found.at(-1), 'parent-style-name')) {
-      const style = styles.get(at);
-      if (style === undefined) break;
-      found.push(style);
-    }
-    return found;
-  }
-
-  function lookOf(name: string | undefined): Look {
-    const all = chain(name).flatMap((style) => childrenOf(style, 'text-properties'));
-    const first = (property: string) =>
-      all.map((each) => attribute(each, property)).find((value) => value !== undefined);
-    const position = first('text-position') ?? '';
-    return {
-      bold: /^(?:bold|[6-9]00)$/.test(first('font-weight') ?? ''),
-      italic: /^(?:italic|oblique)$/.test(first('font-style') ?? ''),
-      strike: !/^(?:none)?$/.test(first('text-line-through-style') ?? ''),
-      raised: /^(?:super|[1-9])/.test(position) ? 'sup' : /^(?:sub|-)/.test(position) ? 'sub' : null,
-    };
-  }
-
-  /** Also by the name of a style that the file does not have. */
-  function named(style: string | undefined, pattern: RegExp): boolean {
-    const above = chain(style).map((each) => attribute(each, 'parent-style-name'));
-    return [style, ...above].some((name) => name !== undefined && pattern.test(name));
-  }
 
   function html(nodes: readonly XmlNode[], list: Place | null = null): string {
     let made = '';
@@ -205,9 +165,10 @@ function createWriter(parts: readonly (XmlElement | undefined)[], context: Conve
       }
       case 'p':
         context.mustHaveTime();
-        if (named(style, /^(?:Preformatted|Source_20_Code|HTML_20_Preformatted)/)) return `<pre>${inner()}</pre>`;
-        if (named(style, /^Title$/)) return `<h1>${inner()}</h1>`;
-        if (named(style, /^Quotations$/)) return `<blockquote><p>${inner()}</p></blockquote>`;
+        if (styles.named(style, /^(?:Preformatted|Source_20_Code|HTML_20_Preformatted)/))
+          return `<pre>${inner()}</pre>`;
+        if (styles.named(style, /^Title$/)) return `<h1>${inner()}</h1>`;
+        if (styles.named(style, /^Quotations$/)) return `<blockquote><p>${inner()}</p></blockquote>`;
         return `<p>${marked(inner(), style)}</p>`;
       case 'span':
         return marked(inner(), style);
@@ -241,7 +202,7 @@ function createWriter(parts: readonly (XmlElement | undefined)[], context: Conve
   }
 
   function marked(inner: string, style: string | undefined): string {
-    const { bold, italic, strike, raised } = lookOf(style);
+    const { bold, italic, strike, raised } = styles.lookOf(style);
     let made = inner;
     if (inner.trim() === '') return made;
     if (raised !== null) made = `<${raised}>${made}</${raised}>`;
@@ -258,7 +219,7 @@ function createWriter(parts: readonly (XmlElement | undefined)[], context: Conve
   function listHtml(node: XmlElement, around: Place | null): string {
     const level = (around?.level ?? -1) + 1;
     const style = attribute(node, 'style-name') ?? around?.style ?? '';
-    const rule = elements(lists.get(style)).find((each) => attribute(each, 'level') === String(level + 1));
+    const rule = elements(styles.list(style)).find((each) => attribute(each, 'level') === String(level + 1));
     const ordered =
       rule !== undefined &&
       localName(rule) === 'list-level-style-number' &&
@@ -332,6 +293,53 @@ function createWriter(parts: readonly (XmlElement | undefined)[], context: Conve
     html: (nodes) => html(nodes),
     takeNotes: () => notes.splice(0),
   };
+}
+
+/** The styles of a document, its own and those of its program, and what they come to for a text. */
+function createStyles(parts: readonly (XmlElement | undefined)[]) {
+  const styles = new Map<string, XmlElement>();
+  const lists = new Map<string, XmlElement>();
+  for (const part of parts) {
+    for (const group of ['styles', 'automatic-styles']) {
+      for (const style of elements(child(part, group))) {
+        const name = attribute(style, 'name') ?? '';
+        if (localName(style) === 'style') styles.set(name, style);
+        if (localName(style) === 'list-style') lists.set(name, style);
+      }
+    }
+  }
+
+  /** A style and those that it is made from, the nearest first. */
+  function chain(name: string | undefined): XmlElement[] {
+    const found: XmlElement[] = [];
+    for (let at = name; at !== undefined && found.length < 20; at = attribute(found.at(-1), 'parent-style-name')) {
+      const style = styles.get(at);
+      if (style === undefined) break;
+      found.push(style);
+    }
+    return found;
+  }
+
+  function lookOf(name: string | undefined): Look {
+    const all = chain(name).flatMap((style) => childrenOf(style, 'text-properties'));
+    const first = (property: string) =>
+      all.map((each) => attribute(each, property)).find((value) => value !== undefined);
+    const position = first('text-position') ?? '';
+    return {
+      bold: /^(?:bold|[6-9]00)$/.test(first('font-weight') ?? ''),
+      italic: /^(?:italic|oblique)$/.test(first('font-style') ?? ''),
+      strike: !/^(?:none)?$/.test(first('text-line-through-style') ?? ''),
+      raised: /^(?:super|[1-9])/.test(position) ? 'sup' : /^(?:sub|-)/.test(position) ? 'sub' : null,
+    };
+  }
+
+  /** Also by the name of a style that the file does not have. */
+  function named(style: string | undefined, pattern: RegExp): boolean {
+    const above = chain(style).map((each) => attribute(each, 'parent-style-name'));
+    return [style, ...above].some((name) => name !== undefined && pattern.test(name));
+  }
+
+  return { lookOf, named, list: (name: string) => lists.get(name) };
 }
 
 interface Place {
