@@ -56,73 +56,8 @@ export function createPaidSteps(deps: {
   readonly settleMs?: number;
 }): PaidSteps {
   const { store, clock, timers = systemTimers, settleMs = defaultSettleMs } = deps;
-  const holder = randomUUID();
-  // Only one process has the file: a claim of another one is left over.
-  const alone = store.engine === 'sqlite';
+  const { claim, renew, isStillMine, keep, forget, letGo } = createClaims({ store, clock, timers });
   const running = new Map<string, Promise<unknown>>();
-
-  function claim(key: string): Promise<Claim> {
-    return store.write(function* (tx): Op<Claim> {
-      const now = clock.now();
-      const sql = `INSERT INTO phone_paid_step (key, holder, held_until, acted_at) VALUES (?, ?, ?, ?) ON CONFLICT (key) DO NOTHING`;
-      if ((yield* tx.run(sql, key, holder, now + leaseMs, now)).changes === 1) return { is: 'mine', begunAt: null };
-      const row = yield* tx.get<Row>(
-        'SELECT result, held_until AS "heldUntil", acted_at AS "actedAt" FROM phone_paid_step WHERE key = ?',
-        key,
-      );
-      if (row === undefined) return { is: 'held' };
-      if (row.result !== null) return { is: 'done', result: row.result };
-      if (!alone && row.heldUntil > now) return { is: 'held' };
-      yield* tx.run('UPDATE phone_paid_step SET holder = ?, held_until = ? WHERE key = ?', holder, now + leaseMs, key);
-      return { is: 'mine', begunAt: row.actedAt };
-    });
-  }
-
-  /** Renews the claim until the returned function is called. */
-  function renew(key: string): () => void {
-    if (alone) return () => {};
-    const sql = 'UPDATE phone_paid_step SET held_until = ? WHERE key = ? AND holder = ?';
-    const again = () => {
-      cancel = timers.after(renewMs, again);
-      store
-        .write((tx) => tx.run(sql, clock.now() + leaseMs, key, holder), { isolation: 'statement' })
-        // The next renewal may succeed; if none does, the process that takes over looks first.
-        .catch(() => {});
-    };
-    let cancel = timers.after(renewMs, again);
-    return () => cancel();
-  }
-
-  /** Runs right before the request: a process that hung may have lost the claim. */
-  async function isStillMine(key: string): Promise<boolean> {
-    const now = clock.now();
-    const sql = `UPDATE phone_paid_step SET acted_at = ?, held_until = ? WHERE key = ? AND holder = ? AND result IS NULL`;
-    const { changes } = await store.write((tx) => tx.run(sql, now, now + leaseMs, key, holder), {
-      isolation: 'statement',
-    });
-    return changes === 1;
-  }
-
-  async function keep<T>(key: string, result: T): Promise<T> {
-    const text = JSON.stringify(result ?? null);
-    // Stored even if the claim was lost: the result is known.
-    await store.write(
-      (tx) => tx.run('UPDATE phone_paid_step SET result = ? WHERE key = ? AND result IS NULL', text, key),
-      { isolation: 'statement' },
-    );
-    return result;
-  }
-
-  const forget = (key: string) =>
-    store.write(
-      (tx) => tx.run('DELETE FROM phone_paid_step WHERE key = ? AND holder = ? AND result IS NULL', key, holder),
-      { isolation: 'statement' },
-    );
-
-  const letGo = (key: string) =>
-    store.write((tx) => tx.run('UPDATE phone_paid_step SET held_until = 0 WHERE key = ? AND holder = ?', key, holder), {
-      isolation: 'statement',
-    });
 
   async function look<T>(key: string, begunAt: number, { find }: PaidStep<T>): Promise<T | null> {
     const found = await find();
@@ -184,4 +119,84 @@ export function createPaidSteps(deps: {
       return removePortions(store, sql, now - retentionMs, now - retentionMs);
     },
   };
+}
+
+/** Which process works on a step: its row is claimed, and renewed as long as the work lasts. */
+function createClaims({
+  store,
+  clock,
+  timers,
+}: {
+  readonly store: SharedStore;
+  readonly clock: Clock;
+  readonly timers: Timers;
+}) {
+  const holder = randomUUID();
+  // Only one process has the file: a claim of another one is left over.
+  const alone = store.engine === 'sqlite';
+  return { claim, renew, isStillMine, keep, forget, letGo };
+
+  function claim(key: string): Promise<Claim> {
+    return store.write(function* (tx): Op<Claim> {
+      const now = clock.now();
+      const sql = `INSERT INTO phone_paid_step (key, holder, held_until, acted_at) VALUES (?, ?, ?, ?) ON CONFLICT (key) DO NOTHING`;
+      if ((yield* tx.run(sql, key, holder, now + leaseMs, now)).changes === 1) return { is: 'mine', begunAt: null };
+      const row = yield* tx.get<Row>(
+        'SELECT result, held_until AS "heldUntil", acted_at AS "actedAt" FROM phone_paid_step WHERE key = ?',
+        key,
+      );
+      if (row === undefined) return { is: 'held' };
+      if (row.result !== null) return { is: 'done', result: row.result };
+      if (!alone && row.heldUntil > now) return { is: 'held' };
+      yield* tx.run('UPDATE phone_paid_step SET holder = ?, held_until = ? WHERE key = ?', holder, now + leaseMs, key);
+      return { is: 'mine', begunAt: row.actedAt };
+    });
+  }
+
+  /** Renews the claim until the returned function is called. */
+  function renew(key: string): () => void {
+    if (alone) return () => {};
+    const sql = 'UPDATE phone_paid_step SET held_until = ? WHERE key = ? AND holder = ?';
+    const again = () => {
+      cancel = timers.after(renewMs, again);
+      store
+        .write((tx) => tx.run(sql, clock.now() + leaseMs, key, holder), { isolation: 'statement' })
+        // The next renewal may succeed; if none does, the process that takes over looks first.
+        .catch(() => {});
+    };
+    let cancel = timers.after(renewMs, again);
+    return () => cancel();
+  }
+
+  /** Runs right before the request: a process that hung may have lost the claim. */
+  async function isStillMine(key: string): Promise<boolean> {
+    const now = clock.now();
+    const sql = `UPDATE phone_paid_step SET acted_at = ?, held_until = ? WHERE key = ? AND holder = ? AND result IS NULL`;
+    const { changes } = await store.write((tx) => tx.run(sql, now, now + leaseMs, key, holder), {
+      isolation: 'statement',
+    });
+    return changes === 1;
+  }
+
+  async function keep<T>(key: string, result: T): Promise<T> {
+    const text = JSON.stringify(result ?? null);
+    // Stored even if the claim was lost: the result is known.
+    await store.write(
+      (tx) => tx.run('UPDATE phone_paid_step SET result = ? WHERE key = ? AND result IS NULL', text, key),
+      { isolation: 'statement' },
+    );
+    return result;
+  }
+
+  function forget(key: string) {
+    return store.write(
+      (tx) => tx.run('DELETE FROM phone_paid_step WHERE key = ? AND holder = ? AND result IS NULL', key, holder),
+      { isolation: 'statement' },
+    );
+  }
+
+  function letGo(key: string) {
+    const sql = 'UPDATE phone_paid_step SET held_until = 0 WHERE key = ? AND holder = ?';
+    return store.write((tx) => tx.run(sql, key, holder), { isolation: 'statement' });
+  }
 }
