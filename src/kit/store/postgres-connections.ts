@@ -79,32 +79,13 @@ export function createConnections(deps: {
   // An idle connection that ends is replaced at its next use; one in use reports the error to its user.
   pool.on('error', () => {});
   pool.on('connect', (client) => client.on('error', () => {}));
-  let free = max;
-  const waiting: { readonly go: () => void; readonly fail: (error: AppError) => void }[] = [];
+  const places = createPlaces(max);
   let refused: AppError | null = null;
   let trouble: string | null = null;
   let closed = false;
   /** Number of answers over any connection. */
   let answered = 0;
   let cancelLook = () => {};
-
-  /** The pool's own queue would count waiting for others as a database that does not answer. */
-  function turn(first = false): Promise<void> | undefined {
-    if (free > 0) {
-      free -= 1;
-      return undefined;
-    }
-    return new Promise((go, fail) => {
-      if (first) waiting.unshift({ go, fail });
-      else waiting.push({ go, fail });
-    });
-  }
-
-  function next(): void {
-    const first = waiting.shift();
-    if (first === undefined) free += 1;
-    else first.go();
-  }
 
   function lost(error: unknown): AppError {
     const reason = away(error);
@@ -114,7 +95,7 @@ export function createConnections(deps: {
       cancelLook = timers.after(lookMs, look);
     }
     refused = reason;
-    for (const one of waiting.splice(0)) one.fail(again(reason));
+    places.refuse(reason);
     return again(reason);
   }
 
@@ -146,14 +127,14 @@ export function createConnections(deps: {
         return await pool.connect();
       } catch (error) {
         if (postgresCode(error) === tooMany && pool.totalCount > 0 && !closed && refused === null) {
-          timers.after(fullMs, next);
-          await turn(true);
+          timers.after(fullMs, places.leave);
+          await places.take(true);
           continue;
         }
         const busy = /timeout/i.test((error as Error).message) && answered > before;
         if (busy && !closed && refused === null) continue;
         const reason = lost(error);
-        next();
+        places.leave();
         throw reason;
       }
     }
@@ -163,7 +144,7 @@ export function createConnections(deps: {
     async lend(work, spoils) {
       if (closed) throw new AppError('transport', `${database} is closed.`, 'Start Gantry again.');
       if (refused !== null) throw again(refused);
-      await turn();
+      await places.take();
       const client = await connect();
       let spoiled = false;
       try {
@@ -175,17 +156,52 @@ export function createConnections(deps: {
         throw error;
       } finally {
         client.release(spoiled);
-        next();
+        places.leave();
       }
     },
     trouble: () => trouble,
-    load: () => ({ lent: max - free, waiting: waiting.length, max }),
+    load: () => ({ lent: places.taken(), waiting: places.waiting(), max }),
     async close() {
       if (closed) return;
       closed = true;
       cancelLook();
       await pool.end();
     },
+  };
+}
+
+/** Who may use a connection: the pool's own queue would count waiting for others as a database that does not answer. */
+function createPlaces(max: number) {
+  let free = max;
+  const waiting: { readonly go: () => void; readonly fail: (error: AppError) => void }[] = [];
+
+  /** `first`: before all others. */
+  function take(first = false): Promise<void> | undefined {
+    if (free > 0) {
+      free -= 1;
+      return undefined;
+    }
+    return new Promise((go, fail) => {
+      if (first) waiting.unshift({ go, fail });
+      else waiting.push({ go, fail });
+    });
+  }
+
+  function leave(): void {
+    const first = waiting.shift();
+    if (first === undefined) free += 1;
+    else first.go();
+  }
+
+  return {
+    take,
+    leave,
+    /** All who wait get the error. */
+    refuse(reason: AppError): void {
+      for (const one of waiting.splice(0)) one.fail(again(reason));
+    },
+    taken: () => max - free,
+    waiting: () => waiting.length,
   };
 }
 
