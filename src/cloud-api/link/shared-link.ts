@@ -44,7 +44,7 @@ export function createSharedLink({
   readonly clock: { now(): number };
   readonly timers: Timers;
 }): SharedLink {
-  const passages = new Map<string, Passage>();
+  const passages = createPassages({ find: elsewhere.find, onChange: replicas.onChange });
   const watch = createReplicaWatch({ isThere: pipes.isThere, timers, onGone: elsewhere.suspect });
   const listeners = new Set<(computerId: string, linked: boolean) => void>();
   // A listener may ask at another replica next, so the others must know first.
@@ -54,31 +54,9 @@ export function createSharedLink({
     });
   });
 
-  function passageTo(computerId: string, epoch: number): Passage {
-    const known = passages.get(computerId);
-    if (known !== undefined) return known;
-    const look = () =>
-      void elsewhere.find(computerId).then(
-        (reach) => follow(computerId, reach),
-        () => {},
-      );
-    const made = { epoch, sockets: new Set<Socket>(), stop: replicas.onChange(computerId, look) };
-    passages.set(computerId, made);
-    return made;
-  }
-
-  /** Closes idle connections over a link that is no longer the newest; those in use may finish. */
-  function follow(computerId: string, reach: Awaited<ReturnType<Elsewhere['find']>>): void {
-    const passage = passages.get(computerId);
-    if (passage === undefined || (reach.linked && reach.epoch === passage.epoch)) return;
-    passage.stop();
-    passages.delete(computerId);
-    for (const socket of passage.sockets) socket.emit(drainingEvent);
-  }
-
   async function find(computerId: string) {
     const reach = await elsewhere.find(computerId);
-    follow(computerId, reach);
+    passages.follow(computerId, reach);
     return reach;
   }
 
@@ -87,15 +65,8 @@ export function createSharedLink({
     if (!reach.linked) throw away(computerId, reach.since);
     try {
       const socket = await pipes.open(reach, computerId, side);
-      const passage = passageTo(computerId, reach.epoch);
-      passage.sockets.add(socket);
+      passages.add(computerId, reach.epoch, socket);
       watch.add(reach, socket);
-      socket.once('close', () => {
-        passage.sockets.delete(socket);
-        if (passage.sockets.size > 0 || passages.get(computerId) !== passage) return;
-        passage.stop();
-        passages.delete(computerId);
-      });
       return socket;
     } catch (thrown) {
       if (thrown instanceof NotLinked) throw away(computerId, clock.now());
@@ -144,8 +115,58 @@ export function createSharedLink({
     close() {
       stop();
       watch.close();
-      for (const { stop: forget, sockets } of passages.values()) {
-        forget();
+      passages.close();
+    },
+  };
+}
+
+/** Connections through other replicas, by computer and by the link that they lead to. */
+function createPassages({
+  find,
+  onChange,
+}: {
+  readonly find: Elsewhere['find'];
+  readonly onChange: Replicas['onChange'];
+}) {
+  const passages = new Map<string, Passage>();
+
+  function passageTo(computerId: string, epoch: number): Passage {
+    const known = passages.get(computerId);
+    if (known !== undefined) return known;
+    const look = () =>
+      void find(computerId).then(
+        (reach) => follow(computerId, reach),
+        () => {},
+      );
+    const made = { epoch, sockets: new Set<Socket>(), stop: onChange(computerId, look) };
+    passages.set(computerId, made);
+    return made;
+  }
+
+  /** Closes idle connections over a link that is no longer the newest; those in use may finish. */
+  function follow(computerId: string, reach: Awaited<ReturnType<Elsewhere['find']>>): void {
+    const passage = passages.get(computerId);
+    if (passage === undefined || (reach.linked && reach.epoch === passage.epoch)) return;
+    passage.stop();
+    passages.delete(computerId);
+    for (const socket of passage.sockets) socket.emit(drainingEvent);
+  }
+
+  return {
+    follow,
+    add(computerId: string, epoch: number, socket: Socket): void {
+      const passage = passageTo(computerId, epoch);
+      passage.sockets.add(socket);
+      socket.once('close', () => {
+        passage.sockets.delete(socket);
+        if (passage.sockets.size > 0 || passages.get(computerId) !== passage) return;
+        passage.stop();
+        passages.delete(computerId);
+      });
+    },
+    close(): void {
+      for (const { stop, sockets } of passages.values()) {
+        stop();
         for (const socket of sockets) socket.destroy();
       }
       passages.clear();
