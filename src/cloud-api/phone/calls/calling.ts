@@ -44,65 +44,26 @@ export interface Calling {
 
 const dayMs = 24 * 60 * 60_000;
 
-export function createCalling(
-  deps: Pick<PartDeps, 'clock'> & {
-    readonly numbers: Pick<Numbers, 'read'>;
-    readonly optOuts: Pick<OptOuts, 'isOptedOut'>;
-    readonly consents: Pick<Consents, 'basisFor'>;
-    readonly refs: Refs;
-    readonly targets: Pick<Targets, 'isTarget'>;
-    readonly worker: Pick<VoiceWorker, 'dial' | 'control'>;
-    readonly limits: CallLimits;
-    readonly countries: readonly string[];
-  },
-): Calling {
-  const { clock, numbers, optOuts, consents, refs, limits, countries } = deps;
+type CallingDeps = Pick<PartDeps, 'clock'> & {
+  readonly numbers: Pick<Numbers, 'read'>;
+  readonly optOuts: Pick<OptOuts, 'isOptedOut'>;
+  readonly consents: Pick<Consents, 'basisFor'>;
+  readonly refs: Refs;
+  readonly targets: Pick<Targets, 'isTarget'>;
+  readonly worker: Pick<VoiceWorker, 'dial' | 'control'>;
+  readonly limits: CallLimits;
+  readonly countries: readonly string[];
+};
+
+export function createCalling(deps: CallingDeps): Calling {
+  const { numbers, refs } = deps;
+  const { reachable, basis, notStopped, roomFor, notTooMany } = createCallRules(deps);
 
   function* held(tx: SharedTx, by: Principal, numberId: string): Op<HeldNumber> {
     const number = yield* numbers.read(tx, numberId);
     if (number !== null && number.userId === by.userId) return number;
     const fact = `You have no number ${JSON.stringify(numberId)}.`;
     throw new AppError('not_found', fact, 'List your numbers to find it.', { wireCode: 'number_not_found' });
-  }
-
-  function reachable(to: string, ours: string): void {
-    const wrong = to === ours ? `${to} is the number itself.` : refusedDestination(to, countries);
-    if (wrong !== null) throw bad(wrong, 'Give a phone number such as +12025550123 that may be called.');
-  }
-
-  /** STOP wins over every consent. */
-  function* basis(tx: SharedTx, number: Pick<HeldNumber, 'id' | 'e164'>, to: string): Op<ConsentBasis> {
-    yield* notStopped(tx, number, to);
-    const found = yield* consents.basisFor(tx, number.id, to);
-    if (found !== null) return found;
-    const action = 'They have to text or call it first, or you record their consent with evidence.';
-    throw noConsent(`${to} has not agreed to be called by ${number.e164}.`, action);
-  }
-
-  function* notStopped(tx: SharedTx, { id, e164 }: Pick<HeldNumber, 'id' | 'e164'>, to: string): Op<void> {
-    if (yield* optOuts.isOptedOut(tx, id, to))
-      throw noConsent(`${to} said STOP to ${e164}.`, 'They have to send START first.');
-  }
-
-  function* roomFor(tx: SharedTx, number: HeldNumber): Op<void> {
-    const live = yield* countLive(tx, number.userId);
-    if (live >= limits.maxConcurrent) {
-      const fact = `${live} of your calls are under way, which is the limit.`;
-      throw new AppError('refused', fact, 'Wait until one has ended.', { status: 429, wireCode: 'too_many_calls' });
-    }
-    yield* notTooMany(tx, number);
-  }
-
-  function* notTooMany(tx: SharedTx, number: Pick<HeldNumber, 'id' | 'e164'>): Op<void> {
-    const now = clock.now();
-    const dialled = yield* dialledSince(tx, number.id, now - dayMs, limits.perDay);
-    const oldest = dialled.at(-1);
-    if (dialled.length < limits.perDay || oldest === undefined) return;
-    throw new AppError('refused', `${number.e164} has made ${limits.perDay} calls in 24 hours.`, 'Call later.', {
-      status: 429,
-      wireCode: 'daily_limit',
-      retryAfter: Math.max(1, Math.ceil((oldest + dayMs - now) / 1000)),
-    });
   }
 
   function* transferRef(tx: SharedTx, call: CallRow, to: string): Op<string> {
@@ -170,6 +131,57 @@ export function createCalling(
       return consentRef;
     },
   };
+}
+
+/** What every call has to pass: a number that may be called, consent, no STOP, and the limits. */
+function createCallRules({
+  clock,
+  optOuts,
+  consents,
+  limits,
+  countries,
+}: Pick<CallingDeps, 'clock' | 'optOuts' | 'consents' | 'limits' | 'countries'>) {
+  return { reachable, basis, notStopped, roomFor, notTooMany };
+
+  function reachable(to: string, ours: string): void {
+    const wrong = to === ours ? `${to} is the number itself.` : refusedDestination(to, countries);
+    if (wrong !== null) throw bad(wrong, 'Give a phone number such as +12025550123 that may be called.');
+  }
+
+  /** STOP wins over every consent. */
+  function* basis(tx: SharedTx, number: Pick<HeldNumber, 'id' | 'e164'>, to: string): Op<ConsentBasis> {
+    yield* notStopped(tx, number, to);
+    const found = yield* consents.basisFor(tx, number.id, to);
+    if (found !== null) return found;
+    const action = 'They have to text or call it first, or you record their consent with evidence.';
+    throw noConsent(`${to} has not agreed to be called by ${number.e164}.`, action);
+  }
+
+  function* notStopped(tx: SharedTx, { id, e164 }: Pick<HeldNumber, 'id' | 'e164'>, to: string): Op<void> {
+    if (yield* optOuts.isOptedOut(tx, id, to))
+      throw noConsent(`${to} said STOP to ${e164}.`, 'They have to send START first.');
+  }
+
+  function* roomFor(tx: SharedTx, number: HeldNumber): Op<void> {
+    const live = yield* countLive(tx, number.userId);
+    if (live >= limits.maxConcurrent) {
+      const fact = `${live} of your calls are under way, which is the limit.`;
+      throw new AppError('refused', fact, 'Wait until one has ended.', { status: 429, wireCode: 'too_many_calls' });
+    }
+    yield* notTooMany(tx, number);
+  }
+
+  function* notTooMany(tx: SharedTx, number: Pick<HeldNumber, 'id' | 'e164'>): Op<void> {
+    const now = clock.now();
+    const dialled = yield* dialledSince(tx, number.id, now - dayMs, limits.perDay);
+    const oldest = dialled.at(-1);
+    if (dialled.length < limits.perDay || oldest === undefined) return;
+    throw new AppError('refused', `${number.e164} has made ${limits.perDay} calls in 24 hours.`, 'Call later.', {
+      status: 429,
+      wireCode: 'daily_limit',
+      retryAfter: Math.max(1, Math.ceil((oldest + dayMs - now) / 1000)),
+    });
+  }
 }
 
 /** The same refusal whether it never existed, was used, is too old, or is another person's. */

@@ -45,30 +45,6 @@ export function createSubmit(deps: Bench & { readonly corrections: CorrectionSto
   const { store, registrations, corrections, numbers, ids, sealer, origin } = deps;
   const judge = createJudge(deps);
 
-  /** What another number of the person already has at the carrier, and this one can share. */
-  function* shared(tx: SharedReader, number: HeldNumber, form: CheckedForm, own: string) {
-    const none = { brandKey: own, brandId: null, campaignKey: own, campaignId: null };
-    if (form.kind === 'toll_free') return none;
-    const identity = identityOf(form);
-    const rows = yield* registrations.ofPerson(tx, number.userId);
-    const ofBusiness = rows.filter((row) => row.identity === identity && row.kind === '10dlc');
-    // A registration that ended before the refusal still names the refused brand.
-    const refused = new Set(
-      ofBusiness.filter(({ stage }) => stage === 'brand_rejected').map(({ brandKey }) => brandKey),
-    );
-    const same = ofBusiness.filter(({ brandKey }) => !refused.has(brandKey));
-    const brand = same.find(({ brandId }) => brandId !== null) ?? same.find(isLive);
-    if (brand === undefined) return none;
-    const { brandKey, brandId } = brand;
-    const texts = textsOf(form);
-    const live = same.filter(
-      (row) => isLive(row) && row.brandKey === brandKey && row.texts === texts && mayBeJoined.has(row.stage),
-    );
-    const campaign = isSoleProprietor(form) || live.length >= maxNumbers ? undefined : live[0];
-    if (campaign === undefined) return { ...none, brandKey, brandId };
-    return { brandKey, brandId, campaignKey: campaign.campaignKey, campaignId: campaign.campaignId };
-  }
-
   const seal = (id: string, ein: string | null) => (ein === null ? null : sealer.seal(einPlace(id), ein));
 
   function* begin(
@@ -79,7 +55,7 @@ export function createSubmit(deps: Bench & { readonly corrections: CorrectionSto
     form: CheckedForm,
   ) {
     const id = ids.next('registration');
-    const share = yield* shared(tx, number, form, id);
+    const share = yield* shared(registrations, tx, number, form, id);
     // A rejected registration keeps no full EIN to copy.
     if (row !== null) yield* registrations.follow(tx, row.id);
     const facts = { id, numberId: number.id, userId: number.userId, e164: number.e164, kind: form.kind, form };
@@ -140,7 +116,7 @@ export function createSubmit(deps: Bench & { readonly corrections: CorrectionSto
     async plan(number, given) {
       return store.read(function* (tx) {
         const { row, corrects, checked, form, changes } = yield* judge(tx, number, given);
-        const has = yield* shared(tx, number, form, '');
+        const has = yield* shared(registrations, tx, number, form, '');
         const links = linksOf(form, number.id, origin);
         const filed = corrects && (row?.campaignId ?? row?.requestId ?? null) !== null;
         return {
@@ -170,6 +146,34 @@ export function createSubmit(deps: Bench & { readonly corrections: CorrectionSto
       });
     },
   };
+}
+
+/** What another number of the person already has at the carrier, and this one can share. */
+function* shared(
+  registrations: Bench['registrations'],
+  tx: SharedReader,
+  number: HeldNumber,
+  form: CheckedForm,
+  own: string,
+) {
+  const none = { brandKey: own, brandId: null, campaignKey: own, campaignId: null };
+  if (form.kind === 'toll_free') return none;
+  const identity = identityOf(form);
+  const rows = yield* registrations.ofPerson(tx, number.userId);
+  const ofBusiness = rows.filter((row) => row.identity === identity && row.kind === '10dlc');
+  // A registration that ended before the refusal still names the refused brand.
+  const refused = new Set(ofBusiness.filter(({ stage }) => stage === 'brand_rejected').map(({ brandKey }) => brandKey));
+  const same = ofBusiness.filter(({ brandKey }) => !refused.has(brandKey));
+  const brand = same.find(({ brandId }) => brandId !== null) ?? same.find(isLive);
+  if (brand === undefined) return none;
+  const { brandKey, brandId } = brand;
+  const texts = textsOf(form);
+  const live = same.filter(
+    (row) => isLive(row) && row.brandKey === brandKey && row.texts === texts && mayBeJoined.has(row.stage),
+  );
+  const campaign = isSoleProprietor(form) || live.length >= maxNumbers ? undefined : live[0];
+  if (campaign === undefined) return { ...none, brandKey, brandId };
+  return { brandKey, brandId, campaignKey: campaign.campaignKey, campaignId: campaign.campaignId };
 }
 
 /** The number of numbers that carriers usually allow in one campaign. */
