@@ -53,7 +53,7 @@ interface Body {
 const graceMs = 1_000;
 const cutOff = 'cut off while it was sent';
 
-export function createPushQueue(deps: {
+interface PushQueueDeps {
   readonly store: SharedStore;
   readonly openLanes: (worker: LaneWorker) => SharedLanes;
   /** Null if there are no push keys. */
@@ -68,8 +68,10 @@ export function createPushQueue(deps: {
    * matter reach a device in order.
    */
   readonly instance: string | null;
-}): PushQueue {
-  const { store, devices, outcomes, actions } = deps;
+}
+
+export function createPushQueue(deps: PushQueueDeps): PushQueue {
+  const { store, devices, outcomes } = deps;
 
   const failed = (tx: SharedTx, { eventId }: Body): Asked<unknown> =>
     eventId === null ? answered(undefined) : outcomes.failed(tx, eventId);
@@ -88,7 +90,7 @@ export function createPushQueue(deps: {
       return { to: 'dead', reason, commit: (tx) => outcomes.settle(tx, eventId, 'skipped') };
     };
     if (!((await deps.admits?.(body.userId)) ?? true)) return skipped('its person is disabled');
-    const payload = await withButtons(body, device);
+    const payload = await withButtons(deps, body, device);
     if (payload === null) return skipped('answered meanwhile');
     const urgent = urgentEvents.has(payload.data.event);
     const result = await deps.pusher.push(device, payload, { until: body.until, urgent });
@@ -127,29 +129,6 @@ export function createPushQueue(deps: {
     };
   }
 
-  /**
-   * Adds the whole question and the token of its buttons, made only now: no credential that answers an approval is stored in a lane. Null: the
-   * question is no longer open.
-   */
-  async function withButtons({ payload, userId }: Body, device: Device): Promise<PushPayload | null> {
-    const { event, approvalId } = payload.data;
-    if (event !== 'approval.requested' || approvalId === undefined) return payload;
-    const open = await store.read((tx) => deps.openApproval(tx, approvalId, userId));
-    if (open === 'closed') return null;
-    if (open === 'unknown' || !device.answers) return payload;
-    const approve = await actions.mint({ userId, approvalId, deviceId: device.id, expiresAt: open.until });
-    // One line each, so that no command can pass for one with a reason.
-    const asked = visibleLine(open.summary);
-    const body = [
-      payload.body,
-      // Some titles are complete: `asks to run: npm test`.
-      ...(payload.body.includes(asked) ? [] : [asked]),
-      ...open.details.map(({ name, text }) => `${name}: ${visibleLine(text)}`),
-      ...(open.reason === null ? [] : [`Its reason: ${visibleLine(open.reason)}`]),
-    ].join('\n');
-    return { ...payload, body, data: { ...payload.data, approve } };
-  }
-
   const lanes = deps.openLanes({
     send,
     onExpired: (tx, item) => (item.attempt === 0 ? failed(tx, item.body as Body) : answered(undefined)),
@@ -173,4 +152,31 @@ export function createPushQueue(deps: {
     start: () => lanes.start(),
     close: () => lanes.close(graceMs),
   };
+}
+
+/**
+ * Adds the whole question and the token of its buttons, made only now: no credential that answers an approval is stored in a lane. Null: the
+ * question is no longer open.
+ */
+async function withButtons(
+  { store, actions, openApproval }: Pick<PushQueueDeps, 'store' | 'actions' | 'openApproval'>,
+  { payload, userId }: Body,
+  device: Device,
+): Promise<PushPayload | null> {
+  const { event, approvalId } = payload.data;
+  if (event !== 'approval.requested' || approvalId === undefined) return payload;
+  const open = await store.read((tx) => openApproval(tx, approvalId, userId));
+  if (open === 'closed') return null;
+  if (open === 'unknown' || !device.answers) return payload;
+  const approve = await actions.mint({ userId, approvalId, deviceId: device.id, expiresAt: open.until });
+  // One line each, so that no command can pass for one with a reason.
+  const asked = visibleLine(open.summary);
+  const body = [
+    payload.body,
+    // Some titles are complete: `asks to run: npm test`.
+    ...(payload.body.includes(asked) ? [] : [asked]),
+    ...open.details.map(({ name, text }) => `${name}: ${visibleLine(text)}`),
+    ...(open.reason === null ? [] : [`Its reason: ${visibleLine(open.reason)}`]),
+  ].join('\n');
+  return { ...payload, body, data: { ...payload.data, approve } };
 }
