@@ -39,6 +39,55 @@ export function createLocalDriver({
 }): HostedDriver {
   const path = socketIn(folder);
   const listeners = new Set<(computer: string, why: string) => void>();
+  const conversation = createConversation(path, timers, (computer, why) => {
+    for (const listener of [...listeners]) listener(computer, why);
+  });
+  const { ask } = conversation;
+
+  return {
+    name: 'local',
+    async away() {
+      try {
+        await conversation.connected();
+        return null;
+      } catch (fault) {
+        return awayWords(path, fault);
+      }
+    },
+    async capabilities() {
+      try {
+        const { refused, egress } = await ask({ op: 'capabilities' });
+        return { refused, egress };
+      } catch (fault) {
+        return { refused: awayWords(path, fault), egress: 'none' };
+      }
+    },
+    create: async (computer) => void (await ask({ op: 'create', computer })),
+    start: (computer) => ask({ op: 'start', computer }),
+    freeze: async (computer) => void (await ask({ op: 'freeze', computer })),
+    thaw: (computer) => ask({ op: 'thaw', computer }),
+    stop: async (computer) => void (await ask({ op: 'stop', computer })),
+    delete: async (computer) => void (await ask({ op: 'delete', computer })),
+    async inspect(computer) {
+      try {
+        return await ask({ op: 'inspect', computer });
+      } catch (fault) {
+        if (fault instanceof DriverFault && fault.code === 'not_found') return null;
+        throw fault;
+      }
+    },
+    list: () => ask({ op: 'list' }),
+    onEnded(listener) {
+      const entry = (computer: string, why: string) => listener(computer, why);
+      listeners.add(entry);
+      return () => listeners.delete(entry);
+    },
+    close: conversation.close,
+  };
+}
+
+/** Questions to the helper over one connection, dialled when there is something to ask. */
+function createConversation(path: string, timers: Timers, onEnded: (computer: string, why: string) => void) {
   let connection: Promise<Connection> | null = null;
   let last = 0;
   let closed = false;
@@ -74,7 +123,7 @@ export function createLocalDriver({
   function hear({ asked }: Connection, line: string): void {
     const said = HostAnswerLine.parse(JSON.parse(line));
     if ('event' in said) {
-      for (const listener of [...listeners]) listener(said.computer, said.why);
+      onEnded(said.computer, said.why);
       return;
     }
     const waiting = asked.get(said.id);
@@ -84,9 +133,7 @@ export function createLocalDriver({
   }
 
   async function ask<Op extends keyof HostValues>(request: HostRequest & { readonly op: Op }): Promise<HostValues[Op]> {
-    if (closed) throw new Error('The driver is closed.');
-    connection ??= dial();
-    const { socket, asked } = await connection;
+    const { socket, asked } = await connected();
     last += 1;
     const id = last;
     const value = await new Promise<unknown>((resolve, reject) => {
@@ -112,47 +159,16 @@ export function createLocalDriver({
     throw new Error(`its answer to ${request.op} is of another version (${path.join('.') || 'value'}: ${message})`);
   }
 
+  async function connected(): Promise<Connection> {
+    if (closed) throw new Error('The driver is closed.');
+    connection ??= dial();
+    return connection;
+  }
+
   return {
-    name: 'local',
-    async away() {
-      try {
-        if (closed) throw new Error('The driver is closed.');
-        connection ??= dial();
-        await connection;
-        return null;
-      } catch (fault) {
-        return awayWords(path, fault);
-      }
-    },
-    async capabilities() {
-      try {
-        const { refused, egress } = await ask({ op: 'capabilities' });
-        return { refused, egress };
-      } catch (fault) {
-        return { refused: awayWords(path, fault), egress: 'none' };
-      }
-    },
-    create: async (computer) => void (await ask({ op: 'create', computer })),
-    start: (computer) => ask({ op: 'start', computer }),
-    freeze: async (computer) => void (await ask({ op: 'freeze', computer })),
-    thaw: (computer) => ask({ op: 'thaw', computer }),
-    stop: async (computer) => void (await ask({ op: 'stop', computer })),
-    delete: async (computer) => void (await ask({ op: 'delete', computer })),
-    async inspect(computer) {
-      try {
-        return await ask({ op: 'inspect', computer });
-      } catch (fault) {
-        if (fault instanceof DriverFault && fault.code === 'not_found') return null;
-        throw fault;
-      }
-    },
-    list: () => ask({ op: 'list' }),
-    onEnded(listener) {
-      const entry = (computer: string, why: string) => listener(computer, why);
-      listeners.add(entry);
-      return () => listeners.delete(entry);
-    },
-    close() {
+    ask,
+    connected,
+    close(): void {
       closed = true;
       connection?.then(
         ({ socket }) => socket.destroy(),
