@@ -103,34 +103,16 @@ export function createPaneScreen(options: PaneScreenOptions): PaneScreen {
     if (!drawing) return fromJournal(parsed);
     const made = newEmulator();
     made.write(Buffer.from(drawing.ansi, 'utf8'));
-    made.write(readWhole(drawing.offset, parsed).bytes);
+    made.write(readWhole(options.read, drawing.offset, parsed).bytes);
     return made;
   }
 
   /** A new emulator with the text up to `until`. */
   function fromJournal(until: number): Emulator {
     const made = newEmulator(resizes[0]);
-    const { start, bytes } = readWhole(Math.max(0, until - replayBytes), until);
+    const { start, bytes } = readWhole(options.read, Math.max(0, until - replayBytes), until);
     replay(made, start, bytes, resizes);
     return made;
-  }
-
-  function readWhole(offset: number, until: number): { start: number; bytes: Uint8Array } {
-    const pieces: Uint8Array[] = [];
-    let start = offset;
-    let at = offset;
-    while (at < until) {
-      const { start: found, bytes } = options.read(at, until - at);
-      if (bytes.length === 0) break;
-      if (found > at) {
-        // Older text is gone: what is left begins here.
-        pieces.length = 0;
-        start = found;
-      }
-      pieces.push(bytes);
-      at = found + bytes.length;
-    }
-    return { start, bytes: Buffer.concat(pieces) };
   }
 
   function awake(): Emulator {
@@ -250,4 +232,27 @@ export function createPaneScreen(options: PaneScreenOptions): PaneScreen {
     },
   };
   return screen;
+}
+
+/** As far as it is there. `start` is later than `offset` where older text is gone. */
+function readWhole(
+  read: PaneScreenOptions['read'],
+  offset: number,
+  until: number,
+): { start: number; bytes: Uint8Array } {
+  const pieces: Uint8Array[] = [];
+  let start = offset;
+  let at = offset;
+  while (at < until) {
+    const { start: found, bytes } = read(at, until - at);
+    if (bytes.length === 0) break;
+    if (found > at) {
+      // Older text is gone: what is left begins here.
+      pieces.length = 0;
+      start = found;
+    }
+    pieces.push(bytes);
+    at = found + bytes.length;
+  }
+  return { start, bytes: Buffer.concat(pieces) };
 }

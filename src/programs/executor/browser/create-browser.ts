@@ -109,24 +109,7 @@ export function createBrowser({ emit, env, askHost }: BrowserDeps): BrowserHands
 
   async function act(request: Act, stopped: AbortSignal): Promise<ActedWith> {
     const open = sessionAt(request.place);
-    const { session } = open;
-    const { ended } = session;
-    const ends = new AbortController();
-    const gone = Promise.withResolvers<never>();
-    const stop = () => ends.abort(stopped.reason);
-    const lose = () => {
-      ends.abort(ended.reason);
-      gone.reject(ended.reason);
-    };
-    stopped.addEventListener('abort', stop, { once: true });
-    ended.addEventListener('abort', lose, { once: true });
-    try {
-      return await Promise.race([actIn(open, request, ends.signal), gone.promise]);
-    } finally {
-      stopped.removeEventListener('abort', stop);
-      // A session outlives its actions by far: one listener of each would make the next ones ever slower.
-      ended.removeEventListener('abort', lose);
-    }
+    return whileOpen(open.session.ended, stopped, (signal) => actIn(open, request, signal));
   }
 
   async function actIn({ session, watching }: Open, request: Act, signal: AbortSignal): Promise<ActedWith> {
@@ -217,6 +200,30 @@ export function createBrowser({ emit, env, askHost }: BrowserDeps): BrowserHands
       sessions.clear();
     },
   };
+}
+
+/** Runs an action until it is done, is stopped, or its session ends; then at once, whatever the browser still does. */
+async function whileOpen<T>(
+  ended: AbortSignal,
+  stopped: AbortSignal,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const ends = new AbortController();
+  const gone = Promise.withResolvers<never>();
+  const stop = () => ends.abort(stopped.reason);
+  const lose = () => {
+    ends.abort(ended.reason);
+    gone.reject(ended.reason);
+  };
+  stopped.addEventListener('abort', stop, { once: true });
+  ended.addEventListener('abort', lose, { once: true });
+  try {
+    return await Promise.race([work(ends.signal), gone.promise]);
+  } finally {
+    stopped.removeEventListener('abort', stop);
+    // A session outlives its actions by far: one listener of each would make the next ones ever slower.
+    ended.removeEventListener('abort', lose);
+  }
 }
 
 /** The outcome of a failed action, for its caller. */
