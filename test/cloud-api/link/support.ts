@@ -56,7 +56,9 @@ export async function startLinkArea({ routes = [], open = true, codes, engine = 
         return () => listeners.delete(listener);
       },
     },
-    endLink(id, reason) {
+    endLink(id, reason, except) {
+      // As dial-ins do: a link of the pairing that is named stays. On PostgreSQL this comes after the pairing, whenever its notice is read.
+      if (except !== undefined && (links.get(id) ?? 0) >= except) return;
       ended.push(`${id}: ${reason}`);
       setLink(id, false);
     },
