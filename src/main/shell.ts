@@ -90,6 +90,7 @@ export function runShell(deps: ShellDeps): RunningShell | null {
     warn,
   });
   const origin = (): string | null => gantry?.origin ?? null;
+  const tray = createTray(parts, warn);
   const quitting = createQuitting({
     close: closeAll,
     exit: (code) => {
@@ -143,7 +144,6 @@ export function runShell(deps: ShellDeps): RunningShell | null {
     openLogs: () => void parts.external.openPath(deps.logs),
     quit: () => quitting.begin(0),
   };
-  const tray = createTray(parts, acts, warn);
 
   function openFeed(at: string, cookie: { name: string; value: string }): Feed {
     return createFeed({
@@ -234,7 +234,7 @@ export function runShell(deps: ShellDeps): RunningShell | null {
     if (app.isPackaged) app.setAsDefaultProtocolClient('gantry');
     guardPermissions(parts.session(), origin);
     parts.setMenu(appMenu(acts, { platform: deps.platform, packaged: app.isPackaged }));
-    tray.create();
+    tray.open(acts);
     followSleep(parts, (asleep) => {
       log.info(asleep ? 'The computer goes to sleep.' : 'The computer is back.');
       gantry?.rest(asleep);
@@ -251,19 +251,17 @@ export function runShell(deps: ShellDeps): RunningShell | null {
 }
 
 /** The tray: what runs, who is needed. A desktop may have none. */
-function createTray(
-  parts: ElectronParts,
-  acts: MenuActs,
-  warn: (message: string, facts: Readonly<Record<string, unknown>>) => void,
-) {
+function createTray(parts: ElectronParts, warn: (message: string, facts: Readonly<Record<string, unknown>>) => void) {
   let tray: ReturnType<ElectronParts['createTray']> | null = null;
+  let entries: (counts: Counts | null) => ReturnType<typeof trayMenu> = () => [];
   return {
     get exists(): boolean {
       return tray !== null;
     },
-    create() {
+    open(acts: MenuActs) {
+      entries = (counts) => trayMenu(counts, acts);
       try {
-        tray = parts.createTray(trayMenu(null, acts));
+        tray = parts.createTray(entries(null));
         tray.on('click', acts.show);
       } catch (fault) {
         warn('This desktop has no tray.', { fault: String(fault) });
@@ -271,7 +269,7 @@ function createTray(
     },
     show(counts: Counts | null) {
       tray?.setToolTip(trayWords(counts));
-      tray?.setEntries(trayMenu(counts, acts));
+      tray?.setEntries(entries(counts));
     },
     close() {
       tray?.destroy();

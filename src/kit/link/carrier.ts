@@ -98,16 +98,16 @@ export function createCarrier(deps: CarrierDeps): Carrier {
   const cancelSetup = timers.after(setupMs, () => end('broken', 'The other side was not ready in time.'));
   let cancelDrain = () => {};
 
-  const join = joinWebSocket(socket, {
-    onHeard: () => silence.heard(),
-    onSaid: (bytes) => silence.said(bytes),
-    onClosed: ({ code, reason }) => finish(kindOf(code), reason),
-  });
   const silence = createSilenceWatch({
     timers,
     ping,
     isSending: () => join.waiting > 0,
     onSilent: (ms) => end('silent', `Nothing was heard for ${ms / 1000} s.`),
+  });
+  const join = joinWebSocket(socket, {
+    onHeard: () => silence.heard(),
+    onSaid: (bytes) => silence.said(bytes),
+    onClosed: ({ code, reason }) => finish(kindOf(code), reason),
   });
   createSocketPair().then(
     ([inner, outer]) => {

@@ -29,6 +29,8 @@ export interface Journal {
   view(offset: number, max: number): Uint8Array | null;
   /** From memory or disk. `start` is later than `offset` when that was dropped. */
   read(offset: number, max: number): { start: number; bytes: Uint8Array };
+  /** Called whenever bytes have left memory for the disk. */
+  onSaved(listener: () => void): void;
   /** First byte held anywhere. */
   start(): number;
   /** Nothing is only in memory any more, including bytes that the disk refused. */
@@ -102,8 +104,6 @@ export function createJournal(options: {
   readonly from?: number;
   /** The disk takes no more: told once a fault, with the reason. */
   readonly onFault: (reason: string) => void;
-  /** Bytes have left memory for the disk. */
-  readonly onSaved: () => void;
 }): Journal {
   const { folder, pane } = options;
   let end = options.from ?? 0;
@@ -113,6 +113,7 @@ export function createJournal(options: {
   let timer: NodeJS.Timeout | undefined;
   let writing: Promise<void> | null = null;
   let fault: string | null = null;
+  let tellSaved = () => {};
   /** Bytes before this one may be in no file. */
   let refusedTo = 0;
   let savedAt = Number.NEGATIVE_INFINITY;
@@ -141,7 +142,7 @@ export function createJournal(options: {
         saved = end;
         refusedTo = end;
       }
-      options.onSaved();
+      tellSaved();
     }
   }
 
@@ -181,6 +182,9 @@ export function createJournal(options: {
     },
     get whole() {
       return fault === null && saved === end && (memory.start() ?? end) >= refusedTo;
+    },
+    onSaved(listener) {
+      tellSaved = listener;
     },
     rest() {
       memory.rest(saved, refusedTo);

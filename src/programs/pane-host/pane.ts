@@ -143,7 +143,6 @@ export function startPane(deps: PaneDeps, spec: PaneSpecWire, past?: PanePast): 
     pane: spec.id,
     from: past?.offset ?? 0,
     onFault: (reason) => events.fault(pane, `its journal cannot be written: ${reason}`),
-    onSaved: () => parsing.throttle(),
   });
   const screen = createPaneScreen({
     parts: deps.parts,
@@ -176,6 +175,7 @@ export function startPane(deps: PaneDeps, spec: PaneSpecWire, past?: PanePast): 
     resume: () => pty.resume(),
     onParsed: ticks.changed,
   });
+  journal.onSaved(parsing.throttle);
 
   function took(bytes: number): void {
     journal.took(bytes);

@@ -16,7 +16,7 @@ import { until } from './support.ts';
 const megabyte = 1024 * 1024;
 
 function journal(folder: string, faults: string[] = []): Journal {
-  return createJournal({ folder, pane: 'p', onFault: (why) => void faults.push(why), onSaved() {} });
+  return createJournal({ folder, pane: 'p', onFault: (why) => void faults.push(why) });
 }
 
 /** All bytes from `offset`, through the same calls that readers use. */
