@@ -29,7 +29,7 @@ const PathsDialog = lazy(
   later(() => import('./changes/paths-dialog.tsx').then((module) => ({ default: module.PathsDialog }))),
 );
 
-export interface PaneProps {
+interface PaneProps {
   readonly agent: PlacedBot;
   /** What it is called among all that are there. */
   readonly name: string;
