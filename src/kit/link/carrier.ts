@@ -296,7 +296,10 @@ function createSilenceWatch(deps: {
 
   function beat(): void {
     misses = heardSinceBeat ? 0 : misses + 1;
-    if (misses >= maxMisses) return onSilent(pingEveryMs * (maxMisses + 1));
+    if (misses >= maxMisses) {
+      onSilent(pingEveryMs * (maxMisses + 1));
+      return;
+    }
     heardSinceBeat = false;
     ping();
     cancelBeat = timers.after(pingEveryMs, beat);
