@@ -88,15 +88,7 @@ export interface Worker {
 const idleMs = 1_000;
 
 export function startWorker(options: WorkerOptions): Worker {
-  const {
-    workerId,
-    run,
-    random,
-    concurrency = 1,
-    tell = () => {},
-    timeout = AbortSignal.timeout,
-    spool = null,
-  } = options;
+  const { workerId, random, concurrency = 1, tell = () => {}, timeout = AbortSignal.timeout, spool = null } = options;
   const client: Client<typeof workRoutes> = createClient(workRoutes, {
     baseUrl: options.url,
     token: options.key,
@@ -120,6 +112,7 @@ export function startWorker(options: WorkerOptions): Worker {
     now: now.signal,
     isDraining: () => draining,
   });
+  const work = createWork({ workerId, run: options.run, beats, reports, wasCancelled, now: now.signal, tell, end });
 
   function drain(): void {
     if (draining) return;
@@ -184,76 +177,16 @@ export function startWorker(options: WorkerOptions): Worker {
 
   function take(task: Task, lease: Lease, askedAt: number): void {
     if (sharedNow() >= askedAt + lease.ttl_seconds * 1000) {
-      counts.lost += 1;
-      const why = 'Its lease expired before the worker received it.';
-      tell({ kind: 'lost', task, ms: 0, why });
+      end(task, 0, { kind: 'lost', why: 'Its lease expired before the worker received it.' });
       return;
     }
     const job = work(task, lease, askedAt).finally(() => jobs.delete(job));
     jobs.add(job);
   }
 
-  async function work(task: Task, lease: Lease, askedAt: number): Promise<void> {
-    const began = performance.now();
-    const took = () => Math.round(performance.now() - began);
-    const ending = new AbortController();
-    let lost: string | null = null;
-    let stop = false;
-    const letGo = beats.hold({
-      taskId: task.id,
-      leaseId: lease.id,
-      ttlMs: lease.ttl_seconds * 1000,
-      askedAt,
-      onStop() {
-        stop = true;
-        ending.abort();
-      },
-      onLost(why) {
-        lost = why;
-        ending.abort();
-      },
-    });
-    tell({ kind: 'began', task, lease });
-    const signal = AbortSignal.any([ending.signal, now.signal]);
-    const outcome = await run({ task, lease, signal }).then(outcomeOf, (error: unknown) => ({
-      error: taskErrorOf(error),
-    }));
-    const holder = { worker_id: workerId, lease_id: lease.id };
-    try {
-      // It had to end: its lease runs out, and another worker starts the task again.
-      if (now.signal.aborted) {
-        counts.abandoned += 1;
-        tell({ kind: 'abandoned', task, ms: took(), why: 'Another worker starts it again when its lease expires.' });
-        return;
-      }
-      if (lost !== null) {
-        if (lost === noBeatInTime || !(await wasCancelled(task.id))) throw new Lost(lost);
-        counts.stopped += 1;
-        tell({ kind: 'stopped', task, ms: took(), why: 'It was stopped in the queue.' });
-        return;
-      }
-      const error =
-        'error' in outcome ? outcome.error : await reports.ack(task.id, { ...holder, result: outcome.result });
-      if (error === null) {
-        counts.succeeded += 1;
-        tell({ kind: 'succeeded', task, ms: took() });
-        return;
-      }
-      const body = stop ? holder : { ...holder, error };
-      await reports.stop(task.id, body);
-      counts[stop ? 'stopped' : 'failed'] += 1;
-      tell({ kind: stop ? 'stopped' : 'failed', task, ms: took(), why: stop ? undefined : error.message });
-    } catch (error) {
-      if (error instanceof Kept) {
-        counts.kept += 1;
-        tell({ kind: 'kept', task, ms: took(), why: error.message });
-        return;
-      }
-      counts.lost += 1;
-      tell({ kind: 'lost', task, ms: took(), why: error instanceof Lost ? error.message : sentence(error) });
-    } finally {
-      letGo();
-    }
+  function end(task: Task, ms: number, ending: Ending): void {
+    counts[ending.kind] += 1;
+    tell({ ...ending, task, ms });
   }
 
   /** Whether somebody ended it, to whom it would be strange to hear that it was lost. */
@@ -286,6 +219,107 @@ export function startWorker(options: WorkerOptions): Worker {
       now.abort();
     },
   };
+}
+
+/** How a task ended for this worker; the kinds are those of {@link WorkerEvent}. */
+type Ending =
+  | { readonly kind: 'succeeded' | 'failed' | 'stopped'; readonly why?: string }
+  | { readonly kind: 'lost' | 'abandoned' | 'kept'; readonly why: string };
+
+/** Work on one leased task: it runs under heartbeats, then the queue is told how it ended. */
+function createWork({
+  workerId,
+  run,
+  beats,
+  reports,
+  wasCancelled,
+  now,
+  tell,
+  end,
+}: {
+  readonly workerId: string;
+  readonly run: WorkerOptions['run'];
+  readonly beats: Beats;
+  readonly reports: ReturnType<typeof createReports>;
+  readonly wasCancelled: (taskId: string) => Promise<boolean>;
+  /** Aborts when the worker ends at once. */
+  readonly now: AbortSignal;
+  readonly tell: (event: WorkerEvent) => void;
+  readonly end: (task: Task, ms: number, ending: Ending) => void;
+}) {
+  return async (task: Task, lease: Lease, askedAt: number): Promise<void> => {
+    const began = performance.now();
+    const held = holdLease(beats, task, lease, askedAt);
+    tell({ kind: 'began', task, lease });
+    const signal = AbortSignal.any([held.signal, now]);
+    const outcome = await run({ task, lease, signal }).then(outcomeOf, (error: unknown) => ({
+      error: taskErrorOf(error),
+    }));
+    try {
+      const ending = await settle(task, lease, outcome, held).catch(unsettled);
+      end(task, Math.round(performance.now() - began), ending);
+    } finally {
+      held.release();
+    }
+  };
+
+  /** Tells the queue where it still has to be told. */
+  async function settle(
+    task: Task,
+    lease: Lease,
+    outcome: ReturnType<typeof outcomeOf>,
+    held: ReturnType<typeof holdLease>,
+  ): Promise<Ending> {
+    // It had to end: its lease runs out, and another worker starts the task again.
+    if (now.aborted) return { kind: 'abandoned', why: 'Another worker starts it again when its lease expires.' };
+    if (held.lost !== null) {
+      if (held.lost === noBeatInTime || !(await wasCancelled(task.id))) throw new Lost(held.lost);
+      return { kind: 'stopped', why: 'It was stopped in the queue.' };
+    }
+    const holder = { worker_id: workerId, lease_id: lease.id };
+    const error =
+      'error' in outcome ? outcome.error : await reports.ack(task.id, { ...holder, result: outcome.result });
+    if (error === null) return { kind: 'succeeded' };
+    await reports.stop(task.id, held.mustStop ? holder : { ...holder, error });
+    return held.mustStop ? { kind: 'stopped' } : { kind: 'failed', why: error.message };
+  }
+}
+
+/** The heartbeats of one lease, until it is released. `signal` aborts when the task must stop or the lease is lost. */
+function holdLease(beats: Beats, task: Task, lease: Lease, askedAt: number) {
+  const ending = new AbortController();
+  let lost: string | null = null;
+  let mustStop = false;
+  const release = beats.hold({
+    taskId: task.id,
+    leaseId: lease.id,
+    ttlMs: lease.ttl_seconds * 1000,
+    askedAt,
+    onStop() {
+      mustStop = true;
+      ending.abort();
+    },
+    onLost(why) {
+      lost = why;
+      ending.abort();
+    },
+  });
+  return {
+    signal: ending.signal,
+    release,
+    /** Why the lease is lost; null: it is not. */
+    get lost(): string | null {
+      return lost;
+    },
+    get mustStop(): boolean {
+      return mustStop;
+    },
+  };
+}
+
+function unsettled(error: unknown): Ending {
+  if (error instanceof Kept) return { kind: 'kept', why: error.message };
+  return { kind: 'lost', why: error instanceof Lost ? error.message : sentence(error) };
 }
 
 /** A queue that does not know the key, or the way to it, will not another time. */
