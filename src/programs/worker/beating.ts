@@ -18,7 +18,7 @@ interface BeatingDeps {
 const beatsPerLease = 3;
 /** A beat that failed is sent again so often in the life of a lease. */
 const triesPerLease = 30;
-/** A job ends before the store gives its task to somebody else: this part of a lease before its end. */
+/** Work ends before the store gives the task to somebody else: this part of a lease before its end. */
 const reserve = 1 / 30;
 
 /** Why a lease is lost about which the queue has said nothing. */

@@ -1,5 +1,5 @@
 /**
- * The worker's heartbeat thread: a job that blocks its own thread does not lose its lease. Ends with its process, so that no lease outlives the job.
+ * The worker's heartbeat thread: a task that blocks its own thread does not lose its lease. Ends with its process, so that no lease outlives the work.
  * Must not know what a task does.
  */
 import { parentPort, workerData } from 'node:worker_threads';

@@ -7,7 +7,7 @@ import { type RunResult, runProcess } from '../../kit/process/run-process.ts';
 import { TaskFailure } from './outcome.ts';
 import type { Sandbox } from './sandbox.ts';
 import { makeScratch, removeScratch } from './scratch.ts';
-import type { Job } from './worker.ts';
+import type { LeasedTask } from './worker.ts';
 
 const defaultSeconds = 3600;
 /** Of each stream; what is more is dropped, and said so. */
@@ -22,7 +22,10 @@ const wanted: Readonly<Record<string, string>> = {
 };
 
 /** `tellLeft` hears a sentence about each folder that could not be removed. */
-export function commandRunner(sandbox: Sandbox, tellLeft: (why: string) => void): (job: Job) => Promise<unknown> {
+export function commandRunner(
+  sandbox: Sandbox,
+  tellLeft: (why: string) => void,
+): (leased: LeasedTask) => Promise<unknown> {
   return async ({ task, lease, signal }) => {
     const payload = CommandPayload.safeParse(task.payload);
     if (!payload.success) throw failure('bad_payload', faultOf(payload.error.issues[0]?.path));

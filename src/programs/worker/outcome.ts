@@ -1,8 +1,8 @@
-/** Turns a job's result, whatever it returned or threw, into an outcome that the queue accepts. Must not know the queue. */
+/** Turns a task's result, whatever it returned or threw, into an outcome that the queue accepts. Must not know the queue. */
 import { inspect } from 'node:util';
 import { maxCodeLength, maxMessageLength, type TaskError } from '../../contracts/work-queue/task.ts';
 
-/** Thrown by a job: the task failed, for a reason that a program can read. */
+/** Thrown by the work: the task failed, for a reason that a program can read. */
 export class TaskFailure extends Error {
   readonly error: TaskError;
   constructor(error: TaskError) {

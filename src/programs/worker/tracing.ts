@@ -29,10 +29,10 @@ export async function traceWorker(
       return answer;
     },
     run(run) {
-      return (job) => {
+      return (leased) => {
         const from = traceparent === null ? undefined : { traceparent, trusted: true };
         traceparent = null;
-        return telemetry.span({ name: 'task', kind: 'internal', attributes: {}, from }, () => run(job));
+        return telemetry.span({ name: 'task', kind: 'internal', attributes: {}, from }, () => run(leased));
       };
     },
     close: () => telemetry.close(),

@@ -1,6 +1,6 @@
 /**
  * A worker of the work queue: leases tasks, runs several at once, lets a separate thread beat, and reports how each
- * ended. A lost lease ends its job without a report. A draining worker finishes what it holds, takes nothing new and
+ * ended. A lost lease ends its task without a report. A draining worker finishes what it holds, takes nothing new and
  * leaves nothing behind. Must not know what a task does.
  */
 import { setTimeout as pause } from 'node:timers/promises';
@@ -16,7 +16,7 @@ import { backoff, createWithin, firstPauseMs, isPassing, patienceMs, sentence } 
 import { createReports, Kept, Lost, type ReportEvent } from './reports.ts';
 import type { Spool } from './spool.ts';
 
-export interface Job {
+export interface LeasedTask {
   readonly task: Task;
   readonly lease: Lease;
   /** Aborted when the lease is lost, the task is asked to stop, or the worker ends now. */
@@ -44,7 +44,7 @@ export interface WorkerOptions {
   readonly key: string;
   readonly workerId: string;
   /** What a task is: its answer becomes the result; a `TaskFailure` makes it fail, as does whatever else is thrown. */
-  readonly run: (job: Job) => Promise<unknown>;
+  readonly run: (leased: LeasedTask) => Promise<unknown>;
   /** At once; default 1. */
   readonly concurrency?: number;
   /** Ends when there is nothing left to lease, as after {@link Worker.drain}. */
@@ -80,7 +80,7 @@ export interface Worker {
   readonly ended: Promise<WorkerCounts>;
   /** Takes nothing new; ends when what it holds is done. */
   drain(): void;
-  /** Ends its jobs now. Their leases run out, and others take the tasks over. */
+  /** Ends its tasks now. Their leases run out, and others take the tasks over. */
   abort(): void;
 }
 
@@ -97,7 +97,7 @@ export function startWorker(options: WorkerOptions): Worker {
   });
   const beats = options.beats ?? startBeats({ url: options.url, key: options.key, workerId });
   const counts = { succeeded: 0, failed: 0, stopped: 0, lost: 0, abandoned: 0, kept: 0, delivered: 0 };
-  const jobs = new Set<Promise<void>>();
+  const working = new Set<Promise<void>>();
   const now = new AbortController();
   const resting = new AbortController();
   const within = createWithin({ url: options.url, timeout, now: now.signal });
@@ -118,7 +118,7 @@ export function startWorker(options: WorkerOptions): Worker {
     if (draining) return;
     draining = true;
     resting.abort();
-    tell({ kind: 'draining', held: jobs.size });
+    tell({ kind: 'draining', held: working.size });
     void endAsking();
   }
 
@@ -140,8 +140,8 @@ export function startWorker(options: WorkerOptions): Worker {
   async function poll(): Promise<void> {
     let failures = 0;
     while (!draining) {
-      if (jobs.size >= concurrency) {
-        await Promise.race([...jobs]);
+      if (working.size >= concurrency) {
+        await Promise.race([...working]);
         continue;
       }
       const askedAt = sharedNow();
@@ -161,8 +161,8 @@ export function startWorker(options: WorkerOptions): Worker {
           continue;
         }
         if (options.untilEmpty === true) {
-          if (jobs.size === 0) return drain();
-          await Promise.race([...jobs]);
+          if (working.size === 0) return drain();
+          await Promise.race([...working]);
         } else if (sharedNow() - askedAt < idleMs) await rest(idleMs + random() * idleMs);
       } catch (error) {
         if (now.signal.aborted) return;
@@ -180,8 +180,8 @@ export function startWorker(options: WorkerOptions): Worker {
       end(task, 0, { kind: 'lost', why: 'Its lease expired before the worker received it.' });
       return;
     }
-    const job = work(task, lease, askedAt).finally(() => jobs.delete(job));
-    jobs.add(job);
+    const done = work(task, lease, askedAt).finally(() => working.delete(done));
+    working.add(done);
   }
 
   function end(task: Task, ms: number, ending: Ending): void {
@@ -203,7 +203,7 @@ export function startWorker(options: WorkerOptions): Worker {
       counts.delivered = await reports.deliverKept();
       await poll();
     } finally {
-      await Promise.all([...jobs]);
+      await Promise.all([...working]);
       await beats.close();
       spool?.close();
     }
