@@ -4,7 +4,7 @@
  * is given.
  */
 import { isSilent, type Run, type RunNode } from './model.ts';
-import { advance } from './rules.ts';
+import { advanceAll } from './rules.ts';
 import type { Work } from './work.ts';
 
 interface RecoveryWays {
@@ -28,5 +28,5 @@ export function recover(work: Work, ways: RecoveryWays): void {
     else if (node.status === 'blocked' && node.gate === 'waiting' && node.wakeAt === null) work.pollGate(node);
   }
   ways.requeue(run);
-  for (const node of run.nodes.values()) advance(work, node);
+  advanceAll(work);
 }

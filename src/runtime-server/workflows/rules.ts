@@ -33,7 +33,7 @@ export function begin(play: Play): void {
 }
 
 /** A node without a verdict of its own yet: checks its parents, its condition and its gate. */
-export function advance(play: Play, node: RunNode): void {
+function advance(play: Play, node: RunNode): void {
   const { run } = play;
   if (node.status !== 'new' || run.cancelAt !== null) return;
   if (run.stopping) {
@@ -278,22 +278,33 @@ function settled(play: Play, node: RunNode): void {
 
 /** Lets the children of ended nodes continue. A list, not a recursion: thousands of steps may be skipped in a row. */
 export function drain(play: Play): void {
-  for (const { target, failed } of loopsThatWait(play.run)) loopBack(play, target, failed);
-  const steps = new Map(play.run.template.steps.map((step) => [step.id, step]));
-  const back = loopsThatWait(play.run).map(({ target }) => target.stepId);
+  const mayBegin = goBack(play);
   for (let node = play.ended.pop(); node !== undefined; node = play.ended.pop()) {
-    for (const child of play.run.children.get(node.nodeId) ?? []) {
-      // No node begins with results of a finished round.
-      const before = back.length === 0 ? null : ancestorsOf(child.stepId, steps);
-      if (!back.some((step) => before?.has(step))) advance(play, child);
-    }
+    for (const child of play.run.children.get(node.nodeId) ?? []) if (mayBegin(child)) advance(play, child);
   }
 }
 
-/** A person has a node tried again: with all its attempts, whatever held it. */
+/** After a restart every node looks at its parents again, as their children do in {@link drain}. */
+export function advanceAll(play: Play): void {
+  const mayBegin = goBack(play);
+  for (const node of play.run.nodes.values()) if (mayBegin(node)) advance(play, node);
+}
+
+/** Loops that waited go back if they can. Below those that still wait, no node begins with results of a finished round. */
+function goBack(play: Play): (node: RunNode) => boolean {
+  for (const { target, failed } of loopsThatWait(play.run)) loopBack(play, target, failed);
+  const back = loopsThatWait(play.run).map(({ target }) => target.stepId);
+  const steps = new Map(play.run.template.steps.map((step) => [step.id, step]));
+  return ({ stepId }) => {
+    const before = back.length === 0 ? null : ancestorsOf(stepId, steps);
+    return !back.some((step) => before?.has(step));
+  };
+}
+
+/** A person has a node tried again: with all its attempts, whatever held it. Rounds that have ended count, unless they were used up. */
 export function retried(play: Play, node: RunNode): void {
+  if (node.status === 'failed') node.rounds = 0;
   reset(node);
-  node.rounds = 0;
   play.move(node, 'ready', 'retried');
   play.enqueue(node);
   resume(play);

@@ -114,6 +114,56 @@ test('what waits goes on waiting: queued sends, ready steps, pauses and gates', 
   await second.until(dagId, (flow) => statuses(flow).queued === 'working' && statuses(flow).gate === 'done');
 });
 
+test('rounds of a loop that had ended before Gantry did count after a retry', async () => {
+  const first = await openWorld();
+  const inWorkspace = (name: string) => join(first.folder, 'workspace', name);
+  first.template('t', {
+    ...steps({
+      fix: { command: 'echo x >> fixes' },
+      prove: {
+        command: 'echo x >> proofs; [ $(wc -l < proofs) -ne 2 ] || { touch on; sleep 60; }; false',
+        blocked_by: ['fix'],
+        on_fail: 'fix',
+      },
+    }),
+    max_rounds: 3,
+  });
+  const { dagId } = await first.run('t');
+  await first.until(dagId, () => existsSync(inWorkspace('on')));
+  await first.crash();
+  const second = await openWorld({ folder: first.folder });
+  expect(await second.node(dagId, 'prove')).toMatchObject({ status: 'needs_you', cause: 'interrupted' });
+  await second.verbs.retry({ dagId, nodeId: 'prove' }, person);
+  const ended = await second.until(dagId, (flow) => flow.status === 'failed');
+  expect(ended.nodes[1]?.cause).toBe('rounds_used_up');
+  expect(readFileSync(inWorkspace('fixes'), 'utf8')).toBe('x\n'.repeat(3));
+});
+
+test('a loop that waited when Gantry ended goes back before anything below it begins', async () => {
+  const first = await openWorld({ slots: 2 });
+  const inWorkspace = (name: string) => join(first.folder, 'workspace', name);
+  first.template(
+    't',
+    steps({
+      fix: { command: 'echo x >> rounds; wc -l < rounds | tr -d " \\n"' },
+      slow: { command: '[ {{ step.fix.output }} -ge 2 ] || { touch on; sleep 60; }', blocked_by: ['fix'] },
+      prove: {
+        command: 'while [ ! -e on ]; do sleep 0.02; done; test {{ step.fix.output }} -ge 2',
+        blocked_by: ['fix'],
+        on_fail: 'fix',
+      },
+      below: { command: 'echo {{ step.fix.output }} >> below', blocked_by: ['fix'] },
+    }),
+  );
+  const { dagId } = await first.run('t');
+  // Both slots are taken: "below" was ready, and is taken back with the round.
+  await first.until(dagId, (flow) => statuses(flow).prove === 'failed' && statuses(flow).below === 'new');
+  await first.crash();
+  const second = await openWorld({ folder: first.folder, slots: 2 });
+  await second.until(dagId, (flow) => flow.status === 'done');
+  expect(readFileSync(inWorkspace('below'), 'utf8')).toBe('2\n');
+});
+
 test('a clean end interrupts commands too, and says so at the next start', async () => {
   const first = await openWorld();
   first.template('t', steps({ a: { command: 'touch on; sleep 60' } }));
