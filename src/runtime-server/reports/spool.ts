@@ -64,6 +64,9 @@ export interface Spools {
   tidy(before: number): void;
 }
 
+/** `writePrivateFile` writes the note of a bot's step under such a name first. */
+const noteDraft = /^work\.json\.[0-9a-f]{12}$/;
+
 /** `root` has a folder for each bot. */
 export function createSpools(root: string): Spools {
   const folderOf = (agentId: string) => join(root, agentId, 'spool');
@@ -97,7 +100,7 @@ export function createSpools(root: string): Spools {
   function leftovers(agentId: string): string[] {
     const names = namesIn(agentId);
     const forms = names.filter(isFormName);
-    const drafts = names.filter((name) => name.startsWith('.') && isReportId(name.slice(1)));
+    const drafts = names.filter((name) => noteDraft.test(name) || (name.startsWith('.') && isReportId(name.slice(1))));
     if (forms.length === 0) return drafts;
     const wanted = new Set(
       names.filter(isReportName).map((file) => {

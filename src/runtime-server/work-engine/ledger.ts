@@ -55,7 +55,7 @@ export function createLedgerPart({
 
   async function query(asked: Query, caller: Caller) {
     const limit = asked.limit ?? defaultLimit;
-    const types = asked.type?.split(',').map((one) => one.trim());
+    const types = asked.type === undefined ? undefined : [...new Set(asked.type.split(',').map((one) => one.trim()))];
     if (types !== undefined && types.length > maxTypes) {
       throw new AppError('usage', `${types.length} types were requested.`, `Give at most ${maxTypes}.`);
     }

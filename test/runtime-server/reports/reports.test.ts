@@ -294,9 +294,10 @@ test('what a killed program left half written is removed after an hour, and what
   await bot.engine.stop();
   const id = `rep_${'a'.repeat(32)}`;
   const hourAgo = (Date.now() - 2 * 3_600_000) / 1000;
-  for (const name of [`.${id}`, `${id}.form`, `.${id.replaceAll('a', 'b')}`])
+  const note = 'work.json.0123456789ab';
+  for (const name of [`.${id}`, `${id}.form`, note, `.${id.replaceAll('a', 'b')}`])
     writeFileSync(join(bot.spool, name), 'half');
-  for (const name of [`.${id}`, `${id}.form`]) utimesSync(join(bot.spool, name), hourAgo, hourAgo);
+  for (const name of [`.${id}`, `${id}.form`, note]) utimesSync(join(bot.spool, name), hourAgo, hourAgo);
   await bot.engine.restart();
   expect(readdirSync(bot.spool).sort()).toEqual([`.${id.replaceAll('a', 'b')}`, 'work.json']);
 });

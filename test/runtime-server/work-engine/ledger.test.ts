@@ -70,6 +70,7 @@ test('rows are found by type, subject, actor and range, page by page in both dir
   expect(await walk('type=thread.created')).toEqual(ids);
   expect(await walk('type=thread.created&after=0')).toEqual(ids.toReversed());
   expect(await walk(`type=thread.created,none&after=${ids[3]}&before=${ids[0]}`)).toEqual([ids[1], ids[2]]);
+  expect(await walk(`type=${Array(30).fill('thread.created').join(',')}`)).toEqual(ids);
 
   expect((await query(engine, '', token)).body.rows.map((row) => row.actor)).toEqual([agentId]);
   expect((await query(engine, '?actor=owner', token)).status).toBe(403);
