@@ -74,8 +74,10 @@ function keep(
   } catch (error) {
     const fact =
       error instanceof SpoolFull ? error.message : `The report cannot be kept in ${folder}: ${String(error)}.`;
-    throw new AppError('transport', fact, 'Ask the person who started this team to start Gantry again.', {
-      cause: error,
-    });
+    const isFull = (error as NodeJS.ErrnoException).code === 'ENOSPC';
+    const action = isFull
+      ? 'Free space on this disk, then report again.'
+      : 'Ask the person who started this team to start Gantry again.';
+    throw new AppError('transport', fact, action, { cause: error });
   }
 }

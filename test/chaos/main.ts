@@ -1,10 +1,11 @@
 /**
- * `npm run chaos -- --seed N --kills K [--slice i/n] [--state file] [--spool off] [--apart] [--list]`: plays what a seed says against Gantry, and prints one JSON
+ * `npm run chaos -- --seed N --kills K [--slice i/n] [--state file] [--spool off] [--apart] [--disk] [--list]`: plays what a seed says against Gantry, and prints one JSON
  * line a slice and one for all that was played. Slices that the state file has are not played again. See docs/chaos.md.
  */
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { beWhereMountsAre } from './gantry/disk.ts';
 import { openGantry, targetsOf } from './gantry/gantry.ts';
 import { planOf, sliceOf, wordsOf } from './plan.ts';
 import { play } from './play.ts';
@@ -21,6 +22,7 @@ const { values } = parseArgs({
     state: { type: 'string' },
     spool: { type: 'string', default: 'on' },
     apart: { type: 'boolean', default: false },
+    disk: { type: 'boolean', default: false },
     list: { type: 'boolean', default: false },
   },
 });
@@ -46,8 +48,8 @@ function slicesOf(kills: number): { readonly wanted: readonly number[]; readonly
 async function main(): Promise<void> {
   const log = (line: string) => process.stderr.write(`${line}\n`);
   const [seed, kills] = [numberOf('seed', values.seed), numberOf('kills', values.kills)];
-  const options = { spool: values.spool !== 'off', apart: values.apart };
-  const { spool, apart } = options;
+  const options = { spool: values.spool !== 'off', apart: values.apart, disk: values.disk };
+  const { spool, apart, disk } = options;
   const { wanted, count } = slicesOf(kills);
   const rounds = planOf(seed, kills, targetsOf(options));
   if (values.list) {
@@ -58,9 +60,10 @@ async function main(): Promise<void> {
     }
     return;
   }
+  if (disk) beWhereMountsAre();
   const usual = join(
     tmpdir(),
-    `gantry-chaos-${seed}-${kills}-${count}${spool ? '' : '-unspooled'}${apart ? '-apart' : ''}.json`,
+    `gantry-chaos-${seed}-${kills}-${count}${spool ? '' : '-unspooled'}${apart ? '-apart' : ''}${disk ? '-disk' : ''}.json`,
   );
   const state = openState(values.state ?? usual, { seed, kills, slices: count, ...options });
   for (const slice of wanted) {

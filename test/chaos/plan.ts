@@ -1,7 +1,7 @@
 /** What goes wrong, and when: drawn from a seed, the same for the same seed. Must not know an orchestrator. */
 import { seededRandom } from '../support/kill-loop.ts';
 
-export const faultKinds = ['kill', 'freeze', 'cut', 'hold', 'delay', 'clock'] as const;
+export const faultKinds = ['kill', 'freeze', 'cut', 'hold', 'delay', 'clock', 'fill'] as const;
 export type FaultKind = (typeof faultKinds)[number];
 
 /** What can go wrong at an orchestrator, and how often one thing compared to another. */
@@ -82,6 +82,7 @@ export function wordsOf({ kind, name, forMs, seconds }: Fault): string {
     hold: `${name} half-open for ${forMs} ms`,
     delay: `${name} slow for ${forMs} ms`,
     clock: `${name} set by ${seconds} s for ${forMs} ms`,
+    fill: `${name} full for ${forMs} ms`,
   };
   return words[kind];
 }

@@ -17,6 +17,7 @@ export interface PlanWords {
   readonly slices: number;
   readonly spool: boolean;
   readonly apart: boolean;
+  readonly disk: boolean;
 }
 
 interface State extends PlanWords {
@@ -50,8 +51,9 @@ export function sumOf(results: readonly SliceResult[]): SliceResult {
 /** Throws when the file is of another plan. */
 export function openState(file: string, plan: PlanWords) {
   const empty: State = { ...plan, played: {} };
-  let state = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as State) : empty;
-  for (const name of ['seed', 'kills', 'slices', 'spool', 'apart'] as const) {
+  // A file from before disks were filled does not say that they were not.
+  let state: State = existsSync(file) ? { disk: false, ...JSON.parse(readFileSync(file, 'utf8')) } : empty;
+  for (const name of ['seed', 'kills', 'slices', 'spool', 'apart', 'disk'] as const) {
     if (state[name] === plan[name]) continue;
     throw new Error(`${file} is of another plan: its ${name} is ${state[name]}. Name another file with --state.`);
   }

@@ -14,6 +14,10 @@ const gantry = fileURLToPath(new URL('../../../scripts/gantry.mjs', import.meta.
 const now = () => Math.round(performance.timeOrigin + performance.now());
 const write = (line) => appendFileSync(process.env.CHAOS_JOURNAL, `${JSON.stringify({ at: now(), ...line })}\n`);
 
+const maxTries = 60;
+const againMs = 500;
+const isFull = ({ code, said }) => code === 3 && /disk .* is full|ENOSPC/.test(said);
+
 /** A message that hands over no step is only read. */
 export async function work(message) {
   const [, run, step] = /gantry workspace done (\S+) (\S+) --output/.exec(message) ?? [];
@@ -26,7 +30,12 @@ export async function work(message) {
     await delay(pauseMs * (0.5 + Math.random()));
     const token = `${turn}-${index + 1}`;
     write({ kind: 'begin', ...of, token, verb });
-    const answer = await call(verb, run, step, token);
+    let answer = await call(verb, run, step, token);
+    // Who is told that the disk is full tries again. Where nobody is there it gives up: that is the loss that a spool is for.
+    for (let tries = 0; isFull(answer) && tries < maxTries; tries += 1) {
+      await delay(againMs);
+      answer = await call(verb, run, step, token);
+    }
     write({ kind: 'end', ...of, token, verb, ...answer });
   }
   write({ kind: 'over', ...of });

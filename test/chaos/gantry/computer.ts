@@ -3,10 +3,18 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { type Product, paneHostOf, type ScratchHome, scratchHome, startProduct } from '../../support/bench/product.ts';
+import {
+  endPrograms,
+  type Product,
+  paneHostOf,
+  type ScratchHome,
+  scratchHome,
+  startProduct,
+} from '../../support/bench/product.ts';
 import { freePort } from '../../support/free-port.ts';
 import { installStandInClaude } from '../../support/stand-in-claude/install.ts';
 import { team, teamFile, writeTemplate } from './crew.ts';
+import { openDisk } from './disk.ts';
 import { lives } from './journal.ts';
 
 const here = (name: string) => fileURLToPath(new URL(name, import.meta.url));
@@ -28,15 +36,20 @@ export interface Computer {
   /** Until a pane host serves that is not this one. */
   hostBack(old: number | null): Promise<void>;
   setClock(seconds: number): void;
+  /** Only of a computer that has a small disk. */
+  fillDisk(forMs: number): Promise<void>;
   close(): Promise<void>;
 }
 
 export async function openComputer({
   modelUrl,
   spool,
+  disk: hasDisk,
 }: {
   readonly modelUrl: string;
   readonly spool: boolean;
+  /** Its data folder is on a disk of its own. */
+  readonly disk: boolean;
 }): Promise<Computer> {
   const place = scratchHome({ [team]: teamFile });
   const folder = join(place.home, '..');
@@ -48,6 +61,7 @@ export async function openComputer({
   for (const file of [journal, starts, clock]) writeFileSync(file, '');
   writeTemplate(place.workspace);
   mkdirSync(place.home, { recursive: true, mode: 0o700 });
+  const disk = hasDisk ? openDisk(place.home) : null;
   writeFileSync(join(place.home, 'settings.json'), JSON.stringify(settings), { mode: 0o600 });
   const bin = installStandInClaude(join(folder, 'bin'));
   const env = {
@@ -97,8 +111,19 @@ export async function openComputer({
       throw new Error('No pane host serves after a minute.');
     },
     setClock: (seconds) => writeFileSync(clock, seconds === 0 ? '' : String(seconds * 1000)),
+    async fillDisk(forMs) {
+      if (disk === null) throw new Error('This computer has no disk that can be filled.');
+      disk.fill();
+      try {
+        await delay(forMs);
+      } finally {
+        disk.free();
+      }
+    },
     async close() {
       await product?.stop();
+      await endPrograms(place.home);
+      disk?.close();
       await place.remove();
     },
   };

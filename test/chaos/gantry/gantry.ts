@@ -18,11 +18,13 @@ export interface GantryOptions {
   readonly spool: boolean;
   /** Its cloud API is a headless one for many people on PostgreSQL, and not in the process of the runtime. */
   readonly apart: boolean;
+  /** The data folder is on a small disk of its own, which runs full. */
+  readonly disk: boolean;
 }
 
 /** How often each comes, by what is done to it. */
 const weights: Readonly<
-  Record<'computer' | 'cloud', Partial<Record<Target['kind'], Readonly<Record<string, number>>>>>
+  Record<'computer' | 'cloud' | 'disk', Partial<Record<Target['kind'], Readonly<Record<string, number>>>>>
 > = {
   computer: {
     kill: { runtime: 5, 'pane host': 1, 'first agent': 1, 'second agent': 1, worker: 2 },
@@ -37,12 +39,13 @@ const weights: Readonly<
     hold: { link: 1 },
     delay: { link: 1 },
   },
+  disk: { fill: { disk: 6 } },
 };
 /** Milliseconds, each way back. */
 const slowMs = 300;
 
-export const targetsOf = ({ apart }: Pick<GantryOptions, 'apart'>): readonly Target[] =>
-  [weights.computer, ...(apart ? [weights.cloud] : [])].flatMap((place) =>
+export const targetsOf = ({ apart, disk }: Pick<GantryOptions, 'apart' | 'disk'>): readonly Target[] =>
+  [weights.computer, ...(apart ? [weights.cloud] : []), ...(disk ? [weights.disk] : [])].flatMap((place) =>
     Object.entries(place).flatMap(([kind, names]) =>
       Object.entries(names).map(([name, weight]) => ({ kind: kind as Target['kind'], name, weight })),
     ),
@@ -63,10 +66,10 @@ export async function openGantry(options: GantryOptions): Promise<System> {
   }
 }
 
-async function open({ spool, apart }: GantryOptions, opened: AsyncDisposableStack): Promise<System> {
+async function open({ spool, apart, disk }: GantryOptions, opened: AsyncDisposableStack): Promise<System> {
   const model = await startModel();
   opened.defer(() => model.close());
-  const computer = await openComputer({ modelUrl: model.url, spool });
+  const computer = await openComputer({ modelUrl: model.url, spool, disk });
   opened.defer(() => computer.close());
   const person = createPerson();
   await computer.start();
@@ -142,7 +145,7 @@ async function open({ spool, apart }: GantryOptions, opened: AsyncDisposableStac
   }
 
   return {
-    targets: targetsOf({ apart }),
+    targets: targetsOf({ apart, disk }),
     async work() {
       const open = new Set(person.begun.length === 0 ? [] : cardsOf(await boardOf(caller())).flatMap(openRun));
       if (open.size < openRuns) await person.begin(caller());
@@ -158,7 +161,8 @@ async function open({ spool, apart }: GantryOptions, opened: AsyncDisposableStac
         computer.setClock(fault.seconds);
         await delay(fault.forMs);
         computer.setClock(0);
-      } else await disturb(fault);
+      } else if (fault.kind === 'fill') await computer.fillDisk(fault.forMs);
+      else await disturb(fault);
     },
     async isAtRest() {
       if (!(await runsAtRest()) || events.lost().length > 0) return false;

@@ -12,7 +12,7 @@ const unspooledKills = 5;
 
 async function stuck({ quick, log }: FigureOptions): Promise<Measured> {
   const kills = quick ? 4 : 20;
-  const rounds = planOf(seed, 20, targetsOf({ apart: false })).slice(0, kills);
+  const rounds = planOf(seed, 20, targetsOf({ apart: false, disk: false })).slice(0, kills);
   const played = await once(rounds, true, log);
   const { lost, twice, stale, contradicted, problems } = resultOf(played);
   const unspooled = quick ? null : resultOf(await once(rounds.slice(0, unspooledKills), false, log));
@@ -29,7 +29,7 @@ async function stuck({ quick, log }: FigureOptions): Promise<Measured> {
 }
 
 async function once(rounds: readonly Round[], spool: boolean, log: (line: string) => void): Promise<Played> {
-  const system = await openGantry({ spool, apart: false });
+  const system = await openGantry({ spool, apart: false, disk: false });
   try {
     const played = await play(system, rounds, log);
     for (const surprise of played.surprises) log(surprise);
