@@ -49,8 +49,11 @@ export function createAsker({
   readonly timers: Timers;
 }) {
   const turns = createTurns();
+  const unused = createUnused(timers);
 
   async function ask({ key, ...question }: CallQuestion, caller: Waiting): Promise<Answered> {
+    const earlier = unused.take(key, question.actionHash);
+    if (earlier !== null) return earlier;
     try {
       return caller.patienceMs === null
         ? await untilAnswered(question, caller)
@@ -129,7 +132,45 @@ export function createAsker({
 
   const later = (ms: number): Promise<'over'> => new Promise((resolve) => void timers.after(ms, () => resolve('over')));
 
-  return { ask };
+  return {
+    ask,
+    /** The call that this approval let run has run nothing, and its caller comes back: then the person is not asked again. */
+    giveBack: unused.keep,
+  };
+}
+
+type Approved = Extract<Answered, { how: 'approved' }>;
+
+interface Unused {
+  readonly actionHash: string;
+  readonly approved: Approved;
+  cancel(): void;
+}
+
+/** Approvals that came back, for the same call within ten minutes, each once. In memory: after a restart the person is asked. */
+function createUnused(timers: Timers) {
+  const kept = new Map<string, Unused[]>();
+
+  function drop(key: string, one: Unused): void {
+    one.cancel();
+    const left = (kept.get(key) ?? []).filter((other) => other !== one);
+    if (left.length === 0) kept.delete(key);
+    else kept.set(key, left);
+  }
+
+  return {
+    keep({ key, actionHash }: Pick<CallQuestion, 'key' | 'actionHash'>, approved: Approved): void {
+      const one: Unused = { actionHash, approved, cancel: () => {} };
+      one.cancel = timers.after(comesBackWithinMs, () => drop(key, one));
+      kept.set(key, [...(kept.get(key) ?? []), one]);
+    },
+    take(key: string, actionHash: string): Approved | null {
+      const one = kept.get(key)?.find((each) => each.actionHash === actionHash);
+      if (one === undefined) return null;
+      drop(key, one);
+      return one.approved;
+    },
+  };
 }
 
 export function judge(id: string, answer: ApprovalAnswer): Answered {

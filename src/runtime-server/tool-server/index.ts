@@ -99,7 +99,7 @@ const nothingAttached: ForeignTools = {
 };
 
 export function createToolServer(deps: ToolServerDeps): ToolServer {
-  const { ask } = createAsker(deps);
+  const { ask, giveBack } = createAsker(deps);
   const foreign = deps.foreign ?? nothingAttached;
   const { env, hidden, freshName, timers, converter, lookup } = deps;
   const web = createWeb({ clock: deps.clock, meter: deps.egress, ...(lookup === undefined ? {} : { lookup }) });
@@ -123,7 +123,10 @@ export function createToolServer(deps: ToolServerDeps): ToolServer {
     ...(deps.tools ?? []),
   ];
   const registry = (more: readonly Tool[] = []) =>
-    createToolRegistry({ tools, foreign, policy: deps.policy, ask, log: deps.log, telemetry: deps.telemetry }, more);
+    createToolRegistry(
+      { tools, foreign, policy: deps.policy, ask, giveBack, log: deps.log, telemetry: deps.telemetry },
+      more,
+    );
   return {
     registry,
     sandbox,

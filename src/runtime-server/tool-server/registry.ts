@@ -82,6 +82,8 @@ export function createToolRegistry(
     readonly foreign: ForeignTools;
     readonly policy: Pick<Policy, 'decide'>;
     readonly ask: (question: CallQuestion, caller: Waiting) => Promise<Answered>;
+    /** An approval that let nothing run is there for the next same call. */
+    readonly giveBack: (question: CallQuestion, approved: Extract<Answered, { how: 'approved' }>) => void;
     readonly log: { error(message: string, fields?: Record<string, unknown>): void };
     readonly telemetry?: Telemetry | undefined;
   },
@@ -184,6 +186,7 @@ export function createToolRegistry(
     }
     let approvalId: string | null = null;
     let answer: ApprovalAnswer | null = null;
+    let giveBack = () => {};
     if (verdict.verdict === 'ask') {
       const key = `tool:${hashOf(asked)}`;
       const { signal, patienceMs } = caller;
@@ -192,6 +195,7 @@ export function createToolRegistry(
       const answered = await (watch.ask?.(question) ?? deps.ask(question, { signal, patienceMs, asking }));
       approvalId = answered.id;
       if (answered.how === 'open') return stillOpen(answered.id, told);
+      if (answered.how === 'approved' && watch.ask === undefined) giveBack = () => deps.giveBack(question, answered);
       answer = answered.answer;
       const said = tool.decides && answer !== null;
       if (answered.how === 'refused' && !said) return failed(answered.why, { ...told, approvalId });
@@ -206,7 +210,10 @@ export function createToolRegistry(
       const result = await plan.run(caller.signal, may, answer, port);
       const waits = port.open();
       // The server asked the person before it ran anything, and nobody has answered.
-      if (waits !== null) return stillOpen(waits, { ...told, approvalId: waits });
+      if (waits !== null) {
+        giveBack();
+        return stillOpen(waits, { ...told, approvalId: waits });
+      }
       return { structured: undefined, ...result, text: cut(result.text, maxTextLength), ...done };
     } catch (error) {
       return failed(wordsOf(error, name), done);

@@ -16,6 +16,7 @@ import { createLedger } from '../../../src/kit/ledger/create-ledger.ts';
 import { openStore } from '../../../src/kit/store/open-store.ts';
 import { createHeldApprovals } from '../../../src/runtime-server/approvals/index.ts';
 import { createPolicy } from '../../../src/runtime-server/policy/index.ts';
+import type { ForeignTools } from '../../../src/runtime-server/tool-server/foreign-tools.ts';
 import { createToolServer, type ToolCaller, type ToolOutcome } from '../../../src/runtime-server/tool-server/index.ts';
 import { createTestClock, type TestClock } from '../../support/test-clock.ts';
 import { everythingAgreed } from '../../support/trust.ts';
@@ -34,6 +35,18 @@ beforeEach(async () => {
     rmSync(root, { recursive: true, force: true });
   });
 });
+
+/** An attached server with one tool, which asks the person before it runs. */
+const asking: ForeignTools = {
+  list: () => [{ name: 'shop.order', server: 'shop', inputSchema: { type: 'object' } }],
+  revision: 1,
+  async call(_name, _args, { ask, signal }) {
+    const answer = await ask?.({ title: 'shop asks: Which?', summary: 'Which?' }, signal);
+    const text = answer?.kind === 'approve' ? `Ordered ${answer.note}.` : 'Nothing was ordered.';
+    return { content: [{ type: 'text', text }], isError: answer?.kind !== 'approve' };
+  },
+  follow: async () => ({ content: [], isError: true }),
+};
 
 async function open() {
   const ids = createIds(clock);
@@ -65,6 +78,7 @@ async function open() {
     hidden: [],
     log: { error: () => {} },
     converter: null,
+    foreign: asking,
   });
   const registry = server.registry();
   return {
@@ -238,6 +252,37 @@ test('a question that nobody comes back for within ten minutes is withdrawn, one
   expect(await bench.approvals.live()).toEqual([]);
   expect(await bench.answer(first, 'approve')).toBe('gone');
   expect(required(await tooLong(call())).approvalId).not.toBe(first);
+});
+
+test('a call that its server asks the person about is approved once, however often its client comes back for the answer', async () => {
+  // A mode in which the policy asks about tools that act.
+  const order = (item = 'tea', asking = () => {}) =>
+    bench.registry.call('shop.order', { item }, client({ mode: 'REQUIRE_APPROVAL' }), { asking });
+  const first = order();
+  const [whether] = await questions(1);
+  await bench.answer(whether!.id, 'approve');
+  await expect
+    .poll(async () => (await bench.approvals.live())[0]?.title, { timeout: 10_000 })
+    .toBe('shop asks: Which?');
+  const [which] = await bench.approvals.live();
+  expect(required(await tooLong(first)).approvalId).toBe(which!.id);
+  let joined = () => {};
+  const joins = new Promise<void>((resolve) => {
+    joined = resolve;
+  });
+  const second = order('tea', () => joined());
+  await joins;
+  // Other arguments are another call.
+  const other = order('coal');
+  expect((await questions(2)).map(({ id }) => id)).toContain(which!.id);
+  await seconds(51);
+  expect(required(await second).approvalId).toBe(which!.id);
+  expect(required(await other).approvalId).not.toBe(which!.id);
+  await bench.answer(which!.id, 'approve', 'green');
+  expect(await order()).toMatchObject({ isError: false, text: 'Ordered green.' });
+  // It has run: the next one is approved anew.
+  const next = required(await tooLong(order(), 2));
+  expect(next.approvalId).not.toBe(which!.id);
 });
 
 test('a file that changed since it was approved is asked about anew, and the old yes is void', async () => {
