@@ -8,7 +8,7 @@ const size = '96m';
 /** In an environment: the program may mount. */
 const own = 'CHAOS_MOUNTS';
 
-export interface Disk {
+interface Disk {
   /** Nothing more can be written to it. */
   fill(): void;
   free(): void;

@@ -47,7 +47,9 @@ async function behind(url: string, refuse: Refuse): Promise<string> {
       'content-type': 'application/json',
       ...(version === undefined ? {} : { 'mcp-protocol-version': String(version) }),
     };
-    const answer = await fetch(url, { method: 'POST', headers, body });
+    // The server ends before its proxy does.
+    const answer = await fetch(url, { method: 'POST', headers, body }).catch(() => null);
+    if (answer === null) return void response.destroy();
     response.writeHead(answer.status, { 'content-type': 'application/json' }).end(await answer.text());
   }).listen(0, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));
@@ -201,6 +203,25 @@ test('a task and the answers for it stay with the program that began it: another
   const text = expect.stringContaining('is another one now, and what the earlier one did is not known');
   expect(await ended(taskId)).toMatchObject({ result: { isError: true, content: [{ text }] } });
   expect(heard.filter((method) => method.startsWith('tasks/'))).toEqual([]);
+  expect(await live()).toEqual([]);
+});
+
+test('the answer to what a server asked before a call stays with it too: the call is refused in words, and not made at another', async () => {
+  const { profile, call, question, answer, move, live } = await open();
+  const heard: string[] = [];
+  const other = await behind(profile.url, (body) => {
+    heard.push((JSON.parse(body) as { method: string }).method);
+    return null;
+  });
+  const called = call('test_input_required_result_elicitation', {}, {});
+  const { id } = await question();
+  await move(other);
+  await answer(id, 'approve', 'Ada');
+  const { result } = await called;
+  expect(result).toMatchObject({ isError: true });
+  expect(JSON.stringify(result)).toContain('is another one now');
+  expect(JSON.stringify(result)).toContain('Nothing ran.');
+  expect(heard).not.toContain('tools/call');
   expect(await live()).toEqual([]);
 });
 
