@@ -53,7 +53,13 @@ export async function openRuntimeCore(
   closing.add('runtime.db', () => store.close());
   const rows = watchRows({ store: shareStore(store), tables: runtimeRows, file: places.runtimeDb, clock, log });
   closing.add('checks of rows', () => rows.close());
-  const { ledger, traces } = await traceLedger(await createLedger({ store, clock, ids }), { store, clock, telemetry });
+  const { ledger, traces } = await traceLedger(await createLedger({ store, clock, ids }), {
+    store,
+    clock,
+    timers: systemTimers,
+    telemetry,
+    closing,
+  });
   const outboxes = createLaneMetrics(clock);
   const core: RuntimeCore = {
     store,

@@ -4,10 +4,12 @@
  */
 import { closedNodeStatuses } from '../contracts/factory/node.ts';
 import type { Clock } from '../kit/clock/clock.ts';
+import type { Timers } from '../kit/clock/timers.ts';
 import type { Ledger, LedgerEntry } from '../kit/ledger/ledger.ts';
 import type { Store, Tx } from '../kit/store/store.ts';
 import { createKeptSpans, type KeptSpans } from '../kit/telemetry/kept-spans.ts';
 import { noTelemetry, providerName, type Telemetry } from '../kit/telemetry/telemetry.ts';
+import type { Closing } from './closing.ts';
 
 /** Where the parts of a computer's work are in their traces. Without telemetry everything is answered with null, and nothing is kept. */
 interface Traces {
@@ -50,7 +52,9 @@ const noTraces: Traces = {
 interface TracesDeps {
   readonly store: Store;
   readonly clock: Clock;
+  readonly timers: Timers;
   readonly telemetry: Telemetry;
+  readonly closing: Pick<Closing, 'add'>;
 }
 
 /** The ledger to append to from now on, and the traces. */
@@ -58,6 +62,7 @@ export async function traceLedger(ledger: Ledger, deps: TracesDeps): Promise<{ l
   const { telemetry } = deps;
   if (telemetry === noTelemetry) return { ledger, traces: noTraces };
   const spans = await createKeptSpans(deps);
+  deps.closing.add('traces', spans.close);
   const follow = createFollower(spans, deps);
   return {
     ledger: {

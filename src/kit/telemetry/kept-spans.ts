@@ -3,6 +3,7 @@
  * process sees it end. Owns `trace_span`; must not know what its subjects are.
  */
 import type { Clock } from '../clock/clock.ts';
+import type { Timers } from '../clock/timers.ts';
 import type { Store, Tx } from '../store/store.ts';
 import type { Attributes, Telemetry } from './telemetry.ts';
 
@@ -25,23 +26,77 @@ export interface KeptSpans {
   within(tx: Pick<Tx, 'get'>, subject: string): string | null;
   /** The span of a subject, also after its end; null: none. From memory. */
   of(subject: string): string | null;
+  close(): void;
 }
 
 const retentionMs = 30 * 24 * 3_600_000;
+/** Some 20 MB, and as many entries in memory. */
+const maxSpans = 100_000;
+const pruneEveryMs = 3_600_000;
+/** Few enough that no other write waits long behind them. */
+const prunedAtOnce = 500;
 
 export async function createKeptSpans(deps: {
   readonly store: Store;
   readonly clock: Clock;
+  readonly timers: Timers;
   readonly telemetry: Pick<Telemetry, 'reserve' | 'past'>;
+  /** How many are kept; the oldest that have ended go first. */
+  readonly most?: number;
 }): Promise<KeptSpans> {
   const { store, clock, telemetry } = deps;
   const find = (tx: Pick<Tx, 'get'>, subject: string) =>
     tx.get<SpanRow>('SELECT * FROM trace_span WHERE subject = ?', subject);
-  const known = await store.write((tx) => {
-    tx.run('DELETE FROM trace_span WHERE began_at < ?', clock.now() - retentionMs);
-    const rows = tx.all<{ subject: string; own: string }>('SELECT subject, own FROM trace_span');
-    return new Map(rows.map(({ subject, own }) => [subject, own]));
-  });
+  const { most = maxSpans } = deps;
+  const known = new Map<string, string>();
+  let closed = false;
+  let cancel = () => {};
+
+  await prune();
+  for (const { subject, own } of await store.read((tx) =>
+    tx.all<{ subject: string; own: string }>('SELECT subject, own FROM trace_span'),
+  )) {
+    known.set(subject, own);
+  }
+  arm();
+
+  function arm(): void {
+    cancel = deps.timers.after(pruneEveryMs, () => {
+      // What the disk refuses now is removed an hour later.
+      prune().then(again, again);
+    });
+  }
+
+  function again(): void {
+    if (!closed) arm();
+  }
+
+  /** By age, and by number; a portion in each transaction. */
+  async function prune(): Promise<void> {
+    let removed = prunedAtOnce;
+    while (removed === prunedAtOnce && !closed) removed = await store.write(removeSome);
+  }
+
+  function removeSome(tx: Tx): number {
+    const all = tx.get<{ n: number }>('SELECT COUNT(*) AS n FROM trace_span')?.n ?? 0;
+    const old = tx.all<{ subject: string }>(
+      'SELECT subject FROM trace_span WHERE began_at < ? ORDER BY began_at LIMIT ?',
+      clock.now() - retentionMs,
+      prunedAtOnce,
+    );
+    const excess = Math.min(prunedAtOnce - old.length, Math.max(0, all - old.length - most));
+    const some = tx.all<{ subject: string }>(
+      'SELECT subject FROM trace_span WHERE ended_at IS NOT NULL AND began_at >= ? ORDER BY began_at LIMIT ?',
+      clock.now() - retentionMs,
+      excess,
+    );
+    const subjects = [...old, ...some].map(({ subject }) => subject);
+    for (const subject of subjects) tx.run('DELETE FROM trace_span WHERE subject = ?', subject);
+    tx.afterCommit(() => {
+      for (const subject of subjects) known.delete(subject);
+    });
+    return subjects.length;
+  }
 
   function put(tx: Tx, subject: string, row: Pick<SpanRow, 'name' | 'own' | 'parent' | 'ended_at'>): void {
     const now = clock.now();
@@ -85,5 +140,9 @@ export async function createKeptSpans(deps: {
     },
     within: (tx, subject) => find(tx, subject)?.own ?? null,
     of: (subject) => known.get(subject) ?? null,
+    close() {
+      closed = true;
+      cancel();
+    },
   };
 }

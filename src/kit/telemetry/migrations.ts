@@ -18,4 +18,10 @@ CREATE TABLE trace_span (
 ) STRICT, WITHOUT ROWID;
 `,
   },
+  {
+    area: 'traces',
+    number: 2,
+    name: 'spans by age',
+    sql: 'CREATE INDEX trace_span_began ON trace_span (began_at);',
+  },
 ];
