@@ -1,14 +1,17 @@
 /** The budgets of open runs as they stand: what of each is used, and which limit it has reached. Must not know steps or questions. */
 import type { WorkBudget } from '../../../contracts/factory/workflow.ts';
 import type { Store } from '../../../kit/store/store.ts';
-import { type BudgetRow, type Spent, spentBy } from '../store/budgets.ts';
+import type { Used } from '../../usage/costs.ts';
+import { type BudgetRow, spentBy, spentSince } from '../store/budgets.ts';
 
 export interface Budget {
   readonly subject: string;
   budget: WorkBudget;
   portions: number;
   usedMs: number;
-  spent: Spent;
+  spent: Used;
+  /** `spent` is what was used until the last count. */
+  isSummed: boolean;
   rejected: boolean;
   /** Which limit is reached, in words. */
   reached: string | null;
@@ -26,7 +29,7 @@ export interface Place {
 
 export type Accounts = ReturnType<typeof createAccounts>;
 
-const nothing: Spent = { microUsd: 0, tokens: 0, unpriced: 0 };
+const nothing: Used = { microUsd: 0, tokens: 0, unpriced: 0 };
 
 export function createAccounts(deps: {
   readonly store: Store;
@@ -40,6 +43,8 @@ export function createAccounts(deps: {
   const known = new Map<string, Budget>();
   const changed = new Set<Budget>();
   let counting: Promise<void> | null = null;
+  /** The newest request that was counted; null: none was. */
+  let countedTo: number | null = null;
   let closed = false;
 
   const of = ({ dagId, nodeId, campaignId }: Place): Budget[] =>
@@ -48,29 +53,47 @@ export function createAccounts(deps: {
   function add(row: BudgetRow & { readonly isOver?: boolean }): Budget {
     const before = known.get(row.subject);
     before?.question?.abort();
-    const { spent = nothing, isOver = false } = before ?? {};
-    const budget = { isOver, ...row, spent, reached: null, question: null };
+    const { spent = nothing, isOver = false, isSummed = false } = before ?? {};
+    const budget = { isOver, ...row, spent, isSummed, reached: null, question: null };
     known.set(row.subject, budget);
     return budget;
   }
 
-  /** Sums what was used; one at a time, and again for what changed meanwhile. */
+  /** Adds what was used since the last time, and sums what is counted first; one at a time, and again for what changed meanwhile. */
   function count(budgets: Iterable<Budget>): Promise<void> {
     for (const one of budgets) changed.add(one);
     counting ??= (async () => {
       while (changed.size > 0 && !closed) {
         const some = [...changed];
         changed.clear();
-        const sums = await store.read((tx) => some.map(({ subject }) => spentBy(tx, workspace, subject)));
-        some.forEach((one, at) => {
+        const unsummed = some.filter(({ isSummed }) => !isSummed);
+        const { since, sums } = await store.read((tx) => ({
+          since: spentSince(tx, workspace, countedTo),
+          sums: unsummed.map(({ subject }) => spentBy(tx, workspace, subject)),
+        }));
+        countedTo = since.upTo;
+        const grown = since.used.flatMap((one) => of(one).filter((budget) => use(budget, one)));
+        unsummed.forEach((one, at) => {
           one.spent = sums[at] ?? nothing;
-          if (known.get(one.subject) === one) judge(one);
+          one.isSummed = true;
         });
+        for (const one of new Set([...some, ...grown])) if (known.get(one.subject) === one) judge(one);
       }
     })().finally(() => {
       counting = null;
     });
     return counting;
+  }
+
+  /** What is not summed yet gets it with its sum. */
+  function use(one: Budget, { microUsd, tokens, unpriced }: Used): boolean {
+    if (!one.isSummed) return false;
+    one.spent = {
+      microUsd: one.spent.microUsd + microUsd,
+      tokens: one.spent.tokens + tokens,
+      unpriced: one.spent.unpriced + unpriced,
+    };
+    return true;
   }
 
   function judge(one: Budget): void {
@@ -122,7 +145,7 @@ export function createAccounts(deps: {
 }
 
 /** Which limit is reached, in a sentence; null: none. */
-export function overOf({ budget, portions, spent, usedMs }: BudgetRow & { readonly spent: Spent }): string | null {
+export function overOf({ budget, portions, spent, usedMs }: BudgetRow & { readonly spent: Used }): string | null {
   const { usd, tokens, minutes } = budget;
   if (usd !== undefined && spent.microUsd >= usd * portions * 1e6) {
     return `It used ${dollars(spent.microUsd / 1e6)} of ${dollars(usd * portions)}.`;

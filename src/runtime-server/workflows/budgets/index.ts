@@ -6,6 +6,7 @@ import type { BudgetState } from '../../../contracts/factory/budget-routes.ts';
 import type { WorkBudget } from '../../../contracts/factory/workflow.ts';
 import type { Tx } from '../../../kit/store/store.ts';
 import type { Actor } from '../../base/actor.ts';
+import type { Used } from '../../usage/costs.ts';
 import type { WorkflowDeps } from '../deps.ts';
 import { isClosed, isEnded, type Run, type RunNode } from '../model.ts';
 import {
@@ -15,7 +16,6 @@ import {
   putBudget,
   readBudgets,
   readBudgetsOf,
-  type Spent,
   spentBy,
   titleOfBudget,
 } from '../store/budgets.ts';
@@ -29,6 +29,8 @@ import { createQuestions, recordBudget } from './questions.ts';
 export interface Budgets {
   /** Those of a new run, in the transaction that starts it. */
   begin(tx: Tx, run: Run, given: WorkBudget | undefined): void;
+  /** That of a new campaign, in the transaction that opens it. */
+  ofCampaign(tx: Tx, campaignId: string, budget: WorkBudget, by: Actor): void;
   /** After each change of a node. */
   follow(node: RunNode, run: Run): void;
   /** Holds a node that is about to begin, if a budget of it is used up. */
@@ -99,6 +101,11 @@ export function createBudgets(
     if (some.length > 0) behind('Counting a budget', count(some));
   });
 
+  function put(tx: Tx, subject: string, budget: WorkBudget): void {
+    putBudget(tx, workspace, subject, budget);
+    tx.afterCommit(() => void accounts.add({ subject, budget, portions: 1, usedMs: 0, rejected: false }));
+  }
+
   async function read(rows: (tx: Pick<Tx, 'get' | 'all'>) => BudgetRow[]): Promise<void> {
     const found = await store.read((tx) => rows(tx).map((row) => ({ ...row, isOver: isBudgetOver(tx, row.subject) })));
     await count(found.map(accounts.add));
@@ -122,12 +129,15 @@ export function createBudgets(
         ]),
       ];
       for (const [subject, budget] of all) {
-        if (budget === undefined || !limits(budget)) continue;
-        putBudget(tx, workspace, subject, budget);
-        const row = { subject, budget, portions: 1, usedMs: 0, rejected: false };
-        tx.afterCommit(() => void accounts.add(row));
+        if (budget !== undefined && limits(budget)) put(tx, subject, budget);
       }
       tx.afterCommit(() => void loaded.add(run.dagId));
+    },
+    ofCampaign(tx, campaignId, budget, by) {
+      if (!limits(budget)) return;
+      const subject = `campaign:${campaignId}`;
+      put(tx, subject, budget);
+      recordBudget(deps.ledger, tx, subject, by, { budget });
     },
     follow(node, run) {
       const { dagId, nodeId, holder } = node;
@@ -241,7 +251,7 @@ function limits({ usd, tokens, minutes }: WorkBudget): boolean {
   return usd !== undefined || tokens !== undefined || minutes !== undefined;
 }
 
-function stateOf(one: BudgetRow & { readonly spent: Spent }, title: string): BudgetState {
+function stateOf(one: BudgetRow & { readonly spent: Used }, title: string): BudgetState {
   const { subject, budget, portions, spent } = one;
   const used = {
     usd: spent.microUsd / 1e6,

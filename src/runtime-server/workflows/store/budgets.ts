@@ -2,7 +2,7 @@
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { WorkBudget } from '../../../contracts/factory/workflow.ts';
 import type { Tx } from '../../../kit/store/store.ts';
-import { spentOn } from '../../usage/costs.ts';
+import { newestSpend, spentBetween, spentOn, type Used } from '../../usage/costs.ts';
 import { isClosed } from '../model.ts';
 import { readCampaign, runsOf } from './campaigns.ts';
 import { statusOfNode, titleOfNode, titleOfRun } from './why.ts';
@@ -24,12 +24,6 @@ interface Row {
   portions: number;
   used_ms: number;
   rejected: number;
-}
-
-export interface Spent {
-  readonly microUsd: number;
-  readonly tokens: number;
-  readonly unpriced: number;
 }
 
 const toBudget = (row: Row): BudgetRow => ({
@@ -89,7 +83,7 @@ export function saveUsedMs(tx: Tx, workspace: string, subject: string, ms: numbe
 }
 
 /** Of all attempts and checks. */
-export function spentBy(tx: Read, workspace: string, subject: string): Spent {
+export function spentBy(tx: Read, workspace: string, subject: string): Used {
   const [kind, id] = partsOf(subject);
   if (kind === 'step') {
     const [dagId = '', nodeId = ''] = id.split('/');
@@ -103,6 +97,20 @@ export function spentBy(tx: Read, workspace: string, subject: string): Spent {
     sum.unpriced += one.unpriced;
   }
   return sum;
+}
+
+/** What was used since, by step. `after` null: nothing, only where to go on from. */
+export function spentSince(tx: Read, workspace: string, after: number | null) {
+  const upTo = newestSpend(tx);
+  const rows = after === null || after === upTo ? [] : spentBetween(tx, workspace, after, upTo);
+  const used = rows.flatMap((one) => {
+    const run = tx.get<{ campaignId: string }>(
+      'SELECT campaign_id AS campaignId FROM factory_run WHERE dag_id = ?',
+      one.dagId,
+    );
+    return run === undefined ? [] : [{ ...one, ...run }];
+  });
+  return { upTo, used };
 }
 
 /** The runs that a budget counts, the oldest first. */
