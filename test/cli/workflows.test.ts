@@ -342,6 +342,7 @@ test('a node’s page shows what is to be done, its proofs and its history, and 
       },
     ],
     output: 'fine',
+    lease: null,
   };
   const { env } = await startEngine({
     answers: {

@@ -1,5 +1,6 @@
 /** `gantry workspace nodes|node|claim|progress|done|fail|retry|skip` and `gantry workflows gate`. */
 import type { NodeCard, NodePage, NodePlan } from '../../contracts/factory/node.ts';
+import { leaseWords } from '../../contracts/factory/node-lease.ts';
 import { type Context, flag } from '../command.ts';
 import { verb } from '../route-verb.ts';
 import { facts, listed, table } from '../table.ts';
@@ -23,7 +24,7 @@ const fields = { dagId: 'run', nodeId: 'node' } as const;
 export const show = verb('getNode', { fields, words: inWords });
 
 function inWords(page: NodePage, context: Context): string {
-  const { card } = page;
+  const { card, lease } = page;
   const part = (title: string, body: string) => (body === '' ? [] : ['', title, inset(body)]);
   const history = page.history.map((one) => [
     ago(one.at, context.now()),
@@ -36,6 +37,7 @@ function inWords(page: NodePage, context: Context): string {
       ['step', card.title],
       ['status', `${spoken(card.status)}: ${why(card)}`],
       ['by', card.assignee],
+      ['lease', lease === null ? null : Object.values(leaseWords(lease, context.now())).join(' ')],
       ['gate', card.gate === null ? null : `${card.gate.kind}, ${card.gate.state}`],
     ]),
     ...(page.spec === '' ? [] : ['', inset(page.spec)]),

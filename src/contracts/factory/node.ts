@@ -4,6 +4,7 @@ import { Approval } from '../approvals/approval.ts';
 import { Time } from '../common/values.ts';
 import { bindingTypes } from './agent.ts';
 import { Delivery } from './delivery.ts';
+import { NodeLease } from './node-lease.ts';
 
 export const nodeStatuses = [
   'new',
@@ -156,6 +157,7 @@ export const NodePage = z
     deliveries: z.array(Delivery),
     approval: Approval.nullable().meta({ description: 'The current or latest approval for it.' }),
     history: z.array(NodeMove),
+    lease: NodeLease.nullable().meta({ description: 'While a bot or a watched command is at work on it.' }),
     output: z.string().nullable().meta({ description: 'What later steps read as step.<id>.output.' }),
   })
   .meta({ id: 'NodePage' });

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
 import { Id, Time } from '../common/values.ts';
+import { NodeLease } from './node-lease.ts';
 import { area, base, errors, readers } from './route-parts.ts';
 
 export const whyKinds = ['bot', 'node', 'delivery', 'run'] as const;
@@ -23,6 +24,7 @@ export const Why = z
       .array(WhySubject)
       .meta({ description: 'The causes that the sentence names, nearest first; each can be asked about in turn.' }),
     receipts: z.array(z.string()).meta({ description: 'Ledger ids of the facts in the sentence.' }),
+    lease: NodeLease.optional().meta({ description: 'Of a step that a bot or a watched command is at work on.' }),
   })
   .meta({ id: 'Why' });
 export type Why = z.infer<typeof Why>;

@@ -140,6 +140,7 @@ export function openRoutes(
       ledger,
       workspace: deps.workspace,
       findAgent: (name) => namedAgent(registry, views, name),
+      leaseOf: workflows.leases.leaseOf,
       waitingFile: (team) => (folder.get(team)?.waits === true ? `.gantry/teams/${team}/team.yaml` : null),
     }),
     ...waitRoutes({

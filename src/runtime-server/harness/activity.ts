@@ -3,11 +3,14 @@
  * there a moment ago are not. Must not know a harness or what the bot works on.
  */
 import { createHash } from 'node:crypto';
+import type { LeaseRenewal } from '../../contracts/factory/node-lease.ts';
 import type { Clock } from '../../kit/clock/clock.ts';
 
 export interface Activity {
   /** Monotonic milliseconds; null: nothing yet. */
   readonly at: number | null;
+  /** What it was. */
+  readonly by: LeaseRenewal;
   /** What came back most often since something new came; null: everything was new. */
   readonly sameCall: Repeated | null;
   readonly sameScreen: Repeated | null;
@@ -29,7 +32,7 @@ export interface BotActivity {
 
 /** The bot's own side. */
 interface ActivityRecorder extends BotActivity {
-  note(): void;
+  note(by: LeaseRenewal): void;
   /** The bottom rows of its screen. */
   screen(bottom: readonly string[]): void;
 }
@@ -41,6 +44,7 @@ const maxKept = 16;
 
 export function createActivity(clock: Pick<Clock, 'monotonic'>): ActivityRecorder {
   let at: number | null = null;
+  let by: LeaseRenewal = 'output';
   let lookedAt = Number.NEGATIVE_INFINITY;
   /** A screen that came too soon after the last look. */
   let unseen: { readonly bottom: readonly string[]; readonly at: number } | null = null;
@@ -56,15 +60,19 @@ export function createActivity(clock: Pick<Clock, 'monotonic'>): ActivityRecorde
     const isFirst = shown === null;
     shown = text;
     // The screen on which a bot is taken up says nothing of when it was drawn.
-    if (screens.take(text, 'The same screen') && !isFirst) at = seenAt;
+    if (!screens.take(text, 'The same screen') || isFirst) return;
+    at = seenAt;
+    by = 'output';
   }
 
   return {
-    note() {
+    note(what) {
       at = clock.monotonic();
+      by = what;
     },
     called(tool, input) {
       at = clock.monotonic();
+      by = 'tool';
       const key = createHash('sha256')
         .update(`${tool}\0${JSON.stringify(input)}`)
         .digest('base64');
@@ -77,7 +85,7 @@ export function createActivity(clock: Pick<Clock, 'monotonic'>): ActivityRecorde
     },
     now() {
       if (unseen !== null) look(unseen.bottom, unseen.at);
-      return { at, sameCall: calls.most(), sameScreen: screens.most() };
+      return { at, by, sameCall: calls.most(), sameScreen: screens.most() };
     },
     forget() {
       calls.clear();

@@ -183,12 +183,12 @@ export function createBot(
       if (!live())
         throw new AppError('not_found', `${bot.slug}@${bot.team} has no live pane.`, 'Start its team first.');
       readiness.typed(await keyboard.type(input));
-      activity.note();
+      activity.note('typing');
       poke();
     },
     async hook(event, payload, signal = new AbortController().signal) {
       if (event === 'PermissionRequest') activity.called(String(payload.tool_name), payload.tool_input);
-      else activity.note();
+      else activity.note('hook');
       const answer = (await driver.onHook?.(event, payload, signal)) ?? {};
       poke();
       return answer;

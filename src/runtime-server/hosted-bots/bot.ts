@@ -72,7 +72,7 @@ export function createHostedBot(deps: HostedDeps, first: HostedSpec, last: TurnR
       else show('needs_you', `asks: ${title}`, 'turn.asks');
     },
     acted(call) {
-      if (call === null) activity.note();
+      if (call === null) activity.note('model');
       else activity.called(call.name, call.input);
     },
   };
@@ -86,7 +86,10 @@ export function createHostedBot(deps: HostedDeps, first: HostedSpec, last: TurnR
     activity: {
       ...activity,
       // A request of its model may take long, and has its own timeout.
-      now: () => ({ ...activity.now(), ...(work.turn?.isAsking() === true && { at: deps.clock.monotonic() }) }),
+      now: () => ({
+        ...activity.now(),
+        ...(work.turn?.isAsking() === true && { at: deps.clock.monotonic(), by: 'model' as const }),
+      }),
     },
     onState: shown.onState,
     gate,

@@ -36,6 +36,8 @@ export interface Workflows {
   start(): Promise<void>;
   /** A usage limit cut the bot of a node off; it may continue. */
   readonly limits: Pick<Scheduler, 'limited' | 'goOn' | 'isCounted'>;
+  /** What is expected of bots and commands at work, and whether something is heard of them. */
+  readonly leases: Pick<Scheduler, 'leaseOf' | 'leaseFigures'>;
   /** How much runs, steps and campaigns may use in all. */
   readonly budgets: Scheduler['budgets'];
   /** The result of a send that hands a node over. */
@@ -71,7 +73,7 @@ export function createWorkflows(deps: WorkflowDeps): Workflows {
     removals: createTemplateRemovals({ ...deps, templates }),
     scheduler,
     runs: createRuns({ ...deps, scheduler, templates }),
-    pages: createPages(deps),
+    pages: createPages({ ...deps, leaseOf: scheduler.leaseOf }),
     verbs: createVerbs({ ...deps, scheduler, blobs }),
     proofs: createProofs({ ...deps, scheduler, blobs }),
   };
@@ -87,6 +89,7 @@ export function createWorkflows(deps: WorkflowDeps): Workflows {
     owners: workflowOwners(parts),
     start: scheduler.start,
     limits: scheduler,
+    leases: scheduler,
     budgets: scheduler.budgets,
     onMoved: scheduler.onMoved,
     delivered: scheduler.delivered,

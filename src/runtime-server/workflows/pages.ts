@@ -2,6 +2,7 @@
 import { AppError } from '../../contracts/common/errors.ts';
 import { type Board, maxInSummary } from '../../contracts/factory/board.ts';
 import type { NodeCard, NodePage } from '../../contracts/factory/node.ts';
+import type { NodeLease } from '../../contracts/factory/node-lease.ts';
 import type { Flow, RunTimes } from '../../contracts/factory/workflow.ts';
 import type { WorkflowDeps } from './deps.ts';
 import { proofOf, specOf } from './instruction.ts';
@@ -34,7 +35,7 @@ interface RunResults extends Pick<Flow, 'dagId' | 'title' | 'campaignId' | 'stat
 /** Outputs of one run that are read at once, characters. */
 const maxOutput = 1_000_000;
 
-export function createPages(deps: WorkflowDeps): Pages {
+export function createPages(deps: WorkflowDeps & { leaseOf(nodeId: string): NodeLease | null }): Pages {
   const { store, workspace, clock } = deps;
   return {
     flow: (dagId) =>
@@ -151,7 +152,7 @@ export function createPages(deps: WorkflowDeps): Pages {
         deps.approvals?.ofNode(dagId, id) ?? null,
         deps.deliveriesOf(id),
       ]);
-      return { ...page, approval, deliveries };
+      return { ...page, approval, deliveries, lease: deps.leaseOf(id) };
     },
   };
 }

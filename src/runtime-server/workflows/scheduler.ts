@@ -5,6 +5,7 @@
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Agent } from '../../contracts/factory/agent.ts';
 import type { Delivery } from '../../contracts/factory/delivery.ts';
+import type { NodeLease } from '../../contracts/factory/node-lease.ts';
 import type { Blobs } from '../../kit/blobs/blobs.ts';
 import type { Tx } from '../../kit/store/store.ts';
 import { type Actor, engineActor } from '../base/actor.ts';
@@ -19,7 +20,7 @@ import { createQueues } from './queues.ts';
 import { recover } from './recovery.ts';
 import { fail, holdAtDeadline, openGate, wake } from './rules.ts';
 import type { Shell } from './shell.ts';
-import { createSilence } from './silence.ts';
+import { createSilence, type LeaseFigures } from './silence.ts';
 import { loadRun, openRuns } from './store/runs.ts';
 import { createWork, type Work } from './work.ts';
 
@@ -44,7 +45,10 @@ export interface Scheduler {
   /** Asks what executes a node to end: its processes, or its bot by a message. */
   end(work: Work, node: RunNode, reason: 'cancelled' | 'timed_out'): void;
   leftovers: CommandTurns['leftovers'];
-  readonly budgets: Pick<Budgets, 'begin' | 'list' | 'set' | 'mayAsk'>;
+  readonly budgets: Pick<Budgets, 'begin' | 'ofCampaign' | 'list' | 'set' | 'mayAsk'>;
+  /** Of a step under way, by its id. */
+  leaseOf(nodeId: string): NodeLease | null;
+  leaseFigures(): LeaseFigures;
   /** Whether what a bot uses now counts for a budget. */
   isCounted(address: string): boolean;
   /** Called with the id of each run and node that has moved, after the commit. Returns a function that unsubscribes. */
@@ -252,6 +256,8 @@ export function createScheduler(
     },
     leftovers: commands.leftovers,
     budgets,
+    leaseOf: (nodeId) => silence?.of(nodeId) ?? null,
+    leaseFigures: () => silence?.figures() ?? { states: { running: 0, paused: 0, run_out: 0 }, quietestMs: 0 },
     isCounted: budgets.isCounted,
     onMoved(listener) {
       moved.add(listener);

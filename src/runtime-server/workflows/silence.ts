@@ -3,6 +3,8 @@
  * out somebody looks at what is there, and the step needs a person. Leases are only in memory. Must not know SQL, panes or programs.
  */
 import type { NodeCause } from '../../contracts/factory/node.ts';
+import type { LeaseRenewal, leaseStates, NodeLease } from '../../contracts/factory/node-lease.ts';
+import { iso } from '../../kit/clock/clock.ts';
 import type { Base } from '../base/base.ts';
 import type { Activity, Repeated } from '../harness/activity.ts';
 import type { BotLook, BotWatch, DispatchTo } from './deps.ts';
@@ -13,7 +15,17 @@ import type { Work } from './work.ts';
 interface Silence {
   /** After each change of a node: its lease begins, is renewed or ends. */
   follow(node: RunNode): void;
+  /** Of a step, by its id; null: nobody is expected to do anything about it. */
+  of(nodeId: string): NodeLease | null;
+  figures(): LeaseFigures;
   close(): void;
+}
+
+/** The leases of steps as they stand. */
+export interface LeaseFigures {
+  readonly states: Readonly<Record<(typeof leaseStates)[number], number>>;
+  /** The longest that nothing was heard of a bot or command at work, milliseconds. */
+  readonly quietestMs: number;
 }
 
 interface Patience {
@@ -42,6 +54,10 @@ interface Lease {
   /** Counts from here, monotonic; silence before it was somebody else's. */
   readonly begunAt: number;
   nudged: boolean;
+  /** Monotonic. */
+  renewed: { readonly at: number; readonly by: LeaseRenewal };
+  /** As of the last look: its time does not run. */
+  excused: boolean;
   /** A person has been asked. */
   silent: boolean;
   /** Something is being looked up for it. */
@@ -88,6 +104,8 @@ function newLease({ dagId, nodeId, attempt, step }: RunNode, address: string, no
     quietMs: 0,
     begunAt: now,
     nudged: false,
+    renewed: { at: now, by: 'begun' },
+    excused: false,
     silent: false,
     busy: false,
     countedAt: now,
@@ -116,10 +134,11 @@ export function createSilence(
     const known = leases.get(node.nodeId);
     if (known !== undefined && (known.address !== address || known.attempt !== node.attempt)) end(known);
     if (address === null) return;
-    const lease = leases.get(node.nodeId) ?? begin(node, address);
+    const before = leases.get(node.nodeId);
+    const lease = before ?? begin(node, address);
     const silent = isSilent(node);
     // What moved or noted something is not silent; what has just been found silent stays so until something comes.
-    if (!silent) renew(lease);
+    if (!silent && before !== undefined) renew(lease, 'report');
     if (silent !== lease.silent || (silent && lease.bot === null)) watch.show(address, silent ? node.detail : null);
     lease.silent = silent;
     lease.bot ??= lookAt(lease)?.bot ?? null;
@@ -136,7 +155,7 @@ export function createSilence(
 
   function lookAt(lease: Lease): BotLook | null {
     if (lease.address !== 'shell') return watch.of(lease.address);
-    const activity = { at: deps.printed(lease), sameCall: null, sameScreen: null };
+    const activity = { at: deps.printed(lease), by: 'output' as const, sameCall: null, sameScreen: null };
     return { bot: commands, activity, excused: false, atRest: false };
   }
 
@@ -148,7 +167,8 @@ export function createSilence(
     cancel = null;
   }
 
-  function renew(lease: Lease): void {
+  function renew(lease: Lease, by: LeaseRenewal): void {
+    lease.renewed = { at: clock.monotonic(), by };
     lease.quietMs = 0;
     lease.files = null;
   }
@@ -178,6 +198,9 @@ export function createSilence(
     const { at } = look.activity;
     const isActive = at !== null && at !== lease.last;
     lease.last = at;
+    lease.excused = look.excused;
+    if (restarted) lease.renewed = { at: now, by: 'restart' };
+    else if (isActive) lease.renewed = { at: look.bot === commands ? now : at, by: look.activity.by };
     if (lease.silent) {
       if (isActive) goOn(lease);
       return;
@@ -205,7 +228,7 @@ export function createSilence(
     }
     await behind(lease, async () => {
       const { seen, active } = await watch.look(lease.address, lease.quietMs);
-      if (active) renew(lease);
+      if (active) renew(lease, 'transcript');
       else if (lookAt(lease)?.activity.at === before) ask(lease, 'stalled', seen);
     });
   }
@@ -278,8 +301,57 @@ export function createSilence(
     });
   }
 
+  /** How it stands now: what came since the last look counts, too. */
+  function standing(lease: Lease, now: number) {
+    const look = lookAt(lease);
+    const at = look?.activity.at ?? null;
+    const isActive = at !== null && at !== lease.last && look !== null;
+    const excused = look?.excused ?? lease.excused;
+    const heardAt = lease.address === 'shell' ? now : at;
+    const renewed = isActive ? { at: heardAt ?? now, by: look.activity.by } : lease.renewed;
+    const unheardMs = now - (isActive ? renewed.at : Math.max(lookedAt, lease.begunAt));
+    const quietMs = excused ? 0 : (isActive ? 0 : lease.quietMs) + Math.max(0, unheardMs);
+    const state = lease.silent ? ('run_out' as const) : excused ? ('paused' as const) : ('running' as const);
+    return { quietMs, renewed, state };
+  }
+
+  function leaseOf(nodeId: string): NodeLease | null {
+    const lease = leases.get(nodeId);
+    if (lease === undefined) return null;
+    const now = clock.monotonic();
+    const { quietMs, renewed, state } = standing(lease, now);
+    const { patience, nudged, address } = lease;
+    const wall = clock.now();
+    const runs = state === 'running' && patience.quietMs > 0;
+    const at = (ms: number) => iso(Math.round(wall + Math.max(0, ms - quietMs)));
+    const nudges = runs && !nudged && patience.nudge !== null && address !== 'shell';
+    return {
+      heldBy: address,
+      state,
+      renewedAt: iso(Math.round(wall - Math.max(0, now - renewed.at))),
+      renewedBy: renewed.by,
+      nudgeAt: nudges && patience.nudgeMs < patience.quietMs ? at(patience.nudgeMs) : null,
+      nudged,
+      runsOutAt: runs ? at(patience.quietMs) : null,
+    };
+  }
+
+  function figures(): LeaseFigures {
+    const states = { running: 0, paused: 0, run_out: 0 };
+    let quietestMs = 0;
+    const now = clock.monotonic();
+    for (const lease of leases.values()) {
+      const { state, quietMs } = standing(lease, now);
+      states[state] += 1;
+      quietestMs = Math.max(quietestMs, quietMs);
+    }
+    return { states, quietestMs };
+  }
+
   return {
     follow,
+    of: leaseOf,
+    figures,
     close() {
       closed = true;
       cancel?.();

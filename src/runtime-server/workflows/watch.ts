@@ -26,7 +26,7 @@ const apartMs = 1000;
 /** Files whose times are read. */
 const maxFiles = 500;
 
-const noActivity: Activity = { at: null, sameCall: null, sameScreen: null };
+const noActivity: Activity = { at: null, by: 'output', sameCall: null, sameScreen: null };
 /** Stands for a bot that is not running. */
 const nobody = {};
 

@@ -24,7 +24,7 @@ test('a spinner, a clock and a counter are no activity', async () => {
     ]);
     await seconds(clock, 2);
   }
-  expect(activity.now()).toEqual({ at: null, sameCall: null, sameScreen: null });
+  expect(activity.now()).toEqual({ at: null, by: 'output', sameCall: null, sameScreen: null });
 });
 
 test('new words on the screen are activity, of the moment in which they came', async () => {
@@ -59,6 +59,7 @@ test('a call is activity each time; calls with nothing new in between are counte
   for (let turn = 0; turn < 7; turn += 1) activity.called('shell.exec', { command: 'npm', args: ['test'] });
   expect(activity.now()).toEqual({
     at: 0,
+    by: 'tool',
     sameCall: { what: 'The same call of shell.exec', times: 7 },
     sameScreen: null,
   });

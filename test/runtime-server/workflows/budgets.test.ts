@@ -145,6 +145,32 @@ test('a step has a budget of its own, and other steps of the run go on', async (
     .toMatchObject({ title: 'Do a has used its budget', nodeId: step.nodeId });
 });
 
+test('a campaign that is opened with a budget has it before its first run, and the ledger says so', async () => {
+  const world = await openWorld({ counts: true });
+  const campaign = { title: 'C', intent: 'i', budget: { tokens: 500 } };
+  const { id } = await world.runs.createCampaign(campaign, owner);
+  expect(await world.budgets.list({ campaign: id })).toMatchObject([
+    { subject: `campaign:${id}`, title: 'C', budget: { tokens: 500 }, reached: null },
+  ]);
+  const [row] = await world.ledger.query({ subject: `budget:campaign:${id}`, order: 'descending', limit: 1 });
+  expect(row).toMatchObject({ type: 'work.budget', actor: owner.actor });
+});
+
+test('each request is counted once, in every budget, however many counts there are and whichever came first', async () => {
+  const { world, dagId, step } = await begun({ budget: { tokens: 1_000_000 } });
+  for (let n = 0; n < 20; n += 1) await world.spend(step, coderId, { tokens: 100, usd: 0.01 });
+  await world.budgets.set('campaign:project-p', { tokens: 2_100 }, owner, false);
+  // A budget of the run that is changed keeps what was used.
+  await world.budgets.set(`run:${dagId}`, { tokens: 3_000 }, owner, false);
+  expect(await world.node(dagId, 'a')).toMatchObject({ status: 'working' });
+  await world.spend(step, coderId, { tokens: 100 });
+  expect(await holdOf(world, dagId)).toMatchObject({ detail: 'It used 2100 of 2100 tokens.' });
+  expect(await world.budgets.list({ run: dagId })).toMatchObject([
+    { used: { tokens: 2_100, usd: 0.2, unpriced: 1 } },
+    { used: { tokens: 2_100, usd: 0.2, unpriced: 1 } },
+  ]);
+});
+
 test('a campaign counts all of its runs', async () => {
   const { world, inbox, dagId, step } = await begun({});
   const second = await world.run('t');
@@ -160,7 +186,12 @@ test('minutes count only while something is at work and nobody is waited for', a
   const clock = createTestClock();
   let excused = false;
   const watch = {
-    of: () => ({ bot: clock, activity: { at: clock.now(), sameCall: null, sameScreen: null }, excused, atRest: false }),
+    of: () => ({
+      bot: clock,
+      activity: { at: clock.now(), by: 'output' as const, sameCall: null, sameScreen: null },
+      excused,
+      atRest: false,
+    }),
     begin() {},
     look: async () => ({ seen: '', active: true }),
     tokensSince: async () => 0,
@@ -286,7 +317,12 @@ test('a bot that goes on unseen, because its step is silent or Gantry was stoppe
   const clock = createTestClock();
   const sameCall = { what: 'file.read', times: 30 };
   const watch = {
-    of: () => ({ bot: clock, activity: { at: 1, sameCall, sameScreen: null }, excused: false, atRest: false }),
+    of: () => ({
+      bot: clock,
+      activity: { at: 1, by: 'tool' as const, sameCall, sameScreen: null },
+      excused: false,
+      atRest: false,
+    }),
     begin() {},
     look: async () => ({ seen: '', active: true }),
     tokensSince: async () => 0,

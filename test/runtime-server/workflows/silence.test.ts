@@ -2,6 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { AppError } from '../../../src/contracts/common/errors.ts';
+import { leaseWords, type NodeLease } from '../../../src/contracts/factory/node-lease.ts';
 import type { Activity } from '../../../src/runtime-server/harness/activity.ts';
 import type { BotWatch } from '../../../src/runtime-server/workflows/deps.ts';
 import { createTestClock, type TestClock } from '../../support/test-clock.ts';
@@ -32,8 +33,8 @@ function watched(clock: Pick<TestClock, 'monotonic'>) {
   const watch: BotWatch = {
     of(address) {
       looks.count += 1;
-      const { at, excused, atRest, who, sameCall = null, sameScreen = null } = of(address);
-      return { bot: who, activity: { at, sameCall, sameScreen }, excused, atRest };
+      const { at, excused, atRest, who, by = 'output', sameCall = null, sameScreen = null } = of(address);
+      return { bot: who, activity: { at, by, sameCall, sameScreen }, excused, atRest };
     },
     begin() {},
     look: async (_address, quietMs) => ({ seen: `Nothing for ${quietMs / minute} minutes.`, active: wrote }),
@@ -387,6 +388,64 @@ describe('a command', () => {
     const first = Number(lines('pids')[0]);
     await expect.poll(() => isAlive(first)).toBe(false);
   });
+});
+
+test('its page says what renewed the lease last, when Gantry asks the bot, and when the step needs its person', async () => {
+  const { world, clock, bots, dagId } = await begun();
+  const lease = async () => (await world.pages.node(dagId, 'a')).lease;
+  const afterMs = (ms: number) => new Date(clock.now() + ms).toISOString();
+  expect(await lease()).toEqual({
+    heldBy: 'coder@red',
+    state: 'running',
+    renewedAt: afterMs(0),
+    renewedBy: 'begun',
+    nudgeAt: afterMs(10 * minute),
+    nudged: false,
+    runsOutAt: afterMs(20 * minute),
+  });
+  await clock.advance(4 * minute);
+  Object.assign(bots.of('coder@red'), { at: clock.monotonic(), by: 'tool' });
+  await clock.advance(2 * minute);
+  expect(await lease()).toMatchObject({
+    renewedAt: afterMs(-2 * minute),
+    renewedBy: 'tool',
+    nudgeAt: afterMs(8 * minute),
+    runsOutAt: afterMs(18 * minute),
+  });
+  bots.of('coder@red').excused = true;
+  expect(await lease()).toMatchObject({ state: 'paused', nudgeAt: null, runsOutAt: null });
+  bots.of('coder@red').excused = false;
+  await clock.advance(9 * minute);
+  await expect.poll(() => world.sent.length).toBe(2);
+  expect(await lease()).toMatchObject({ state: 'running', nudged: true, nudgeAt: null });
+  await clock.advance(12 * minute);
+  await until(world, dagId, 'stalled');
+  expect(await lease()).toMatchObject({ state: 'run_out', renewedBy: 'tool', runsOutAt: null });
+  await world.verbs.done({ dagId, nodeId: 'a' }, person, {});
+  expect(await lease()).toBeNull();
+});
+
+test('a lease in words says when, what next, and nothing about a message that will not be sent', () => {
+  const at = Date.UTC(2026, 0, 2, 3);
+  const after = (minutes: number) => new Date(at + minutes * minute).toISOString();
+  const lease: NodeLease = {
+    heldBy: 'coder@red',
+    state: 'running',
+    renewedAt: after(-3),
+    renewedBy: 'output',
+    nudgeAt: after(7),
+    nudged: false,
+    runsOutAt: after(17),
+  };
+  expect(leaseWords(lease, at)).toEqual({
+    last: 'Renewed 3 minutes ago: new output.',
+    next: 'It runs out in 17 minutes without activity. Then Gantry looks what is there, and the step needs you. Before that, in 7 minutes, Gantry asks the bot once, if it is at its prompt.',
+  });
+  expect(leaseWords({ ...lease, nudgeAt: null, nudged: true }, at).next).toMatch(/^Gantry has asked the bot once/);
+  expect(leaseWords({ ...lease, heldBy: 'shell', nudgeAt: null }, at).next).not.toMatch(/asks/);
+  expect(leaseWords({ ...lease, state: 'paused', runsOutAt: null }, at).next).toMatch(/^Its time does not run/);
+  expect(leaseWords({ ...lease, state: 'run_out', runsOutAt: null }, at).next).toMatch(/the step needs you\.$/);
+  expect(leaseWords({ ...lease, nudgeAt: null, runsOutAt: null }, at).next).toMatch(/^It never runs out/);
 });
 
 test('five hundred steps under way have one timer, and are looked at four times a minute', async () => {

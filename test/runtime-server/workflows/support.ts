@@ -6,6 +6,7 @@ import { onTestFinished } from 'vitest';
 import { AppError } from '../../../src/contracts/common/errors.ts';
 import type { Delivery } from '../../../src/contracts/factory/delivery.ts';
 import type { NodeCard, NodeStatus } from '../../../src/contracts/factory/node.ts';
+import type { NodeLease } from '../../../src/contracts/factory/node-lease.ts';
 import type { Flow, RunStarted } from '../../../src/contracts/factory/workflow.ts';
 import { runtimeMigrations } from '../../../src/host/runtime-migrations.ts';
 import { systemClock } from '../../../src/kit/clock/clock.ts';
@@ -102,6 +103,7 @@ export interface World extends Workflows {
   settled(dagId: string): Promise<Flow>;
   until(dagId: string, holds: (flow: Flow) => boolean): Promise<Flow>;
   node(dagId: string, step: string): Promise<NodeCard>;
+  leaseOf(nodeId: string): NodeLease | null;
   /** The bot made a request for the step. */
   spend(
     step: { dagId: string; nodeId: string },
@@ -281,6 +283,7 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
       for (const listener of spenders) listener(agentId);
     },
     node: async (dagId, step) => (await workflows.pages.node(dagId, step)).card,
+    leaseOf: workflows.leases.leaseOf,
     stop,
     crash,
   };

@@ -4,6 +4,7 @@ import { Maximize2, Minimize2, X } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import type { Approval } from '../../../contracts/approvals/approval.ts';
 import type { NodePage as Page } from '../../../contracts/factory/node.ts';
+import { leaseWords, type NodeLease } from '../../../contracts/factory/node-lease.ts';
 import { Asker } from '../../base/asker.tsx';
 import { useBots } from '../../base/floors.tsx';
 import { QuestionCard } from '../../base/question-card.tsx';
@@ -16,7 +17,7 @@ import { DeliveryRow } from '../../ui/delivery-row.tsx';
 import { Fact } from '../../ui/fact.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Markdown } from '../../ui/markdown.tsx';
-import { Ago, useNow } from '../../ui/now.tsx';
+import { Ago, useExact, useNow, useOfNow } from '../../ui/now.tsx';
 import { nodeLook, Status } from '../../ui/status.tsx';
 import { TextView } from '../../ui/text-view.tsx';
 import { WhyLine } from '../../ui/why-line.tsx';
@@ -35,9 +36,15 @@ interface NodePageProps {
   readonly onClose: () => void;
 }
 
+const leaseEveryMs = 10_000;
+
 export function NodePage({ dagId, nodeId, full, onFull, onClose }: NodePageProps) {
   const { queries } = useServices();
-  const page = useQuery(queries.node(dagId, nodeId));
+  const page = useQuery({
+    ...queries.node(dagId, nodeId),
+    // What renews a lease is no event.
+    refetchInterval: ({ state }) => (state.data?.lease == null ? false : leaseEveryMs),
+  });
   return (
     <section aria-label="Step" className="flex min-h-0 min-w-0 flex-1 flex-col bg-panel">
       <header className="flex h-10 shrink-0 items-center gap-1 border-b border-line pr-2 pl-3">
@@ -114,7 +121,7 @@ function Body({ page, full }: { page: Page; full: boolean }) {
   );
 }
 
-function Facts({ page: { card } }: { page: Page }) {
+function Facts({ page: { card, lease } }: { page: Page }) {
   return (
     <dl className="flex flex-col gap-1 px-3">
       <Fact name="State">
@@ -122,6 +129,7 @@ function Facts({ page: { card } }: { page: Page }) {
         {card.attempt > 1 && <span className="ml-2 text-muted tabular-nums">attempt {card.attempt}</span>}
       </Fact>
       <Fact name="Done by">{assigneeWords(card.assignee)}</Fact>
+      {lease !== null && <Lease lease={lease} />}
       {card.gate !== null && (
         <Fact name="Gate">
           {card.gate.kind}, {card.gate.state}
@@ -132,6 +140,19 @@ function Facts({ page: { card } }: { page: Page }) {
         <ShortId id={card.nodeId} />
       </Fact>
     </dl>
+  );
+}
+
+function Lease({ lease }: { lease: NodeLease }) {
+  const last = useOfNow((now) => leaseWords(lease, now).last);
+  const next = useOfNow((now) => leaseWords(lease, now).next);
+  return (
+    <Fact name="Lease">
+      <span className="tabular-nums" title={`${lease.renewedBy}, ${useExact(lease.renewedAt)}`}>
+        {last}
+      </span>{' '}
+      <span className="text-muted tabular-nums">{next}</span>
+    </Fact>
   );
 }
 

@@ -1,6 +1,7 @@
 /** `why`: finds the subject, gathers state and ledger for the sentence, and names the receipts. Reads only. */
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { Agent } from '../../../contracts/factory/agent.ts';
+import type { NodeLease } from '../../../contracts/factory/node-lease.ts';
 import { explainWhy, type Why, type WhySubject } from '../../../contracts/factory/why-routes.ts';
 import { iso } from '../../../kit/clock/clock.ts';
 import { type BoundRoute, bind } from '../../../kit/http/types.ts';
@@ -19,6 +20,8 @@ interface WhyDeps {
   readonly workspace: string;
   /** By id, address, or a short name that only one bot has. */
   readonly findAgent: (name: string) => Agent | null;
+  /** Of a step that is under way, by its id. */
+  readonly leaseOf: (nodeId: string) => NodeLease | null;
   /** The file of a team while it waits for its person's yes. */
   readonly waitingFile: (team: string) => string | null;
 }
@@ -63,7 +66,10 @@ export async function explain(deps: WhyDeps, id: string, dagId: string | null = 
     const subject = { kind: 'delivery' as const, id, dagId: delivery.dagId ?? null, title: `to ${delivery.to}` };
     return answerOf(tx, subject, whyDelivery(facts, delivery, handed), delivery.at);
   });
-  if (answer !== null) return { ...answer, receipts: await receiptsOf(deps, answer) };
+  if (answer !== null) {
+    const lease = answer.subject.kind === 'node' ? deps.leaseOf(answer.subject.id) : null;
+    return { ...answer, receipts: await receiptsOf(deps, answer), ...(lease === null ? {} : { lease }) };
+  }
   throw new AppError(
     'not_found',
     `There is no bot, step, delivery or run ${JSON.stringify(id)}${dagId === null ? '' : ` in the run ${dagId}`}.`,

@@ -45,8 +45,8 @@ function agent(more: Partial<Agent> = {}): Agent {
 const asked = (world: World, shown: Agent = agent()) => {
   const findAgent = (name: string) => ([web, 'web', 'agent_web'].includes(name) ? shown : null);
   const { store, ledger, folder } = world;
-  return (id: string, run?: string) =>
-    explain({ store, ledger, workspace: join(folder, 'workspace'), findAgent, waitingFile: () => null }, id, run);
+  const deps = { store, ledger, workspace: join(folder, 'workspace'), findAgent };
+  return (id: string, run?: string) => explain({ ...deps, leaseOf: world.leaseOf, waitingFile: () => null }, id, run);
 };
 
 test('a step that waits names what it waits for, who works on that, and what keeps the bot', async () => {
