@@ -10,6 +10,7 @@ import type { Store, Tx } from '../kit/store/store.ts';
 import { waitingSince } from '../runtime-server/approvals/index.ts';
 import type { Models } from '../runtime-server/models/index.ts';
 import { liveLeases } from '../runtime-server/work-engine/leases.ts';
+import type { LeaseFigures } from '../runtime-server/workflows/silence.ts';
 import { openSteps } from '../runtime-server/workflows/store/runs.ts';
 import { agesOf, oldestOf } from './metric-ages.ts';
 import { packageVersion } from './places.ts';
@@ -21,6 +22,7 @@ export function runtimeMetrics(deps: {
   readonly workspace: string;
   readonly states: () => readonly string[];
   readonly panes: () => readonly { readonly alive: boolean }[];
+  readonly stepLeases: () => LeaseFigures;
   readonly pairing: () => LocalPairing;
   readonly parts: readonly (readonly Metric[])[];
 }): readonly Metric[] {
@@ -64,6 +66,18 @@ export function runtimeMetrics(deps: {
       kind: 'gauge',
       read: async () =>
         (await store.read((tx) => openSteps(tx, workspace))).map(({ status, n }) => ({ labels: { status }, value: n })),
+    },
+    {
+      name: 'gantry_step_leases',
+      help: 'Steps that a bot or a watched command is at work on, by the state of their lease. run_out: silent, and a person is needed.',
+      kind: 'gauge',
+      read: () => Object.entries(deps.stepLeases().states).map(([state, value]) => ({ labels: { state }, value })),
+    },
+    {
+      name: 'gantry_step_leases_oldest_seconds',
+      help: 'How long the most silent bot or watched command at work has not been heard of, without the time that its lease was paused.',
+      kind: 'gauge',
+      read: () => deps.stepLeases().quietestMs / 1000,
     },
     {
       name: 'gantry_leases',

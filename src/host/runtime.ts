@@ -263,6 +263,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     ...core,
     states: () => factory.botStates(),
     panes: () => panes.list(),
+    stepLeases: () => factory.stepLeases(),
     pairing: () => homeLink.pairing.status(),
     parts: [
       telemetry.metrics,

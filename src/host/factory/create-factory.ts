@@ -68,6 +68,7 @@ export function createFactory(deps: FactoryDeps): Factory {
       },
       called: (agentId, tool, input) => registry.bot(agentId)?.activity?.called(tool, input),
     },
+    stepLeases: () => workflows.leases.leaseFigures(),
     botStates: () => registry.members().map(({ placement, shown }) => (placement.shows ?? shown).state),
     liveBots: () => livePanes().length,
     async stopAll() {

@@ -3,6 +3,7 @@ import type { BoundRoute, OwnerLookups } from '../../kit/http/types.ts';
 import type { FactoryPort } from '../../runtime-server/connectors/ports.ts';
 import type { ChannelPort } from '../../runtime-server/phone/ports.ts';
 import type { Library, ToolBot } from '../../runtime-server/tool-server/index.ts';
+import type { LeaseFigures } from '../../runtime-server/workflows/silence.ts';
 
 interface ToolBots {
   isBot(agentId: string): boolean;
@@ -22,6 +23,8 @@ export interface Factory {
   liveBots(): number;
   /** The state of each bot of this workspace. */
   botStates(): readonly string[];
+  /** Of the steps that bots and watched commands are at work on. */
+  stepLeases(): LeaseFigures;
   /** Bots of this workspace as the tool server's callers; bots that another computer brought are not among them. */
   readonly toolBots: ToolBots;
   /** What connectors bring work to, and as what. */
