@@ -73,9 +73,14 @@ test('a step whose bot is silent needs its person, on the board, on its page, on
   await bothWindows('/work?campaign=project-silent', 'stalled-board', (page) =>
     page.getByRole('main').getByText(said).first().waitFor(),
   );
-  await bothWindows(`/work?dag=${dagId}&node=fix&view=graph`, 'stalled-step', (page) =>
-    page.getByRole('button', { name: 'Retry' }).waitFor(),
-  );
+  await bothWindows(`/work?dag=${dagId}&node=fix&view=graph`, 'stalled-step', async (page) => {
+    await page.getByRole('button', { name: 'Retry' }).waitFor();
+    await page.getByText('It has run out, and the step needs you.').waitFor();
+  });
+  const { out: node } = await gantry.cli('workspace', 'node', dagId, 'fix');
+  expect(node).toMatch(/lease +Renewed .+\. It has run out, and the step needs you\./);
+  const { out: why } = await gantry.cli('why', 'fix', '--run', dagId);
+  expect(why).toMatch(/Its lease: Renewed .+\. It has run out, and the step needs you\./);
   await bothWindows('/', 'stalled-home', (page) => page.getByText('1 step waits for you').first().waitFor());
   const agents = await gantry.cli('agents', 'ls');
   expect(agents.out).toMatch(/Nothing for/);
@@ -104,4 +109,33 @@ test('a run that has used its budget asks in the inbox, shows what was used besi
   expect(more.code, more.err).toBe(0);
   const resumed = await gantry.cli('wait', 'fix', '--run', dagId, '--for', 'working', '--timeout', '1m', '--json');
   expect(JSON.parse(resumed.out)).toMatchObject({ state: 'working' });
+});
+
+test('a budget is set where a run and its campaign begin, and the step at work says what its lease waits for', async () => {
+  const { page } = first;
+  await go(page, '/work');
+  await page.getByRole('button', { name: 'Start a run' }).first().click();
+  const dialog = page.getByRole('dialog', { name: 'Start a run' });
+  const ofRun = dialog.getByRole('group', { name: 'Budget', exact: true });
+  await dialog.getByLabel('Template').selectOption({ label: 'Write the manual' });
+  await dialog.getByLabel('Campaign', { exact: true }).selectOption({ label: 'New campaign' });
+  await dialog.getByLabel('Campaign title').fill('Manuals');
+  await dialog.locator('summary', { hasText: /^Budget/ }).click();
+  await ofRun.getByLabel('Dollars').fill('7,5');
+  await ofRun.getByLabel('Minutes at work').fill('90');
+  await dialog.locator('summary', { hasText: /^Campaign budget/ }).click();
+  await dialog.getByRole('group', { name: 'Campaign budget' }).getByLabel('Tokens').fill('20000000');
+  await dialog.getByRole('button', { name: 'Show plan' }).click();
+  await dialog.getByText('Enter a number above 0, such as 2.50.').waitFor();
+  await ofRun.getByLabel('Dollars').fill('7.50');
+  await looked(page, 'start-run-budget');
+  await dialog.getByRole('button', { name: 'Show plan' }).click();
+  await dialog.getByRole('button', { name: 'Start 2 steps' }).click();
+  const budgets = page.getByRole('list', { name: 'Budgets' });
+  await budgets.getByText('of 20M tokens').waitFor();
+  await page.keyboard.press('d');
+  for (const text of ['$0.00 of $7.50', 'of 90 min', 'of 20M tokens']) await budgets.getByText(text).waitFor();
+  await page.getByText('Write the chapters').first().click();
+  await page.getByText('It never runs out: the template sets no time.').waitFor();
+  await looked(page, 'lease-step');
 });

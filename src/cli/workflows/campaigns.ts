@@ -5,6 +5,7 @@ import { type Context, optionalText } from '../command.ts';
 import { byOption, verb } from '../route-verb.ts';
 import { listed } from '../table.ts';
 import { inCell, oneLine, spoken } from '../words.ts';
+import { runBudget } from './budgets.ts';
 import { nodeTable } from './show-nodes.ts';
 
 const list = verb('listCampaigns', {
@@ -28,6 +29,7 @@ const create = verb('createCampaign', {
       if (intent === undefined) throw new AppError('usage', 'A campaign needs an intent.', 'Give --intent "<text>".');
       return intent;
     },
+    budget: runBudget,
   },
   words: (answer) =>
     'dryRun' in answer

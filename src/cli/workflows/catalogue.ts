@@ -195,6 +195,7 @@ export const workspace: Part = {
       options: [
         { flags: '--create <title>', about: 'open a campaign' },
         { flags: '--intent <text>', about: 'what the campaign is for' },
+        ...budgetOptions,
       ],
       mutation: true,
       load: () => import('./campaigns.ts').then((m) => m.campaigns),

@@ -21,6 +21,7 @@ import {
   TemplateId,
   TemplateRemoval,
   TemplateSummary,
+  WorkBudget,
 } from './workflow.ts';
 
 const read = { method: 'GET', auth: readers, scope: 'agents:read' } as const;
@@ -218,13 +219,19 @@ export const createCampaign = defineRoute({
   body: z.strictObject({
     title: z.string().min(1).max(200),
     intent: z.string().min(1).max(20_000),
+    budget: WorkBudget.optional().meta({ description: 'Of all its runs together.' }),
     dryRun: z.boolean().optional(),
   }),
   answers: {
     201: CampaignSummary,
     200: z.strictObject({
       dryRun: z.literal(true),
-      plan: z.strictObject({ title: z.string(), intent: z.string(), records: z.array(z.string()) }),
+      plan: z.strictObject({
+        title: z.string(),
+        intent: z.string(),
+        budget: WorkBudget.optional(),
+        records: z.array(z.string()),
+      }),
     }),
   },
 });

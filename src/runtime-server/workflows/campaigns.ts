@@ -1,14 +1,18 @@
 /** Campaigns and projects: makes them, and finds the one that a run belongs to. Must not know HTTP, or how a run goes. */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { CampaignSummary } from '../../contracts/factory/board.ts';
-import type { Project, RunRequest } from '../../contracts/factory/workflow.ts';
+import type { Project, RunRequest, WorkBudget } from '../../contracts/factory/workflow.ts';
 import type { Tx } from '../../kit/store/store.ts';
 import type { Actor } from '../base/actor.ts';
 import type { Base } from '../base/base.ts';
+import type { Budgets } from './budgets/index.ts';
 import { hasCampaign, insertCampaign, putProject, readCampaigns, readProject } from './store/campaigns.ts';
 
 export interface Campaigns {
-  createCampaign(campaign: { title: string; intent: string }, by: Actor): Promise<CampaignSummary>;
+  createCampaign(
+    campaign: { title: string; intent: string; budget?: WorkBudget | undefined },
+    by: Actor,
+  ): Promise<CampaignSummary>;
   /** Creates or changes a project; omitted fields stay. */
   putProject(given: ProjectRequest, by: Actor): Promise<ProjectAnswer>;
   /** The campaign of a run: the one that it names, or that of its project. `create`: it has to be inserted. */
@@ -29,7 +33,10 @@ type ProjectAnswer =
   | { readonly dryRun: true; readonly plan: { readonly project: Project; readonly replaces: boolean } };
 
 export function createCampaigns(
-  deps: Pick<Base, 'store' | 'ledger' | 'clock' | 'ids'> & { readonly workspace: string },
+  deps: Pick<Base, 'store' | 'ledger' | 'clock' | 'ids'> & {
+    readonly workspace: string;
+    readonly budgets: Pick<Budgets, 'ofCampaign'>;
+  },
 ): Campaigns {
   const { store, workspace } = deps;
 
@@ -75,10 +82,11 @@ export function createCampaigns(
   return {
     insert,
     forRun,
-    async createCampaign({ title, intent }, by) {
+    async createCampaign({ title, intent, budget }, by) {
       const id = deps.ids.next('campaign');
       return store.write((tx) => {
         insert(tx, { id, projectId: null, title, intent, owner: by.actor, executor: null }, by);
+        if (budget !== undefined) deps.budgets.ofCampaign(tx, id, budget, by);
         return readCampaigns(tx, workspace, id)[0] as CampaignSummary;
       });
     },

@@ -135,13 +135,12 @@ function campaignRoutes(deps: RouteDeps): BoundRoute[] {
       body: { campaigns: await store.read((tx) => readCampaigns(tx, workspace)) },
     })),
     bind(table.createCampaign, async ({ body, principal }) => {
-      const { title, intent } = body;
-      if (body.dryRun === true)
-        return {
-          status: 200 as const,
-          body: { dryRun: true as const, plan: { title, intent, records: ['campaign.created'] } },
-        };
-      return { status: 201 as const, body: await runs.createCampaign({ title, intent }, actorOf(principal)) };
+      const { dryRun, ...campaign } = body;
+      if (dryRun === true) {
+        const records = campaign.budget === undefined ? ['campaign.created'] : ['campaign.created', 'work.budget'];
+        return { status: 200 as const, body: { dryRun: true as const, plan: { ...campaign, records } } };
+      }
+      return { status: 201 as const, body: await runs.createCampaign(campaign, actorOf(principal)) };
     }),
     bind(table.getBoard, async ({ params }) => ({ body: await deps.pages.board(params.id) })),
     bind(table.listProjects, async () => ({

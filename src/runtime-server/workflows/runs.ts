@@ -48,7 +48,7 @@ type Deps = WorkflowDeps & { readonly scheduler: Scheduler; readonly templates: 
 
 export function createRuns(deps: Deps): Runs {
   const { store, workspace, scheduler, templates } = deps;
-  const campaigns = createCampaigns(deps);
+  const campaigns = createCampaigns({ ...deps, budgets: scheduler.budgets });
 
   async function start(
     request: RunRequest,

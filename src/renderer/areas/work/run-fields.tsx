@@ -10,6 +10,8 @@ import { Problem } from '../../ui/problem.tsx';
 import { firstTexts, problemsOf } from '../../ui/schema-fields.ts';
 import { SchemaFields } from '../../ui/schema-form.tsx';
 import { AreaField, SelectField, TextField } from '../../ui/text-field.tsx';
+import { BudgetFields } from './budget-fields.tsx';
+import { type BudgetTexts, budgetOf, budgetProblems, noBudget } from './budget-form.ts';
 import { intentOf, planProject, requestOf, schemaOf, usesRoles } from './run-form.ts';
 
 /** Chooses a template, then shows its form; without templates it shows a separate dialog. */
@@ -107,6 +109,9 @@ interface RunForm {
     readonly title: string;
     readonly team: string;
     readonly preset: string;
+    readonly budget: BudgetTexts;
+    /** Of a new campaign. */
+    readonly campaignBudget: BudgetTexts;
   };
   change(fields: Partial<RunForm['fields']>): void;
 }
@@ -123,20 +128,33 @@ export function useRunForm(template: Template, campaignId: string | null, onChan
     title: '',
     team: '',
     preset: '',
+    budget: noBudget,
+    campaignBudget: noBudget,
   }));
-  const { texts, intent, where, title, team, preset } = fields;
+  const { texts, intent, where, title, team, preset, budget, campaignBudget } = fields;
   const problems: Record<string, string> = problemsOf(schema, texts);
   if (intentOf(template).required && intent.trim() === '') problems.intent = 'Required.';
   if (where === '' && title.trim() === '') problems['new campaign'] = 'Required.';
+  const limitsOf = (name: string, given: BudgetTexts) => {
+    for (const [field, problem] of Object.entries(budgetProblems(given))) problems[`${name} ${field}`] = problem;
+  };
+  limitsOf('budget', budget);
+  if (where === '') limitsOf('campaign budget', campaignBudget);
   return {
     template,
     problems,
-    request: () => requestOf(template, { intent, texts, team, preset }),
+    request: () => requestOf(template, { intent, texts, team, preset, budget: budgetOf(budget) }),
     planPlace: () => (where === '' ? { projectId: planProject(title) } : { campaignId: where }),
     async openPlace(key) {
       if (where !== '') return where;
       const answer = await api.factory.createCampaign(
-        { body: { title: title.trim(), intent: intent.trim() || template.name } },
+        {
+          body: {
+            title: title.trim(),
+            intent: intent.trim() || template.name,
+            ...(budgetOf(campaignBudget) === undefined ? {} : { budget: budgetOf(campaignBudget) }),
+          },
+        },
         { idempotencyKey: `${key}-campaign` },
       );
       if ('dryRun' in answer) throw new Error('The server treated the start as a dry run.');
@@ -157,7 +175,7 @@ export function RunFields({ form, picker, tried }: { form: RunForm; picker: Reac
   const campaigns = useQuery(queries.campaigns).data?.campaigns ?? [];
   const teams = useQuery(queries.teams).data?.teams ?? [];
   const { template, change } = form;
-  const { texts, intent, where, title, team, preset } = form.fields;
+  const { texts, intent, where, title, team, preset, budget, campaignBudget } = form.fields;
   const schema = useMemo(() => schemaOf(template), [template]);
   const goal = intentOf(template);
   const shown: Readonly<Record<string, string>> = tried ? form.problems : {};
@@ -231,6 +249,23 @@ export function RunFields({ form, picker, tried }: { form: RunForm; picker: Reac
           </SelectField>
         )}
       </div>
+      <BudgetFields
+        title="Budget"
+        says="What the run may use in all; then you are asked"
+        texts={budget}
+        problems={tried ? budgetProblems(budget) : {}}
+        standing={template.budget}
+        onChange={(typed) => change({ budget: typed })}
+      />
+      {where === '' && (
+        <BudgetFields
+          title="Campaign budget"
+          says="For all runs of the new campaign together"
+          texts={campaignBudget}
+          problems={tried ? budgetProblems(campaignBudget) : {}}
+          onChange={(typed) => change({ campaignBudget: typed })}
+        />
+      )}
     </>
   );
 }

@@ -1,5 +1,5 @@
 /** The fields for starting a run, from its template, and the request. Pure. */
-import type { RunRequest, Template } from '../../../contracts/factory/workflow.ts';
+import type { RunRequest, Template, WorkBudget } from '../../../contracts/factory/workflow.ts';
 import type { FieldTexts, FormSchema } from '../../ui/schema-fields.ts';
 
 /** The template's params as a form. A param named `intent` is left out: the run's intent fills it. */
@@ -39,6 +39,8 @@ interface RunChoices {
   readonly texts: FieldTexts;
   readonly team: string;
   readonly preset: string;
+  /** Undefined: that of the template, if it has one. */
+  readonly budget: WorkBudget | undefined;
 }
 
 /** Without campaign, project and dry run. Empty fields are left out: the template's defaults hold. */
@@ -50,6 +52,7 @@ export function requestOf(template: Template, choices: RunChoices): Omit<RunRequ
     ...(Object.keys(params).length === 0 ? {} : { params }),
     ...(choices.team === '' ? {} : { team: choices.team }),
     ...(choices.preset === '' ? {} : { preset: choices.preset }),
+    ...(choices.budget === undefined ? {} : { budget: choices.budget }),
   };
 }
 

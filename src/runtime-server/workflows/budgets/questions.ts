@@ -100,11 +100,14 @@ export function createQuestions(
 function questionOf(one: Budget, title: string, key: string): Parameters<GateApprovals['ask']>[0] {
   const [kind, id] = partsOf(one.subject);
   const [dagId, nodeId] = id.split('/');
+  const amounts = Object.keys(one.budget)
+    .map((name) => `--${name} <n>`)
+    .join(' ');
   return {
     source: 'workflow',
     kind: 'budget',
     title: `${title} has used its budget`.slice(0, 200),
-    summary: `${one.reached}\n\nApprove: the same amount again (${wordsOf(one.budget, 1)}). Reject: what waits for it fails.\nAnother amount: gantry workflows budget ${kind === 'step' ? `${dagId} --step ${nodeId}` : id}`,
+    summary: `${one.reached}\n\nApprove: the same amount again (${wordsOf(one.budget, 1)}). Reject: what waits for it fails.\nAnother amount: gantry workflows budget ${kind === 'step' ? `${dagId} --step ${nodeId}` : id} ${amounts}`,
     risk: 'low',
     agentId: null,
     ...(kind === 'campaign' || dagId === undefined ? {} : { dagId }),

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Template } from '../../../../src/contracts/factory/workflow.ts';
+import { budgetOf, budgetProblems, noBudget } from '../../../../src/renderer/areas/work/budget-form.ts';
 import { proofKind } from '../../../../src/renderer/areas/work/proof-files.ts';
 import { proofLines } from '../../../../src/renderer/areas/work/proofs.tsx';
 import { intentOf, planProject, requestOf, schemaOf } from '../../../../src/renderer/areas/work/run-form.ts';
@@ -34,14 +35,30 @@ test('params become fields, one with a default is not asked for, and the intent 
 });
 
 test('what was left empty is not sent, so that the template’s defaults hold', () => {
-  const choices = { intent: ' ', texts: { check: 'npm test', where: '' }, team: '', preset: '' };
+  const choices = { intent: ' ', texts: { check: 'npm test', where: '' }, team: '', preset: '', budget: undefined };
   expect(requestOf(template, choices)).toEqual({ template: 'fix', params: { check: 'npm test' } });
-  expect(requestOf(template, { ...choices, intent: 'Green', team: 'web', preset: 'night' })).toEqual({
+  expect(
+    requestOf(template, { ...choices, intent: 'Green', team: 'web', preset: 'night', budget: { usd: 2 } }),
+  ).toEqual({
     template: 'fix',
     params: { check: 'npm test' },
     intent: 'Green',
     team: 'web',
     preset: 'night',
+    budget: { usd: 2 },
+  });
+});
+
+test('a budget is what was typed; an empty field is no limit, and what is no amount is said beside its field', () => {
+  expect(budgetOf(noBudget)).toBeUndefined();
+  expect(budgetProblems(noBudget)).toEqual({});
+  const typed = { usd: ' 2.50 ', tokens: '', minutes: '0.5' };
+  expect(budgetOf(typed)).toEqual({ usd: 2.5, minutes: 0.5 });
+  expect(budgetProblems(typed)).toEqual({});
+  expect(budgetProblems({ usd: '2,5', tokens: '1.5', minutes: '0' })).toEqual({
+    usd: 'Enter a number above 0, such as 2.50.',
+    tokens: 'Enter a whole number above 0.',
+    minutes: 'Enter a number above 0, such as 2.50.',
   });
 });
 
