@@ -171,6 +171,11 @@ await scene('first start: each screen is needs_you with its words, and messages 
   await untilBot('the other choice', () => bot.explain().bottom.some((row) => row.includes('❯ Yes')), bot);
   await bot.input({ keys: ['Enter'] });
   await open(bot);
+  // The same question waited as an approval, and was taken back.
+  assert.deepEqual(
+    people.held.map(({ ask, ended }) => [ask.kind, ended]),
+    [['trust_folder', { kind: 'withdrawn', surface: 'pane' }]],
+  );
   return history.join(' → ');
 });
 await scene('a message is verified by the submit hook; the turn is working, then idle', async () => {
@@ -221,6 +226,7 @@ await scene('a draft closes the gate and is left alone', async () => {
 await scene(
   'a permission dialog is needs_you with the command; a message is held; Yes goes on to working and idle',
   async () => {
+    const before = people.held.length;
     assert.equal((await bot.deliver(message('RUNSHELL please'))).state, 'verified');
     await reason(bot, 'asks to run: touch made && ls');
     await untilBot('the dialog', () => bot.explain().bottom.join('\n').includes('Do you want to proceed?'), bot);
@@ -231,7 +237,7 @@ await scene(
     await bot.input({ text: '1' });
     await state(bot, 'idle');
     assert.ok(existsSync(join(work, 'made')));
-    assert.deepEqual([people.held.length, asked?.ended], [1, { kind: 'withdrawn', surface: 'pane' }]);
+    assert.deepEqual([people.held.length - before, asked?.ended], [1, { kind: 'withdrawn', surface: 'pane' }]);
     await open(bot);
     return history.join(' → ');
   },
