@@ -15,7 +15,7 @@ export function BudgetFields({
   says: string;
   texts: BudgetTexts;
   problems: Partial<BudgetTexts>;
-  /** What holds where nothing is typed. */
+  /** What holds while nothing is typed: one limit replaces them all. */
   standing?: WorkBudget | undefined;
   onChange: (texts: BudgetTexts) => void;
 }) {
@@ -23,7 +23,7 @@ export function BudgetFields({
   const field = (name: keyof BudgetTexts) => ({
     value: texts[name],
     problem: problems[name],
-    placeholder: standing?.[name]?.toString() ?? 'No limit',
+    placeholder: (isTyped ? undefined : standing?.[name]?.toString()) ?? 'No limit',
     inputMode: name === 'tokens' ? ('numeric' as const) : ('decimal' as const),
     onChange: (typed: string) => onChange({ ...texts, [name]: typed }),
   });
