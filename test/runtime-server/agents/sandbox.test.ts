@@ -1,5 +1,5 @@
 /** Bots in terminals with `sandbox: files`: what they see and change, who may loosen it, and what happens where it cannot be had. */
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Delivery } from '../../../src/contracts/factory/delivery.ts';
@@ -12,6 +12,7 @@ import { createBotSandboxes } from '../../../src/runtime-server/agents/bot-sandb
 import { createExecutor, type ExecutorDeps } from '../../../src/runtime-server/agents/executor.ts';
 import type { BotSpec } from '../../../src/runtime-server/harness/harness.ts';
 import { scratchFolder } from '../../support/scratch.ts';
+import { installStandInClaude } from '../../support/stand-in-claude/install.ts';
 import { type Engine, sharedEngine, startEngine, waitFor } from '../engine.ts';
 
 const found = await findBubblewrap({
@@ -188,6 +189,23 @@ describe.skipIf(!works)('where bubblewrap works', () => {
       (text) => text.includes('third'),
     );
     expect(shown).toContain('Ada second');
+  });
+
+  test('an agent program takes a message with a witness, and its conversation is kept in its own folder', async () => {
+    const bin = installStandInClaude(join(scratchFolder(), 'bin'));
+    const engine = await startEngine({ env: { PATH: `${bin}:${process.env.PATH}` } });
+    // The stand-in is a script among the tests.
+    const program = join(import.meta.dirname, '../..');
+    engine.team(
+      'ai',
+      `bots:\n  - { bot: web, harness: claude, sandbox: files, sees: { read: ["${program}", "${process.execPath}"] } }\n`,
+    );
+    expect(await up(engine, 'ai')).toMatchObject({ status: 200 });
+    await engine.until('web@ai', 'idle');
+    const sent = await engine.call<Delivery>('POST', '/send', { to: 'web@ai', text: 'hello' });
+    expect(sent.body).toMatchObject({ state: 'verified', evidence: expect.stringMatching(/^(?:hook|transcript)$/) });
+    await engine.until('web@ai', 'idle');
+    expect(readdirSync(join(userHome(engine), '.claude', 'projects'))).toHaveLength(1);
   });
 
   test('a team file that waits for a yes makes a bot stricter at its next restart, and never looser', async () => {
