@@ -97,6 +97,9 @@ describe.each(engines.map((engine) => [engine.name, engine] as const))('on %s', 
     const address = await addressOf(q);
     const id = await killedWithResult(q, folder, address.url);
     await expect.poll(async () => (await q.lease('other')).task?.id).toBe(id);
+    // However long the worker takes to come, the other one still has the task.
+    const beats = setInterval(() => void q.post(`/${id}/heartbeat`, { worker_id: 'other' }), 300);
+    onTestFinished(() => clearInterval(beats));
     address.away = false;
     const { worker, events } = begin(address.url, folder, { untilEmpty: false, waitSeconds: 0 });
     await expect.poll(() => events.map(({ kind }) => kind)).toContain('outdated');

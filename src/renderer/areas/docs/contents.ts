@@ -48,6 +48,7 @@ export const contents: readonly Chapter[] = [
       ['configuration', 'Configuration'],
       ['identity', 'People, sign-in and keys'],
       ['security', 'Security model'],
+      ['sandboxes', 'Sandboxes'],
       ['link', 'The link'],
       ['replicas', 'Replicas'],
       ['limits', 'Known limits'],
