@@ -43,7 +43,7 @@ export function newestSpend(tx: Pick<Tx, 'get'>): number {
   return tx.get<{ at: number | null }>('SELECT MAX(rowid) AS at FROM model_spend')?.at ?? 0;
 }
 
-/** What requests after `after` used, by step. Costs as much as there are such requests. */
+/** What requests after `after` used, by step. Costs as much as there are such requests: CROSS JOIN keeps SQLite from beginning with the runs. */
 export function spentBetween(
   tx: Pick<Tx, 'all'>,
   workspace: string,
@@ -54,7 +54,7 @@ export function spentBetween(
     .all<Used & { ref: string }>(
       `SELECT run.source_ref AS ref, COALESCE(SUM(spend.micro_usd), 0) AS microUsd, SUM(spend.micro_usd IS NULL) AS unpriced,
          SUM(spend.input + spend.cached_input + spend.cache_write + spend.output) AS tokens
-       FROM model_spend AS spend JOIN engine_agent_run AS run ON run.id = spend.run_id
+       FROM model_spend AS spend CROSS JOIN engine_agent_run AS run ON run.id = spend.run_id
        WHERE spend.rowid > ? AND spend.rowid <= ? AND run.workspace = ? AND run.source_kind IN ('workflow', 'work')
        GROUP BY ref`,
       after,
