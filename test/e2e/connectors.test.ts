@@ -281,7 +281,7 @@ test('a rule is tried on the events that were before it is there, and its runs w
   await page.locator('[data-run]', { hasText: 'Waiting for you' }).getByText('#3 The door sticks').waitFor();
   // The question in the inbox leads there.
   await go(page, '/inbox');
-  await page.getByRole('main').getByRole('link', { name: 'its run' }).click();
+  await page.getByRole('main').getByRole('link', { name: 'its job' }).click();
   await status(page, 'Waiting for you');
   await page.getByRole('region', { name: 'Event', exact: true }).getByText('The door sticks').waitFor();
   await looked(page, 'connectors-asks');
