@@ -52,11 +52,13 @@ export function createBot(
 ): LiveBot {
   const { adapter, bot, paneId, panes, clock, timers, memory } = options;
   const remembered = recall();
+  const samePane = remembered.paneId === paneId;
   const judge = createJudge({
     ruleset: adapter.ruleset,
     matcher: options.matcher,
     clock,
-    ...(remembered.paneId === paneId && isState(remembered.last) && { from: clearAgain(remembered.last) }),
+    heard: samePane && remembered.heard === true,
+    ...(samePane && isState(remembered.last) && { from: clearAgain(remembered.last) }),
   });
   const activity = createActivity(clock);
   const conditions = createConditions(timers);
@@ -155,7 +157,7 @@ export function createBot(
     poke();
   }
 
-  if (remembered.paneId !== paneId) remember({ last: judge.state() });
+  if (!samePane) remember({ last: judge.state() });
   const info = panes.get(paneId);
   if (info && !info.alive) takeExit(info);
   else if (facts) takeFacts(facts);
@@ -189,6 +191,10 @@ export function createBot(
     async hook(event, payload, signal = new AbortController().signal) {
       if (event === 'PermissionRequest') activity.called(String(payload.tool_name), payload.tool_input);
       else activity.note('hook');
+      if (judge.heard()) {
+        remember({ heard: true });
+        if (facts !== null) judge.look(facts);
+      }
       const answer = (await driver.onHook?.(event, payload, signal)) ?? {};
       poke();
       return answer;

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { readComposer } from '../../../src/runtime-server/harness/claude/composer.ts';
-import { claudeRules, trustChoice } from '../../../src/runtime-server/harness/claude/rules.ts';
+import { claudeRules, trustChoice, trustRule } from '../../../src/runtime-server/harness/claude/rules.ts';
 import { createJudge } from '../../../src/runtime-server/harness/judge/judge.ts';
 import { compileRules } from '../../../src/runtime-server/harness/judge/rules.ts';
 import { handClock, recording, replay, usualRecordings } from './replay.ts';
@@ -123,6 +123,30 @@ test('words of a first-run screen in a conversation that was taken up again are 
   clock.pass(1000);
   judge.tick();
   expect(judge.state().state).toBe('idle');
+});
+
+const choices = [' ❯ No, exit', '   Yes, I trust this folder', ' Enter to confirm · Esc to cancel'];
+test.each([
+  ['its two choices, one below the other', choices, true],
+  ['them in the other order, with numbers', [' ❯ 1. Yes, I trust this folder', '   2. No, exit'], true],
+  ['one choice alone', [choices[1]], false],
+  ['words before a choice', [' ❯ No, exit', ' echo Yes, I trust this folder'], false],
+  ['words behind a choice', [' ❯ No, exit', '   Yes, I trust this folder, and yours'], false],
+  ['a row between them', [' ❯ No, exit', ' or', '   Yes, I trust this folder'], false],
+])('%s: the question whether the folder is trusted, or not', (_, bottom, asks) => {
+  const judge = createJudge({ ruleset: claudeRules, matcher: compileRules(claudeRules), clock: handClock() });
+  judge.look({ title: '', progress: null, bottom: bottom as string[], dimRows: bottom.map(() => false) });
+  expect(judge.sees() === trustRule).toBe(asks);
+});
+
+test('once a hook was heard, a command with the words of the trust screen is a permission dialog', () => {
+  const judge = createJudge({ ruleset: claudeRules, matcher: compileRules(claudeRules), clock: handClock() });
+  const dialog = [' Bash command', '', " printf 'choose", choices[0], choices[1], " '", ' Do you want to proceed?'];
+  const bottom = [...dialog, ' ❯ 1. Yes', '   2. No', ' Esc to cancel · Tab to amend'] as string[];
+  const view = { title: '', progress: null, bottom, dimRows: bottom.map(() => false) };
+  expect([judge.heard(), judge.heard()]).toEqual([true, false]);
+  judge.look(view);
+  expect(judge.sees()).toBe('claude.dialog.permission');
 });
 
 test('every rule has a name of its own', () => {

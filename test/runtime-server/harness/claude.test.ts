@@ -346,3 +346,15 @@ test('after a restart the question is the same one, and its answer arrives', asy
   scratch.people.answer('apr_1', 'approve');
   await gateOpen(again);
 });
+
+test('once a hook was heard, no screen is the question about the folder, also after a restart', async () => {
+  const bot = await asksForTrust();
+  await bot.hook('SessionStart', { session_id: 's' });
+  await eventually(() => bot.state().reason === 'a dialog waits for an answer', 5000);
+  expect(scratch.people.held).toMatchObject([{ ended: { kind: 'withdrawn', surface: 'pane' } }]);
+  const { agentId, paneId } = bot;
+  bot.close();
+  const again = scratch.restarted().attach(scratch.spec({ agentId, harness: 'claude' }), paneId);
+  expect(again.state().reason).toBe('a dialog waits for an answer');
+  expect(scratch.people.held).toHaveLength(1);
+});

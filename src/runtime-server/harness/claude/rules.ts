@@ -24,10 +24,22 @@ const setup = (id: string, regex: string, reason: string): ScreenRule => ({
   holdMs: 200,
 });
 
+/** A choice of a list as the whole row, with or without the cursor and a number before it. */
+const choiceRow = (words: string) => `^ *(?:❯ )?(?:\\d+\\. )?${words} *$`;
+const trustRows = [choiceRow('No, exit'), choiceRow('Yes, I trust this folder')];
+
 const screen: readonly ScreenRule[] = [
   setup('text-style', '^ ?Choose the (text style|theme)', 'first start: asks for a text style'),
   setup('security', '^ ?Security notes:', 'first start: security notes wait to be read'),
-  setup('trust', '^ ?(Yes, I trust this folder|.*Yes, I trust this folder)', 'asks whether the folder is trusted'),
+  {
+    // Both choices, one below the other: a command that contains these words is no question about the folder.
+    ...setup(
+      'trust',
+      `${trustRows.join('\\n')}|${trustRows.toReversed().join('\\n')}`,
+      'asks whether the folder is trusted',
+    ),
+    beforeHooks: true,
+  },
   setup('sign-in', '(Select login method|Paste code here if prompted|Browser didn.t open\\?)', 'asks to sign in'),
   setup('api-key', 'Do you want to use this API key\\?', 'asks whether to use the API key of the environment'),
   setup('network', '(Unable to connect to Anthropic services|Failed to connect to \\S+)', 'cannot reach its service'),

@@ -20,6 +20,8 @@ export interface Judge {
   /** Evidence that needs no hold: hooks, OSC, the process. Returns whether the state or its reason changed. */
   take(evidence: Evidence): boolean;
   event(source: 'hook' | 'osc', event: string, payload: Readonly<Record<string, unknown>>): boolean;
+  /** The program has called a hook. Returns whether it is the first; then the screen must be looked at again. */
+  heard(): boolean;
   /** The screen now. Decides nothing before its rule's hold time. */
   look(view: View): boolean;
   /** Lets time pass: promotes a verdict that has held long enough. */
@@ -40,12 +42,15 @@ export function createJudge({
   matcher,
   clock,
   from,
+  heard = false,
 }: {
   readonly ruleset: Ruleset;
   readonly matcher: Matcher;
   readonly clock: Clock;
   /** The last known state after a restart; a new bot is `starting`. */
   readonly from?: BotState;
+  /** It had called a hook before the restart. */
+  readonly heard?: boolean;
 }): Judge {
   let current: Current = {
     ...(from ?? { state: 'starting', reason: null, since: clock.now() }),
@@ -53,6 +58,7 @@ export function createJudge({
     byAuthority: false,
   };
   let unclear = false;
+  let hooked = heard;
   /** The program has ended: output parsed after that is noted and changes nothing. */
   let ended = false;
   /** The verdict of the screen, how long it has held, and its line in the log. */
@@ -150,9 +156,14 @@ export function createJudge({
       const evidence = matcher.event(source, event, payload);
       return evidence ? this.take(evidence) : false;
     },
+    heard() {
+      const first = !hooked;
+      hooked = true;
+      return first;
+    },
     look(view) {
       if (ruleset.unclearAfterMs === null && ruleset.screen.length === 0) return false;
-      const found = matcher.screen(view);
+      const found = matcher.screen(view, hooked);
       const now = clock.monotonic();
       if (!found) {
         verdict = null;

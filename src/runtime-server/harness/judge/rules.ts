@@ -35,6 +35,8 @@ export interface ScreenRule extends RuleBase {
   readonly holdMs: number;
   /** Other hold times, by the state that it would end. */
   readonly holdFrom?: Readonly<Partial<Record<AgentState, number>>>;
+  /** A screen of the program's start: once its first hook was heard, the same words are only words. */
+  readonly beforeHooks?: true;
 }
 
 /** Read from an event of the harness: a hook's name and payload, or an OSC's code and text (as `text`). */
@@ -70,8 +72,8 @@ interface Compiled {
 }
 
 export interface Matcher {
-  /** The screen's verdict, or null when no rule matches. */
-  screen(view: View): { readonly rule: ScreenRule; readonly evidence: Evidence } | null;
+  /** The screen's verdict, or null when no rule matches. `heard`: the program has called a hook. */
+  screen(view: View, heard: boolean): { readonly rule: ScreenRule; readonly evidence: Evidence } | null;
   event(source: 'hook' | 'osc', event: string, payload: Readonly<Record<string, unknown>>): Evidence | null;
 }
 
@@ -93,8 +95,9 @@ export function compileRules(ruleset: Ruleset): Matcher {
   }));
 
   return {
-    screen(view) {
+    screen(view, heard) {
       for (const { rule, tests } of screen) {
+        if (heard && rule.beforeHooks) continue;
         const words: Record<string, string> = {};
         let seen = '';
         const all = tests.every(({ condition, regex, not }) => {
