@@ -41,9 +41,11 @@ const expiresInMs = 24 * 60 * 60_000;
 /** A key is drawn within a frame; a loaded computer takes longer, and a program that has just drawn its screen loses keys. */
 const shownMs = 1500;
 const maxKeys = 6;
+/** A program that draws its screen again hides it for a moment. */
+const redrawnMs = 1000;
 
 export function createFolderQuestion(context: DriverContext, ways: FolderWays): FolderQuestion {
-  const { bot, judge, panes, paneId } = context;
+  const { bot, clock, judge, panes, paneId } = context;
   const approvals = createApprovalQuestions(context, ways.harness);
   const away = new AbortController();
   const call = `trust:${bot.cwd}`;
@@ -57,18 +59,29 @@ export function createFolderQuestion(context: DriverContext, ways: FolderWays): 
     return facts === null ? null : ways.chosen(facts);
   };
 
+  /** Whether the question goes within `ms`: another state is decided, or its screen stays away. Unseen for a frame, it is only drawn again. */
+  async function gone(ms: number): Promise<boolean> {
+    const end = clock.monotonic() + ms;
+    const past = () => judge.state().state !== 'needs_you';
+    while (await context.until(() => !stands(), Math.max(0, end - clock.monotonic()))) {
+      await context.until(() => stands() || past(), redrawnMs);
+      if (!stands()) return true;
+    }
+    return false;
+  }
+
   /** Presses keys until the screen is gone. Each is pressed only while the screen is there, Enter only on the choice that is wanted. */
   async function choose(wanted: Choice): Promise<boolean> {
     return context.typing.run(async () => {
       for (let keys = 0; keys < maxKeys && !away.signal.aborted; keys += 1) {
-        if (!stands()) return true;
+        if (await gone(0)) return true;
         const before = chosen();
         if (before === null) return false;
         if (before === wanted) await panes.write(paneId, '\r');
         else await panes.write(paneId, keyBytes('Down', context.facts()?.applicationCursor));
         await context.until(() => !stands() || chosen() !== before, shownMs);
       }
-      return !stands();
+      return gone(0);
     });
   }
 

@@ -319,6 +319,14 @@ test('a key that it loses while it draws the question is pressed again, and Ente
   expect(typed(bot)).toBe(`${down}${down}\r`);
 });
 
+test('a question that is not seen for a moment, because it is drawn again, gets the answer that was given', async () => {
+  const bot = await asksForTrust('trust blinks');
+  scratch.people.answer('apr_1', 'approve');
+  await gateOpen(bot);
+  expect(typed(bot)).toBe(`${down}\r`);
+  expect(scratch.people.held).toHaveLength(1);
+});
+
 test('a person who does not trust the folder ends the program', async () => {
   const bot = await asksForTrust();
   scratch.people.answer('apr_1', 'reject');

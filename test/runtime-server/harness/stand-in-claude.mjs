@@ -1,6 +1,7 @@
 /**
  * Draws what Claude Code draws around its composer and takes pastes and Enter as it does; calls no hooks. `STAND_IN` names one misbehaviour;
- * with `trust` it asks first whether it may work in its folder, and with `loses-key` it loses the first key there. Ctrl-O opens a permission
+ * with `trust` it asks first whether it may work in its folder, and with `loses-key` it loses the first key there, with `blinks` it shows nothing for a
+ * moment before it draws what a key has changed. Ctrl-O opens a permission
  * dialog that `1` answers, Ctrl-T begins or ends a turn. For delivery tests that need a certain moment; the real program has a job of its own.
  */
 import { appendFileSync } from 'node:fs';
@@ -13,6 +14,7 @@ let shown = null;
 let ghost = mode === 'ghost';
 /** The choice under the cursor of the question whether it may work here; null: it does not ask. */
 let trust = modes.includes('trust') ? 'no' : null;
+let blinks = modes.includes('blinks');
 let losesKey = modes.includes('loses-key');
 
 function drawTrust() {
@@ -30,6 +32,12 @@ function drawTrust() {
 
 function draw(state) {
   last = state;
+  if (trust === 'yes' && blinks) {
+    blinks = false;
+    process.stdout.write('\x1b[H\x1b[2J');
+    setTimeout(() => draw(last), 400);
+    return;
+  }
   if (trust !== null) return drawTrust();
   const { composer, working, dialog } = state;
   const rule = '─'.repeat(Math.min(process.stdout.columns ?? 100, 100));
