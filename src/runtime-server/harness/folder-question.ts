@@ -38,9 +38,14 @@ interface FolderQuestion {
 
 /** The screen itself stays as long as nobody answers. */
 const expiresInMs = 24 * 60 * 60_000;
-/** A key is drawn within a frame; a loaded computer takes longer, and a program that has just drawn its screen loses keys. */
-const shownMs = 1500;
-const maxKeys = 6;
+/**
+ * How long a screen must not have changed before a key counts as lost. A program that has just drawn its screen loses keys; in one that is only slow
+ * the key waits, and a second one would answer what it draws next.
+ */
+const lostMs = 5000;
+const maxDowns = 3;
+/** A screen that always changes must not hold up the person's keys. */
+const chooseMs = 30_000;
 /** A program that draws its screen again hides it for a moment. */
 const redrawnMs = 1000;
 
@@ -52,6 +57,8 @@ export function createFolderQuestion(context: DriverContext, ways: FolderWays): 
   let open: Open | null = null;
   /** One that has ended without an effect is not asked again while the screen is the same. */
   let over = false;
+  /** Enter was pressed. It may still wait in the terminal, so that whatever comes is answered in the pane. */
+  let entered = false;
 
   const stands = () => judge.state().state === 'needs_you' && judge.sees() === ways.rule;
   const chosen = (): Choice | null => {
@@ -70,19 +77,41 @@ export function createFolderQuestion(context: DriverContext, ways: FolderWays): 
     return false;
   }
 
-  /** Presses keys until the screen is gone. Each is pressed only while the screen is there, Enter only on the choice that is wanted. */
-  async function choose(wanted: Choice): Promise<boolean> {
-    return context.typing.run(async () => {
-      for (let keys = 0; keys < maxKeys && !away.signal.aborted; keys += 1) {
-        if (await gone(0)) return true;
-        const before = chosen();
-        if (before === null) return false;
-        if (before === wanted) await panes.write(paneId, '\r');
-        else await panes.write(paneId, keyBytes('Down', context.facts()?.applicationCursor));
-        await context.until(() => !stands() || chosen() !== before, shownMs);
+  /** Whether the question stands and nothing of its screen changes for `ms`. */
+  async function still(ms: number): Promise<boolean> {
+    const shown = () => context.facts()?.bottom.join('\n');
+    const before = shown();
+    return !(await context.until(() => away.signal.aborted || !stands() || shown() !== before, ms));
+  }
+
+  /** Moves the cursor to the choice that is wanted, sees it there and presses Enter, once. False: the screen does not let it. */
+  async function enter(wanted: Choice): Promise<boolean> {
+    const end = clock.monotonic() + chooseMs;
+    let pressedOn: Choice | null = null;
+    let downs = 0;
+    while (clock.monotonic() < end) {
+      if (await gone(0)) return true;
+      if (away.signal.aborted) return false;
+      const on = chosen();
+      if (on === wanted) {
+        // Of two Downs one may not be lost but late: it would move the cursor under the Enter.
+        if (downs > 1 && !(await still(lostMs))) continue;
+        entered = true;
+        await panes.write(paneId, '\r');
+        return true;
       }
-      return gone(0);
-    });
+      if ((on === null || on === pressedOn) && !(await still(lostMs))) continue;
+      if (on === null || downs === maxDowns) return false;
+      await panes.write(paneId, keyBytes('Down', context.facts()?.applicationCursor));
+      pressedOn = on;
+      downs += 1;
+    }
+    return false;
+  }
+
+  /** Chooses the person's answer, and says whether the question went. After Enter no key is pressed: it would answer the next dialog. */
+  async function choose(wanted: Choice): Promise<boolean> {
+    return (await context.typing.run(() => enter(wanted))) && (await gone(lostMs));
   }
 
   async function put(entry: Open, ended: Promise<End>): Promise<void> {
@@ -100,8 +129,9 @@ export function createFolderQuestion(context: DriverContext, ways: FolderWays): 
       return;
     }
     entry.answering = true;
-    over = !(await choose(answer.kind === 'approve' ? 'yes' : 'no'));
-    if (over) approvals.note('its screen did not take the answer; answer it in the pane');
+    const taken = await choose(answer.kind === 'approve' ? 'yes' : 'no');
+    over = entered || !taken;
+    if (!taken) approvals.note('its screen did not take the answer; answer it in the pane');
   }
 
   function begin(): void {
@@ -130,7 +160,7 @@ export function createFolderQuestion(context: DriverContext, ways: FolderWays): 
       }
       // A screen that is being drawn again is no answer: only a decided state is.
       if (judge.sees() === ways.rule || judge.sees() === null) return;
-      over = false;
+      over = entered;
       if (open?.answering === false) open.cut({ kind: 'withdrawn', surface: 'pane' });
     },
     exited() {

@@ -319,6 +319,29 @@ test('a key that it loses while it draws the question is pressed again, and Ente
   expect(typed(bot)).toBe(`${down}${down}\r`);
 });
 
+test('an Enter that it loses is not pressed again: a person answers in the pane', async () => {
+  const bot = await asksForTrust('trust loses-enter');
+  scratch.people.answer('apr_1', 'approve');
+  await eventually(() => bot.explain().approvals.length === 0);
+  expect(typed(bot)).toBe(`${down}\r`);
+  expect(bot.explain().steps.at(-1)?.evidence).toBe('its screen did not take the answer; answer it in the pane');
+  await bot.input({ keys: ['Enter'] });
+  await gateOpen(bot);
+  expect(scratch.people.held).toHaveLength(1);
+});
+
+test('a program that is slow gets each key once, so that none waits for the dialog that follows', async () => {
+  const bot = await asksForTrust('trust slow');
+  scratch.people.answer('apr_1', 'approve');
+  await eventually(() => screen(bot).includes('New MCP server'));
+  await eventually(() => bot.explain().approvals.length === 0);
+  expect(typed(bot)).toBe(`${down}\r`);
+  // Still there, with everything read that was written before.
+  await bot.input({ keys: ['Down'] });
+  await eventually(() => screen(bot).includes('❯ 2. Continue without it'));
+  expect(scratch.people.held).toHaveLength(1);
+});
+
 test('a question that is not seen for a moment, because it is drawn again, gets the answer that was given', async () => {
   const bot = await asksForTrust('trust blinks');
   scratch.people.answer('apr_1', 'approve');

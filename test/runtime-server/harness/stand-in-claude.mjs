@@ -1,8 +1,9 @@
 /**
  * Draws what Claude Code draws around its composer and takes pastes and Enter as it does; calls no hooks. `STAND_IN` names one misbehaviour;
- * with `trust` it asks first whether it may work in its folder, and with `loses-key` it loses the first key there, with `blinks` it shows nothing for a
- * moment before it draws what a key has changed. Ctrl-O opens a permission
- * dialog that `1` answers, Ctrl-T begins or ends a turn. For delivery tests that need a certain moment; the real program has a job of its own.
+ * with `trust` it asks first whether it may work in its folder. There it loses the first key with `loses-key` and the first Enter with
+ * `loses-enter`; with `blinks` it shows nothing for a moment before it draws the other choice; with `slow` it needs 3 s for each key while others
+ * wait, and then asks about a server of tools. Ctrl-O opens a permission dialog that `1` answers, Ctrl-T begins or ends a turn. For delivery tests
+ * that need a certain moment; the real program has a job of its own.
  */
 import { appendFileSync } from 'node:fs';
 import { mode, modes, play } from './stand-in-composer.mjs';
@@ -16,6 +17,10 @@ let ghost = mode === 'ghost';
 let trust = modes.includes('trust') ? 'no' : null;
 let blinks = modes.includes('blinks');
 let losesKey = modes.includes('loses-key');
+let losesEnter = modes.includes('loses-enter');
+const slow = modes.includes('slow');
+/** The choice under the cursor of its question about a server of tools; null: it does not ask. */
+let server = slow ? 'use' : null;
 
 function drawTrust() {
   const choice = (name, words) => ` ${trust === name ? '❯' : ' '} ${words}`;
@@ -30,6 +35,17 @@ function drawTrust() {
   process.stdout.write(`\x1b[H\x1b[2J${rows.join('\r\n')}`);
 }
 
+function drawServer() {
+  const choice = (name, words) => ` ${server === name ? '❯' : ' '} ${words}`;
+  const rows = [
+    ' New MCP server found in .mcp.json: other',
+    choice('use', '1. Use this MCP server'),
+    choice('skip', '2. Continue without it'),
+    ' Enter to confirm · Esc to cancel',
+  ];
+  process.stdout.write(`\x1b[H\x1b[2J${rows.join('\r\n')}`);
+}
+
 function draw(state) {
   last = state;
   if (trust === 'yes' && blinks) {
@@ -39,6 +55,7 @@ function draw(state) {
     return;
   }
   if (trust !== null) return drawTrust();
+  if (server !== null) return drawServer();
   const { composer, working, dialog } = state;
   const rule = '─'.repeat(Math.min(process.stdout.columns ?? 100, 100));
   const text = shown ?? composer;
@@ -61,8 +78,16 @@ play({
   turnMs: 6000,
   draw,
   taken(key) {
+    if (trust === null && server !== null) {
+      if (key === '\x1b[B' || key === '\x1bOB') server = 'skip';
+      else if (key === '\r') server = null;
+      return true;
+    }
     if (trust === null) return false;
+    // The whole program stands still, so that keys wait in the terminal.
+    if (slow) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3000);
     if (losesKey) losesKey = false;
+    else if (key === '\r' && losesEnter) losesEnter = false;
     else if (key === '\x1b[B' || key === '\x1bOB') trust = 'yes';
     else if (key === '\r' && trust === 'no') process.exit(0);
     else if (key === '\r') trust = null;
