@@ -196,12 +196,15 @@ test('the end of the program is the last word: what is parsed of its output afte
 
 test('a condition that only forbids holds where its region is missing; one that asks for something does not', () => {
   const matcher = (when: Ruleset['screen'][number]['when']) =>
-    compileRules({ ...rules, screen: [{ ...rules.screen[0]!, when }] }).screen({
-      title: '',
-      progress: null,
-      bottom: ['x'],
-      dimRows: [false],
-    });
+    compileRules({ ...rules, screen: [{ ...rules.screen[0]!, when }] }).screen(
+      {
+        title: '',
+        progress: null,
+        bottom: ['x'],
+        dimRows: [false],
+      },
+      false,
+    );
   expect(matcher([{ region: 'box', not: '^y' }])).not.toBe(null);
   expect(matcher([{ region: 'box', regex: '', not: '^y' }])).toBe(null);
   expect(matcher([{ region: 'progress', contains: '' }])).toBe(null);

@@ -36,7 +36,7 @@ test.each([
   ['the ways in', setUp('Alibaba ModelStudio · Access Method', 'Enter to select, ↑↓ to navigate, Esc to go back')],
   ['a step', setUp('Alibaba ModelStudio · Step 1/3 · Region', 'Enter to select, ↑↓ to navigate, Esc to go back')],
 ])('without a provider it asks to sign in, on %s', (_, bottom) => {
-  const found = compileRules(qwenRules).screen({ title: 'Qwen', progress: null, bottom, dimRows: [] });
+  const found = compileRules(qwenRules).screen({ title: 'Qwen', progress: null, bottom, dimRows: [] }, false);
   expect(found?.evidence).toMatchObject({
     claim: { state: 'needs_you', setup: true },
     from: ['starting', 'needs_you'],
