@@ -33,7 +33,7 @@ export interface BotSandboxes {
   check(spec: BotSpec): void;
   /** With the sandbox that the workspace wants by now. */
   tightened(spec: BotSpec): BotSpec;
-  /** The start of the bot's program, in its sandbox if it has one. Its folder must exist. */
+  /** The start of the bot's program, in its sandbox if it has one; checks it once more. Its folder must exist. */
   confine(spec: BotSpec, launch: Launch, paths: BotPaths): Promise<Launch>;
   /** For bots of other people: their team files name no path of this computer. */
   forGuests(): BotSandboxes;
@@ -115,6 +115,21 @@ export function createBotSandboxes(
     }
   }
 
+  /** Of a bot that starts now, in the folder that its path leads to. */
+  function checkFolder({ cwd }: BotSpec, real: string, workspace: string): void {
+    const [realHome, realWorkspace] = [realpathSync(home), realpathSync(workspace)];
+    // Another bot may have put the link there.
+    if (isIn(workspace, cwd) && !isIn(realWorkspace, real)) {
+      const fact = `Its folder ${cwd} leads through a link to ${real}, outside of the workspace.`;
+      throw new AppError('usage', fact, 'Name that folder itself as `cwd`, or remove the link.');
+    }
+    if (!isIn(realHome, real)) return;
+    const open = ['workspace', 'worktrees', 'quick-runs', 'peers'].map((name) => join(realHome, name));
+    if (isIn(realHome, realWorkspace)) open.push(realWorkspace);
+    if (open.some((folder) => isIn(folder, real))) return;
+    throw new AppError('usage', `Its folder ${cwd} is in Gantry’s own folder.`, 'Give it a `cwd` outside of that one.');
+  }
+
   /** What the bot may change, and in it the files that say what may run, which it may only read. */
   async function ownMounts(spec: BotSpec, paths: BotPaths): Promise<Mount[]> {
     const root = realpathSync(rootOf(spec.cwd, paths.workspace));
@@ -187,7 +202,10 @@ export function createBotSandboxes(
       const fact = `${spec.slug}@${spec.team} is to run in the sandbox "${sandbox.mode}", but ${found}.`;
       throw new AppError('refused', fact, 'Make the sandbox possible: `gantry doctor` says how.');
     }
+    // Paths may lead elsewhere than when its team was started.
+    check(spec);
     const cwd = realpathSync(launch.cwd);
+    checkFolder(spec, cwd, paths.workspace);
     const mounts: Mount[] = [
       ...hostMounts(),
       ...readIfThere(moreReadable),

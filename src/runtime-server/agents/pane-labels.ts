@@ -10,6 +10,8 @@ const Labels = z.object({
   workspace: z.string().min(1),
   harness: HarnessName,
   cwd: z.string(),
+  /** Where `cwd` led when its team was started. */
+  folder: z.string().optional(),
   model: z.string().optional(),
   command: z.string().optional(),
   sandbox: z.enum(['files']).optional(),
@@ -18,7 +20,8 @@ const Labels = z.object({
 });
 type Labels = z.infer<typeof Labels>;
 
-export function labelsFor(spec: BotSpec, workspace: string): Record<string, string> {
+/** `folder`: where its `cwd` leads; null where that is not known. */
+export function labelsFor(spec: BotSpec, workspace: string, folder: string | null): Record<string, string> {
   return {
     agent: spec.agentId,
     team: spec.team,
@@ -26,6 +29,7 @@ export function labelsFor(spec: BotSpec, workspace: string): Record<string, stri
     workspace,
     harness: spec.harness,
     cwd: spec.cwd,
+    ...(folder === null ? {} : { folder }),
     ...(spec.model === null ? {} : { model: spec.model }),
     ...(spec.command === null ? {} : { command: spec.command }),
     ...(spec.sandbox === undefined ? {} : { sandbox: spec.sandbox.mode }),

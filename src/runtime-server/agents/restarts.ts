@@ -7,10 +7,11 @@ import type { Clock } from '../../kit/clock/clock.ts';
 import { hostEnded } from '../../programs/pane-host/protocol.ts';
 import type { BotSpec, Harnesses } from '../harness/harness.ts';
 import type { PaneEngine, PaneInfo } from '../panes/pane-engine.ts';
+import { realOf } from '../tool-server/what-runs-finder.ts';
 import type { BotSecrets } from '../vault/vault.ts';
 import type { BotHomes, BotTokens } from './bot-homes.ts';
 import type { BotSandboxes } from './bot-sandboxes.ts';
-import { labelsFor } from './pane-labels.ts';
+import { labelsFor, labelsOf } from './pane-labels.ts';
 
 interface Restarted {
   readonly pane: PaneInfo;
@@ -46,7 +47,7 @@ export function createRestarts(deps: {
   readonly homes: BotHomes;
   readonly tokens: BotTokens;
   readonly secrets: BotSecrets;
-  readonly sandboxes: Pick<BotSandboxes, 'confine' | 'tightened'>;
+  readonly sandboxes: Pick<BotSandboxes, 'check' | 'confine' | 'tightened'>;
   readonly clock: Clock;
   readonly workspace: string;
   /** `panes.restartBots` of settings.json. */
@@ -78,6 +79,8 @@ export function createRestarts(deps: {
 
   const once = async (given: BotSpec, info: PaneInfo, words: (resumed: boolean) => string): Promise<Restarted> => {
     const spec = deps.sandboxes.tightened(given);
+    const folder = folderOf(spec, info);
+    deps.sandboxes.check(spec);
     const paths = await deps.homes.open(spec.agentId);
     const launch = await deps.harnesses.prepare({ ...spec, resume: true }, paths);
     const secrets = await deps.secrets.open(spec.env);
@@ -85,7 +88,7 @@ export function createRestarts(deps: {
     const whole = { ...launch, env: { ...launch.env, ...secrets, GANTRY_PANE: info.id } };
     const { command, cwd, env, cols, rows } = await deps.sandboxes.confine(spec, whole, paths);
     const resumed = launch.resumed === true;
-    const labels = labelsFor(spec, deps.workspace);
+    const labels = labelsFor(spec, deps.workspace, folder);
     const pane = await panes.revive({ id: info.id, command, cwd, env, cols, rows, labels }, { words: words(resumed) });
     return { pane, resumed, spec };
   };
@@ -120,4 +123,17 @@ export function createRestarts(deps: {
       begun.resolve();
     },
   };
+}
+
+/** The folder in which its team was started; unknown for panes of an earlier version. A sandbox shows no other that took its place since. */
+function folderOf({ cwd, sandbox }: BotSpec, info: PaneInfo): string | null {
+  const first = labelsOf(info.labels)?.folder ?? null;
+  const now = realOf(cwd);
+  if (first === null || sandbox === undefined || now === first) return first ?? now;
+  const leads = now === null ? 'is gone' : `leads to ${now} now`;
+  throw new AppError(
+    'refused',
+    `Its folder ${cwd} was ${first} when it was started and ${leads}.`,
+    'Look why, then start its team again.',
+  );
 }

@@ -9,6 +9,7 @@ import { AppError } from '../../contracts/common/errors.ts';
 import type { Base } from '../base/base.ts';
 import type { BotPaths, BotSpec, Harnesses, Launch } from '../harness/harness.ts';
 import type { PaneEngine } from '../panes/pane-engine.ts';
+import { realOf } from '../tool-server/what-runs-finder.ts';
 import type { BotSecrets } from '../vault/vault.ts';
 import { type BotHomes, type BotTokens, pathsFor } from './bot-homes.ts';
 import type { BotSandboxes } from './bot-sandboxes.ts';
@@ -115,7 +116,7 @@ export function createTeamStarts(
           env: placed.env,
           cols: launch.cols,
           rows: launch.rows,
-          labels: labelsFor(spec, deps.workspace),
+          labels: labelsFor(spec, deps.workspace, realOf(spec.cwd)),
         });
         started.push(spec.agentId);
         await registry.started(spec.agentId, spec, pane);

@@ -1,5 +1,5 @@
 /** Bots in terminals with `sandbox: files`: what they see and change, who may loosen it, and what happens where it cannot be had. */
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Delivery } from '../../../src/contracts/factory/delivery.ts';
@@ -235,18 +235,39 @@ describe.skipIf(!works)('where bubblewrap works', () => {
     await engine.call('GET', '/teams');
     expect(await inside(engine, to, [`[ -e ${secret} ] && echo seen || echo unseen`])).toBe('unseen\n');
   });
+
+  test('a bot whose folder would hide nothing, or leads elsewhere by now, is not restarted in its sandbox', async () => {
+    const engine = await startEngine();
+    const sub = join(engine.workspace, 'sub');
+    mkdirSync(sub);
+    const open = await start(engine, 'broad', shell(`    cwd: ${join(engine.home, '..')}\n`));
+    const moved = await start(engine, 'moved', shell(`${files}    cwd: ${sub}\n`));
+    engine.slipIn('.gantry/policy.yaml', 'sandbox: files\n');
+    rmSync(sub, { recursive: true });
+    mkdirSync(join(engine.workspace, 'other'));
+    symlinkSync(join(engine.workspace, 'other'), sub);
+    await engine.call('GET', '/teams');
+    process.kill(JSON.parse(readFileSync(hostFiles(engine.home).lock, 'utf8')).pid as number, 'SIGKILL');
+    const reason = async (to: string) => {
+      const { stateReason } = await waitFor(
+        () => engine.agent(to),
+        ({ state, stateReason: why }) => state === 'offline' || why?.includes('could not be restarted') === true,
+      );
+      return stateReason;
+    };
+    expect(await reason(open)).toContain('would hide nothing');
+    expect(await reason(moved)).toContain(`leads to ${join(engine.workspace, 'other')} now`);
+  });
 });
 
-test.skipIf(!works)('a bot of another computer sees no path that its own file or its variables name', async () => {
+/** A computer of folders only: what a bot's sandbox would show there. */
+function place(given: { gantryAt?: string; userAt?: string } = {}) {
   const root = scratchFolder();
-  const [home, userHome, workspace] = ['home', 'user', 'work'].map((name) => join(root, name)) as [
-    string,
-    string,
-    string,
-  ];
+  const [home, userHome, workspace] = [given.gantryAt ?? 'home', given.userAt ?? 'user', 'work'].map((name) =>
+    join(root, name),
+  ) as [string, string, string];
   const folder = join(home, 'run/bots/a');
-  for (const each of [folder, join(userHome, 'notes'), join(userHome, 'secret'), workspace])
-    mkdirSync(each, { recursive: true });
+  for (const each of [folder, userHome, workspace]) mkdirSync(each, { recursive: true });
   const sandboxes = createBotSandboxes({
     clock: systemClock,
     ids: createIds(systemClock),
@@ -256,28 +277,46 @@ test.skipIf(!works)('a bot of another computer sees no path that its own file or
     policy: { sandbox: () => 'none' },
     caps: { make: () => [] },
   });
-  const notes = join(userHome, 'notes');
-  const secret = join(userHome, 'secret');
-  const spec: BotSpec = {
+  const paths = { urlFile: join(home, 'run/url'), tokenFile: join(folder, 'token'), workspace, gantry: [], folder };
+  const specOf = (more: Partial<BotSpec> = {}): BotSpec => ({
     ...{ agentId: 'a', slug: 'web', team: 'dev', harness: 'claude', model: null, command: null, culture: null },
     cwd: workspace,
-    env: { CLAUDE_CONFIG_DIR: secret },
-    sandbox: { mode: 'files', read: [notes], write: [] },
+    env: {},
+    sandbox: { mode: 'files', read: [], write: [] },
+    ...more,
+  });
+  const shown = async (
+    spec: BotSpec,
+    by: Pick<typeof sandboxes, 'confine'> = sandboxes,
+  ): Promise<readonly string[]> => {
+    const env = { PATH: '/usr/bin', ...spec.env };
+    const launch = { command: ['/bin/true'], cwd: spec.cwd, env, cols: 80, rows: 24 } as const;
+    return (await by.confine(spec, launch, paths)).command;
   };
-  const launch = {
-    command: ['/bin/true'],
-    cwd: workspace,
-    env: { PATH: '/usr/bin', ...spec.env },
-    cols: 80,
-    rows: 24,
-  } as const;
-  const paths = { urlFile: join(home, 'run/url'), tokenFile: join(folder, 'token'), workspace, gantry: [], folder };
-  const shown = async (by: Pick<typeof sandboxes, 'confine'>) => (await by.confine(spec, launch, paths)).command;
-  expect(await shown(sandboxes)).toContain(notes);
-  const guest = await shown(sandboxes.forGuests());
+  return { root, home, userHome, workspace, sandboxes, specOf, shown };
+}
+
+test.skipIf(!works)('a bot of another computer sees no path that its own file or its variables name', async () => {
+  const { userHome, sandboxes, specOf, shown } = place();
+  const [notes, secret] = [join(userHome, 'notes'), join(userHome, 'secret')];
+  for (const each of [notes, secret]) mkdirSync(each);
+  const spec = specOf({ env: { CLAUDE_CONFIG_DIR: secret }, sandbox: { mode: 'files', read: [notes], write: [] } });
+  expect(await shown(spec)).toContain(notes);
+  const guest = await shown(spec, sandboxes.forGuests());
   expect(guest).not.toContain(notes);
   expect(guest).not.toContain(secret);
 });
+
+test.skipIf(!works)(
+  'a folder that a link leads out of the workspace, or into Gantry’s own, is not a bot’s',
+  async () => {
+    const { home, userHome, workspace, specOf, shown } = place();
+    mkdirSync(join(userHome, '.ssh'));
+    symlinkSync(join(userHome, '.ssh'), join(workspace, 'sub'));
+    await expect(shown(specOf({ cwd: join(workspace, 'sub') }))).rejects.toThrow('outside of the workspace');
+    await expect(shown(specOf({ cwd: join(home, 'run') }))).rejects.toThrow('in Gantry’s own folder');
+  },
+);
 
 test('a bot in a sandbox is not run without its terminal, where nothing would confine it', () => {
   const member = {
