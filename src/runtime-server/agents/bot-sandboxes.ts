@@ -20,7 +20,7 @@ import { findProgram } from '../harness/find-program.ts';
 import type { BotPaths, BotSandbox, BotSpec, Launch } from '../harness/harness.ts';
 import { programs } from '../harness/programs.ts';
 import { repositoryOf } from '../tool-server/shell-sandbox.ts';
-import { createFinder, isIn } from '../tool-server/what-runs-finder.ts';
+import { createFinder, isIn, realOf } from '../tool-server/what-runs-finder.ts';
 import { guardWhatRuns } from '../tool-server/what-runs-guard.ts';
 import type { ResolvedTeam } from './team-file/resolve.ts';
 
@@ -96,6 +96,9 @@ export function createBotSandboxes(
     return file;
   }
 
+  /** The person's and Gantry's, also where a link leads to them. */
+  const homes = () => [userHome, home].flatMap((folder) => [folder, realpathSync(folder)]);
+
   function check(spec: BotSpec): void {
     if (spec.sandbox === undefined) return;
     const cwd = existsSync(spec.cwd) ? realpathSync(spec.cwd) : spec.cwd;
@@ -106,12 +109,19 @@ export function createBotSandboxes(
       throw new AppError('usage', fact, 'Give it `worktree: true` or a `cwd` of its own.');
     }
     for (const path of [...spec.sandbox.read, ...spec.sandbox.write]) {
-      if (isIn(home, path) || (existsSync(path) && isIn(realHome, realpathSync(path)))) {
+      const real = realOf(path);
+      if (isIn(home, path) || (real !== null && isIn(realHome, real))) {
         const fact = `\`sees\` names ${path}, which is in Gantry’s own folder`;
         throw new AppError('usage', fact, 'Leave it out: no bot sees that folder.');
       }
-      if (existsSync(path)) continue;
-      throw new AppError('usage', `\`sees\` names ${path}, which does not exist`, 'Create it, or remove it there.');
+      if (real === null)
+        throw new AppError('usage', `\`sees\` names ${path}, which does not exist`, 'Create it, or remove it there.');
+      // Without links Gantry's folder is covered where it lies; below a link it would show under another path.
+      const contains = isIn(real, realHome) || isIn(path, home);
+      if (contains && (real !== path || home !== realHome)) {
+        const fact = `\`sees\` names ${path}, which through a link contains Gantry’s own folder`;
+        throw new AppError('usage', fact, 'Name folders in it that do not contain that one.');
+      }
     }
   }
 
@@ -211,8 +221,7 @@ export function createBotSandboxes(
       ...readIfThere(moreReadable),
       { at: '/tmp', shows: 'empty' },
       { at: '/var/tmp', shows: 'empty' },
-      { at: userHome, shows: 'empty' },
-      { at: home, shows: 'empty' },
+      ...[...new Set(homes())].map((at): Mount => ({ at, shows: 'empty' })),
       ...(await programMounts(spec, launch, paths)),
       ...keptMounts(spec),
       ...folderMounts(spec, paths),

@@ -308,6 +308,44 @@ test.skipIf(!works)('a bot of another computer sees no path that its own file or
 });
 
 test.skipIf(!works)(
+  'no link shows Gantry’s own folder: what leads there or around it is refused, and it is covered',
+  async () => {
+    const { root, home, sandboxes, specOf, shown } = place({ gantryAt: 'data/gantry' });
+    const sees = (path: string) => specOf({ sandbox: { mode: 'files', read: [path], write: [] } });
+    const [into, around] = [join(root, 'into'), join(root, 'around')];
+    symlinkSync(join(home, 'run'), into);
+    symlinkSync(join(root, 'data'), around);
+    expect(() => sandboxes.check(sees(into))).toThrow('in Gantry’s own folder');
+    expect(() => sandboxes.check(sees(around))).toThrow('contains Gantry’s own folder');
+    // Also where the link came after its team was started.
+    await expect(shown(sees(around))).rejects.toThrow('contains Gantry’s own folder');
+    const plain = await shown(sees(join(root, 'data')));
+    expect(plain[plain.indexOf(home) - 1]).toBe('--tmpfs');
+  },
+);
+
+test.skipIf(!works)('a GANTRY_HOME that is a link is covered where it leads too', async () => {
+  const { root, specOf, shown } = place();
+  const linked = join(root, 'linked');
+  symlinkSync(join(root, 'home'), linked);
+  const by = createBotSandboxes({
+    ...{
+      clock: systemClock,
+      ids: createIds(systemClock),
+      home: linked,
+      userHome: join(root, 'user'),
+    },
+    env: { PATH: process.env.PATH },
+    policy: { sandbox: () => 'none' },
+    caps: { make: () => [] },
+  });
+  const sees = specOf({ sandbox: { mode: 'files', read: [root], write: [] } });
+  expect(() => by.check(sees)).toThrow('contains Gantry’s own folder');
+  const words = await shown(specOf(), by);
+  for (const at of [linked, join(root, 'home')]) expect(words[words.indexOf(at) - 1]).toBe('--tmpfs');
+});
+
+test.skipIf(!works)(
   'a folder that a link leads out of the workspace, or into Gantry’s own, is not a bot’s',
   async () => {
     const { home, userHome, workspace, specOf, shown } = place();
