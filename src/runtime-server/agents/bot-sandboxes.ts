@@ -4,7 +4,7 @@
  */
 import { existsSync, lstatSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
-import { basename, dirname, isAbsolute, join } from 'node:path';
+import { dirname, isAbsolute, join } from 'node:path';
 import { AppError } from '../../contracts/common/errors.ts';
 import { type SandboxMode, strictestSandbox } from '../../contracts/factory/team-file.ts';
 import { createGit, type Git } from '../../kit/process/git.ts';
@@ -185,7 +185,7 @@ export function createBotSandboxes(
     const files = [launch.command[0], ...paths.gantry.slice(0, 1), ...onPath.filter((file) => file !== null)];
     const code = findCode();
     return readIfThere([
-      ...files.filter((file) => isAbsolute(file) && existsSync(file)).flatMap(placesOf),
+      ...files.filter((file) => isAbsolute(file) && existsSync(file)).flatMap((file) => placesOf(file, homes())),
       ...code.shown.map((name) => join(code.root, name)),
       code.modules,
     ]);
@@ -293,15 +293,16 @@ function rootOf(cwd: string, workspace: string): string {
   return cwd;
 }
 
-/** The folders that a program is installed in: where it is found, and where its files lie. */
-function placesOf(file: string): string[] {
+/** The folders that a program is installed in: where it is found, and where its files lie. Of a folder that contains a home, only the program. */
+function placesOf(file: string, homes: readonly string[]): string[] {
   return [...new Set([file, realpathSync(file)])].flatMap((path) => {
     if (/^\/(?:usr|bin|sbin|lib|opt)\//.test(path)) return [];
     const parts = path.split('/');
     const at = parts.indexOf('node_modules');
     const folder = at > 0 ? parts.slice(0, at + 1).join('/') : dirname(path);
-    // `~/bin/tool` and the like: the folder of programs. Never a home itself.
-    return dirname(folder) === '/home' || basename(folder) === '' || dirname(folder) === '/' ? [path] : [folder];
+    // Other people's homes too.
+    const isHome = ['/', '/home'].includes(dirname(folder)) || homes.some((home) => isIn(folder, home));
+    return [isHome ? path : folder];
   });
 }
 

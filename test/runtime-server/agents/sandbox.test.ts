@@ -288,9 +288,10 @@ function place(given: { gantryAt?: string; userAt?: string } = {}) {
   const shown = async (
     spec: BotSpec,
     by: Pick<typeof sandboxes, 'confine'> = sandboxes,
+    program = '/bin/true',
   ): Promise<readonly string[]> => {
     const env = { PATH: '/usr/bin', ...spec.env };
-    const launch = { command: ['/bin/true'], cwd: spec.cwd, env, cols: 80, rows: 24 } as const;
+    const launch = { command: [program], cwd: spec.cwd, env, cols: 80, rows: 24 } as const;
     return (await by.confine(spec, launch, paths)).command;
   };
   return { root, home, userHome, workspace, sandboxes, specOf, shown };
@@ -355,6 +356,18 @@ test.skipIf(!works)(
     await expect(shown(specOf({ cwd: join(home, 'run') }))).rejects.toThrow('in Gantry’s own folder');
   },
 );
+
+test.skipIf(!works)('of a home in which its program lies a bot sees the program only', async () => {
+  const { userHome, specOf, shown } = place({ userAt: 'users/u' });
+  const program = join(userHome, 'agent');
+  writeFileSync(program, '#!/bin/sh\n', { mode: 0o755 });
+  const words = await shown(specOf(), undefined, program);
+  expect(words).toContain(program);
+  expect(words.filter((word, at) => word === userHome && words[at - 1]?.includes('bind') === true)).toEqual([]);
+  mkdirSync(join(userHome, 'bin'));
+  writeFileSync(join(userHome, 'bin/agent'), '#!/bin/sh\n', { mode: 0o755 });
+  expect(await shown(specOf(), undefined, join(userHome, 'bin/agent'))).toContain(join(userHome, 'bin'));
+});
 
 test('a bot in a sandbox is not run without its terminal, where nothing would confine it', () => {
   const member = {
