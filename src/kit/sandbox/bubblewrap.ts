@@ -34,8 +34,10 @@ interface BubblewrapWish {
 }
 
 const trialMs = 10_000;
+/** What bwrap says where the kernel takes no filter, or where it is too old to be given one. */
+const noFilters = /PR_SET_SECCOMP|CONFIG_SECCOMP|nknown option --seccomp/;
 
-/** Runs a trial: an installed program may still be forbidden on this computer. Returns half a sentence if it fails: "… is not installed". */
+/** Runs a trial: an installed program may still be forbidden on this computer. Returns half a sentence if it fails: "… is not installed". It may work later: nobody keeps that answer. */
 export async function findBubblewrap({
   path,
   platform = process.platform,
@@ -51,12 +53,14 @@ export async function findBubblewrap({
   };
   const why = await tryOut(filtered, sandbox, path);
   if (why === null) return filtered;
-  // A kernel without filters may still have namespaces.
-  const plain: Bubblewrap = {
-    unheld: ['This kernel filters no system calls, so the sandbox does not either.'],
-    wrap: (confinement) => confine(program, confinement, null),
-  };
-  if ((await tryOut(plain, sandbox, path)) === null) return plain;
+  // A kernel without filters may still have namespaces. For no other reason may programs run without one.
+  if (noFilters.test(why)) {
+    const plain: Bubblewrap = {
+      unheld: ['This kernel filters no system calls, so the sandbox does not either.'],
+      wrap: (confinement) => confine(program, confinement, null),
+    };
+    if ((await tryOut(plain, sandbox, path)) === null) return plain;
+  }
   return `bubblewrap does not work here (${why.trim().slice(0, 200)})`;
 }
 
@@ -69,8 +73,9 @@ function unfiltered(architecture: string): string[] {
 async function tryOut({ wrap }: Bubblewrap, sandbox: Sandbox, path: string): Promise<string | null> {
   try {
     const tried = wrap({ sandbox, command: ['true'], env: { PATH: path } });
-    const { exitCode, stderr } = await runProcess({ ...tried, deadlineMs: trialMs });
-    return exitCode === 0 ? null : stderr;
+    const { exitCode, stderr, ended } = await runProcess({ ...tried, deadlineMs: trialMs });
+    if (ended !== null) return `a trial took longer than ${trialMs / 1000} seconds`;
+    return exitCode === 0 ? null : stderr || `a trial ended with ${exitCode}`;
   } catch (error) {
     return String(error);
   }

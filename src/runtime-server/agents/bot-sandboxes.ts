@@ -55,7 +55,7 @@ const moreReadable = [
 const sessionVariables = ['SSH_AUTH_SOCK', 'DBUS_SESSION_BUS_ADDRESS', 'XDG_RUNTIME_DIR', 'GPG_AGENT_INFO'];
 
 export function createBotSandboxes(
-  deps: Pick<Base, 'clock' | 'ids'> & {
+  deps: Pick<Base, 'clock' | 'ids' | 'log'> & {
     /** `GANTRY_HOME`. */
     readonly home: string;
     readonly userHome: string;
@@ -71,9 +71,13 @@ export function createBotSandboxes(
   const git = createGit();
   let ready: Promise<Ready | string> | null = null;
 
-  const find = () => {
+  const find = async () => {
     ready ??= look();
-    return ready;
+    const last = ready;
+    const found = await last;
+    // A busy computer may have failed the trial.
+    if (typeof found === 'string' && ready === last) ready = null;
+    return found;
   };
 
   async function look(): Promise<Ready | string> {
@@ -82,6 +86,7 @@ export function createBotSandboxes(
     const trial = sandboxOf({ mounts: [{ at: '/tmp', shows: 'empty' }], cwd: '/tmp' });
     const found = await findBubblewrap({ path, ...platform, sandbox: trial });
     if (typeof found === 'string') return found;
+    if (found.unheld.length > 0) deps.log.warn('Sandboxes of bots hold less here.', { unheld: found.unheld });
     const tools = await findTerminalTools(path);
     if (typeof tools === 'string') return tools;
     const filter = found.unheld.length > 0 ? null : filterFor(process.arch, 'host');

@@ -75,11 +75,14 @@ export function createShellSandbox({
   const begun = notes === undefined ? null : createCommandNotes(notes, freshName);
   const plain = plainEnvironment(env as NodeJS.ProcessEnv);
   let found: Promise<Bubblewrap | string> | null = null;
-  const find = () => {
-    found ??= wanted
-      ? findBubblewrap({ path: plain.PATH ?? '', sandbox: sandboxFor('/tmp', []) })
-      : Promise.resolve('the sandbox is turned off (GANTRY_TOOL_SANDBOX)');
-    return found;
+  const find = async () => {
+    if (!wanted) return 'the sandbox is turned off (GANTRY_TOOL_SANDBOX)';
+    found ??= findBubblewrap({ path: plain.PATH ?? '', sandbox: sandboxFor('/tmp', []) });
+    const last = found;
+    const sandbox = await last;
+    // A busy computer may have failed the trial.
+    if (typeof sandbox === 'string' && found === last) found = null;
+    return sandbox;
   };
 
   function sandboxFor(

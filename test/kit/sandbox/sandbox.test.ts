@@ -153,6 +153,29 @@ test('where it does not work, half a sentence says why', async () => {
   );
 });
 
+/** A bwrap that says this where it gets a filter. */
+async function complaining(says: string) {
+  const bin = scratchFolder();
+  const lines = [
+    '#!/bin/sh',
+    'case " $* " in *" --seccomp "*)',
+    `echo "bwrap: ${says}" >&2; exit 1;;`,
+    'esac',
+    'exit 0',
+  ];
+  writeFileSync(join(bin, 'bwrap'), `${lines.join('\n')}\n`, { mode: 0o755 });
+  return findBubblewrap({ path: bin, sandbox: everything, platform: 'linux', architecture: 'x64' });
+}
+
+test.skipIf(process.platform === 'win32')('only a kernel without filters makes a sandbox without one', async () => {
+  expect(await complaining('prctl(PR_SET_SECCOMP): Invalid argument')).toMatchObject({
+    unheld: [expect.stringContaining('filters no system calls')],
+  });
+  expect(await complaining('Creating new namespace failed: Resource temporarily unavailable')).toContain(
+    'bubblewrap does not work here (bwrap: Creating new namespace failed',
+  );
+});
+
 test.skipIf(!works)('what it does not hold on another architecture is said', async () => {
   const other = await findBubblewrap({ path, sandbox: everything, architecture: 'riscv64' });
   expect(other).toMatchObject({ unheld: [expect.stringContaining('riscv64')] });

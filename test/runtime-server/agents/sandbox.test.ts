@@ -271,6 +271,7 @@ function place(given: { gantryAt?: string; userAt?: string } = {}) {
   const sandboxes = createBotSandboxes({
     clock: systemClock,
     ids: createIds(systemClock),
+    log: { warn: () => {} },
     home,
     userHome,
     env: { PATH: process.env.PATH, HOME: userHome },
@@ -333,6 +334,7 @@ test.skipIf(!works)('a GANTRY_HOME that is a link is covered where it leads too'
     ...{
       clock: systemClock,
       ids: createIds(systemClock),
+      log: { warn: () => {} },
       home: linked,
       userHome: join(root, 'user'),
     },
