@@ -172,11 +172,16 @@ function setupWords(bot: string, { setup }: Pick<TeamFile, 'setup'>): string[] {
   return setup === undefined ? [] : [`${bot} sets its worktree up with: ${JSON.stringify(setup)}`];
 }
 
-function sandboxWords(bot: string, { sandbox, sees = {} }: Pick<TeamFile, 'sandbox' | 'sees'>): string[] {
+function sandboxWords(
+  bot: string,
+  { sandbox, caps = {}, sees = {} }: Pick<TeamFile, 'sandbox' | 'caps' | 'sees'>,
+): string[] {
   return [
     ...(sandbox === undefined
       ? []
       : [`${bot} runs ${sandbox === 'none' ? 'in no sandbox' : `in the sandbox "${sandbox}"`}.`]),
+    ...(caps.memory === undefined ? [] : [`${bot} uses at most ${caps.memory} of memory in a sandbox.`]),
+    ...(caps.processes === undefined ? [] : [`${bot} has at most ${caps.processes} processes in a sandbox.`]),
     ...(sees.read ?? []).map((path) => `${bot} reads ${path} also in a sandbox.`),
     ...(sees.write ?? []).map((path) => `${bot} changes ${path} also in a sandbox.`),
   ];

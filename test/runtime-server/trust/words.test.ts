@@ -39,6 +39,12 @@ test('the sandbox of bots, and what they see in it, is named, and that it would 
   const all = words('team', path, text('files', '/data'));
   expect(all).toContain('Every bot in a terminal runs in the sandbox "files".');
   expect(all).toContain('web reads ~/notes also in a sandbox.');
+  const limits = (caps: string) => `bots:\n  - { bot: web, harness: shell, caps: { ${caps} } }\n`;
+  expect(words('team', path, limits('processes: 64'), limits('memory: 1GiB, processes: 32'))).toEqual([
+    'web has at most 64 processes in a sandbox.',
+    'No longer: web uses at most 1GiB of memory in a sandbox.',
+    'No longer: web has at most 32 processes in a sandbox.',
+  ]);
   expect(words('team', path, text('none', '/all'), text('files', '/data'))).toEqual([
     'Every bot in a terminal runs in no sandbox.',
     'web changes /all also in a sandbox.',
