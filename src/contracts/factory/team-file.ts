@@ -76,7 +76,9 @@ export const CapsFile = z.strictObject({
     .string()
     .regex(/^[1-9]\d{0,5}(?:MiB|GiB)$/, 'such as 512MiB or 4GiB')
     .optional()
-    .meta({ description: 'At most; over it a child of the bot is ended.' }),
+    .meta({
+      description: 'At most; over it the largest process in the sandbox is ended, which may be the bot itself.',
+    }),
   processes: z.number().int().min(16).max(100_000).optional().meta({ description: 'Processes and threads, at most.' }),
 });
 

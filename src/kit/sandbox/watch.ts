@@ -8,12 +8,14 @@ interface Use {
   readonly pid: number;
   /** Bytes; a page that several processes share counts in parts. */
   readonly memory: number;
+  /** At least one. */
+  readonly threads: number;
   readonly started: number;
 }
 
 const mebibyte = 1024 * 1024;
 
-/** Ends what is over a limit: the largest process, or the newest ones. Returns the limits that it enforced. `root` leads its own session. */
+/** Ends what is over a limit: the largest process, or the newest ones; threads count as processes. Returns the limits that it enforced. `root` leads its own session. */
 export async function enforce(root: number, { memory, processes }: Limits): Promise<readonly CapName[]> {
   const tree = [...(await treeOf(root))].filter((pid) => pid !== root).map(useOf);
   const hit: CapName[] = [];
@@ -22,15 +24,21 @@ export async function enforce(root: number, { memory, processes }: Limits): Prom
     const [largest] = tree.toSorted((a, b) => b.memory - a.memory);
     if (largest !== undefined && end(largest.pid)) hit.push('memory');
   }
-  if (processes !== undefined && tree.length + 1 > processes) {
-    const newest = tree.toSorted((a, b) => b.started - a.started).slice(0, tree.length + 1 - processes);
-    if (newest.map(({ pid }) => end(pid)).includes(true)) hit.push('processes');
+  if (processes !== undefined) {
+    let over = tree.reduce((sum, one) => sum + one.threads, threadsOf(root)) - processes;
+    const newest = tree.toSorted((a, b) => b.started - a.started);
+    const ended = newest.filter(({ pid, threads }) => {
+      if (over <= 0) return false;
+      over -= threads;
+      return end(pid);
+    });
+    if (ended.length > 0) hit.push('processes');
   }
   return hit;
 }
 
 function useOf(pid: number): Use {
-  return { pid, memory: memoryOf(pid), started: startOf(pid) };
+  return { pid, memory: memoryOf(pid), threads: threadsOf(pid), started: startOf(pid) };
 }
 
 function memoryOf(pid: number): number {
@@ -38,6 +46,10 @@ function memoryOf(pid: number): number {
   // Only its own user may read the maps of a process.
   const found = shared ?? /^VmRSS:\s+(\d+) kB$/m.exec(textOf(`/proc/${pid}/status`));
   return Number(found?.[1] ?? 0) * 1024;
+}
+
+function threadsOf(pid: number): number {
+  return Number(/^Threads:\s+(\d+)$/m.exec(textOf(`/proc/${pid}/status`))?.[1] ?? 1);
 }
 
 function textOf(file: string): string {

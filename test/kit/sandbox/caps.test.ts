@@ -113,3 +113,14 @@ test.skipIf(process.platform !== 'linux')(
     expect((await treeOf(child.pid!)).has(child.pid!)).toBe(true);
   },
 );
+
+test.skipIf(process.platform !== 'linux')('threads count as processes where the limit is only watched', async () => {
+  // Node has several threads of its own.
+  const line = `"${process.execPath}" -e 'console.log(1); setInterval(() => {}, 1000)' & wait`;
+  const child = spawn('/bin/sh', ['-c', line], { detached: true, stdio: ['ignore', 'pipe', 'ignore'] });
+  onTestFinished(() => endTree(child.pid!));
+  await once(child.stdout, 'data');
+  expect((await treeOf(child.pid!)).size).toBe(2);
+  expect(await enforce(child.pid!, { processes: 100 })).toEqual([]);
+  expect(await enforce(child.pid!, { processes: 3 })).toEqual(['processes']);
+});

@@ -135,7 +135,7 @@ describe.skipIf(!works)('where bubblewrap works', () => {
     expect((await up(engine, 'strict', { dryRun: true })).body.plan?.[0]?.reason).not.toContain('sandbox');
   });
 
-  test('over its memory a child of the bot is ended, not the bot, and that is told', async () => {
+  test('over its memory the largest process is ended, a bot that is smaller goes on, and that is told', async () => {
     const engine = shared.current;
     const to = await start(engine, 'capped', shell(`${files}    caps: { memory: 128MiB, processes: 64 }\n`));
     const caps = async () => (await engine.agent(to)).caps;
