@@ -148,7 +148,16 @@ export function createBotSandboxes(
   /** What the bot may change, and in it the files that say what may run, which it may only read. */
   async function ownMounts(spec: BotSpec, paths: BotPaths): Promise<Mount[]> {
     const root = realpathSync(rootOf(spec.cwd, paths.workspace));
-    const roots = [...new Set([root, ...repositoryOf(paths.workspace)])];
+    const repository = repositoryOf(paths.workspace);
+    // A folder that is not there cannot be read-only: the bot would make it.
+    for (const at of repository.flatMap((folder) => ['hooks', 'info'].map((name) => join(folder, name)))) {
+      try {
+        if (lstatSync(at, { throwIfNoEntry: false }) === undefined) mkdirSync(at);
+      } catch {
+        // What its person may not write, the bot may not either.
+      }
+    }
+    const roots = [...new Set([root, ...repository])];
     const guard = await guardWhatRuns(finder, {
       roots,
       hidden: [realpathSync(home)],
@@ -157,7 +166,7 @@ export function createBotSandboxes(
       mayWrite: () => true,
       freshName: () => deps.ids.next('tmp'),
     });
-    // Held open to put things back after a command; a bot runs for as long as it likes.
+    // Held open to put things back after a command; a bot runs for as long as it likes. A file that is replaced from outside loses its mount.
     guard.close();
     return [
       ...roots.map((at): Mount => ({ at, shows: 'write' })),

@@ -179,6 +179,8 @@ describe.skipIf(!works)('where bubblewrap works', () => {
     writeFileSync(join(userHome(engine), '.gitconfig'), '[user]\n\tname = Ada\n\temail = ada@example.org\n');
     await git('init', '-q');
     await git('commit', '-q', '--allow-empty', '-m', 'first');
+    // As where git has no templates: the bot would make them.
+    rmSync(join(engine.workspace, '.git/hooks'), { recursive: true, force: true });
     const to = await start(engine, 'tree', shell(`${files}    worktree: true\n`));
     await engine.call('POST', `/agents/${to}/input`, {
       text: 'date > file; git add file; git commit -qm second; echo x >> "$(git rev-parse --git-common-dir)/config" || echo kept > done; git add done; git commit -qm third',
@@ -189,6 +191,17 @@ describe.skipIf(!works)('where bubblewrap works', () => {
       (text) => text.includes('third'),
     );
     expect(shown).toContain('Ada second');
+    await engine.until(to, 'idle');
+    const hooks = '"$(git rev-parse --git-common-dir)/hooks"';
+    await engine.call('POST', `/agents/${to}/input`, {
+      text: `mkdir -p ${hooks}; echo x > ${hooks}/pre-commit || git commit -qm refused --allow-empty`,
+      keys: ['Enter'],
+    });
+    await waitFor(
+      async () => (await git('log', '--all', '--format=%s')).stdout,
+      (text) => text.includes('refused'),
+    );
+    expect(readdirSync(join(engine.workspace, '.git/hooks'))).toEqual([]);
   });
 
   test('an agent program takes a message with a witness, and its conversation is kept in its own folder', async () => {
