@@ -275,7 +275,7 @@ describe.each([wide, narrow])('in a $name window', (size) => {
       await own.page.getByText('Order for Ada').click();
       await own.page.getByRole('region', { name: 'Replay' }).waitFor();
       await looked(own.page, 'computers-replay');
-      await own.page.getByRole('button', { name: /^Back to the jobs/ }).click();
+      await own.page.getByRole('button', { name: /^Back to the runs/ }).click();
       await own.page.getByRole('button', { name: 'Run something' }).click();
       await own.page.getByRole('combobox', { name: 'Step 1' }).waitFor();
       await looked(own.page, 'computers-form');

@@ -497,7 +497,7 @@ test('an ended subscription leaves its runs to read, and a service goes with all
   await page.getByRole('heading', { name: /Ended subscriptions/ }).waitFor();
   await expect.poll(() => tracker.subscriptions.list().length).toBe(0);
   await page.getByRole('region', { name: /Ended/ }).getByRole('button').click();
-  await page.getByText('This subscription has ended. Its runs stay readable.').waitFor();
+  await page.getByText('This subscription has ended. Its jobs stay readable.').waitFor();
   await page.locator('[data-run]', { hasText: 'Done' }).first().waitFor();
   await page.keyboard.press('Escape');
   await button(page, 'Remove').click();
