@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { type Job, startWorker, type Worker } from '../../../src/programs/worker/worker.ts';
+import { type LeasedTask, startWorker, type Worker } from '../../../src/programs/worker/worker.ts';
 import type { Gantry } from './gantry.ts';
 import { ownerCall } from './owner-call.ts';
 
@@ -19,7 +19,7 @@ export function queueOf(gantry: Gantry) {
   const call = <T = { id: string }>(method: string, path: string, body?: unknown): Promise<T> =>
     ownerCall<T>(gantry, method, path, body);
 
-  function start(workerId: string, concurrency: number, run: (job: Job) => Promise<unknown>): Worker {
+  function start(workerId: string, concurrency: number, run: (task: LeasedTask) => Promise<unknown>): Worker {
     const worker = startWorker({ url: gantry.origin, key, workerId, concurrency, random: Math.random, run });
     workers.push(worker);
     return worker;
