@@ -258,7 +258,7 @@ function createConnections({
       entry.coming?.carrier.end('replaced', 'A newer connection was made.');
       entry.coming = linked;
     },
-    /** The highest epoch of those that are connected or connecting; -1: there is none. */
+    /** The highest epoch among the connected or connecting ones; -1 if there are none. */
     newest(computerId: string): number {
       const entry = entries.get(computerId);
       return Math.max(entry?.current?.epoch ?? -1, entry?.coming?.epoch ?? -1);

@@ -123,7 +123,7 @@ const load = (k: number): Instruction => ({ code: 0x20, jt: 0, jf: 0, k });
 const give = (k: number): Instruction => ({ code: 0x06, jt: 0, jf: 0, k });
 const allow = give(0x7fff_0000);
 const refuse = (error: keyof typeof errors): Instruction => give(0x0005_0000 | errors[error]);
-/** `then` must end by itself; otherwise it would run into what follows. */
+/** `then` must end with a verdict; otherwise the instructions after it would run too. */
 const when = (k: number, then: readonly Instruction[]): Instruction[] => jump(0x15, k, then);
 const whenAtLeast = (k: number, then: readonly Instruction[]): Instruction[] => jump(0x35, k, then);
 

@@ -11,7 +11,7 @@ import type { Sandbox } from './sandbox.ts';
 export interface TerminalTools {
   readonly bubblewrap: string;
   readonly base64: string;
-  /** `env` of coreutils 8.31 or newer, which gives signals their usual effect again; null: there is none. */
+  /** Path of `env` from coreutils 8.31 or newer, which restores default signal handling; null if it is missing. */
   readonly env: string | null;
 }
 
@@ -55,7 +55,7 @@ export function confineInTerminal(
     readonly sandbox: Sandbox;
     readonly command: readonly [string, ...string[]];
     readonly env: Environment;
-    /** A file with the filter of system calls; null: there is none. */
+    /** A file with the system call filter; null without one. */
     readonly filterFile: string | null;
     /** Folders of control groups that it joins before anything else. */
     readonly groups?: readonly string[];

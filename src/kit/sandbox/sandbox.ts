@@ -25,7 +25,7 @@ export interface Sandbox {
   readonly users?: 'own' | 'if-possible';
   /** A name of its own for the computer, and control groups that it sees as the topmost. */
   readonly hostName?: string;
-  /** `none`: it cannot type into the terminal of whoever started it. `kept`: that terminal is its own. */
+  /** `none`: it cannot type into the terminal it was started from. `kept`: the terminal belongs to it. */
   readonly terminal: 'none' | 'kept';
   /** `alone`: it outlives the process that started it. */
   readonly ends: 'with-parent' | 'alone';

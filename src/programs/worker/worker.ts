@@ -226,7 +226,7 @@ type Ending =
   | { readonly kind: 'succeeded' | 'failed' | 'stopped'; readonly why?: string }
   | { readonly kind: 'lost' | 'abandoned' | 'kept'; readonly why: string };
 
-/** Work on one leased task: it runs under heartbeats, then the queue is told how it ended. */
+/** Runs one leased task with heartbeats, then reports to the queue how it ended. */
 function createWork({
   workerId,
   run,

@@ -30,7 +30,7 @@ interface Capped {
   readonly caps: Caps;
 }
 
-/** Milliseconds between two looks: an enforced limit is told within five seconds. */
+/** Milliseconds between two checks, so that a limit that was reached is reported within five seconds. */
 const looksEvery = 2000;
 
 export function createBotCaps(

@@ -212,7 +212,7 @@ function gitProgress(onProgress: OnProgress): (text: string) => void {
   };
 }
 
-/** Its complaint is the last line; what it counted meanwhile is none. */
+/** Keeps the error that git printed and drops its progress lines. */
 function withoutProgress(ran: RunResult): RunResult {
   const lines = ran.stderr.split(/[\r\n]+/).filter((line) => !/^(?:remote: )?[A-Z][a-z ]+:\s+\d+/.test(line));
   return { ...ran, stderr: lines.join('\n') };

@@ -100,7 +100,7 @@ export function createEvents(
   function showFeed(): void {
     if (feedTimer !== null) clearTimeout(feedTimer);
     feedTimer = null;
-    // What became of an approval is told again and again under its one id: it stands once as asked and once as answered.
+    // An approval's state arrives repeatedly under the same id: show it once as asked and once as answered.
     const fresh = new Map(unfed.toReversed().map((entry) => [entry.key, entry]));
     for (const { key } of feed) fresh.delete(key);
     feed = [...fresh.values(), ...feed].slice(0, feedLength);
