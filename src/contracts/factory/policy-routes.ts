@@ -33,6 +33,9 @@ export const addPolicyRule = defineRoute({
       .max(maxCovered - 1)
       .optional()
       .meta({ description: 'Further questions that the same rule is to allow; refused if one rule cannot.' }),
+    for: z.enum(['bot', 'team', 'workspace']).optional().meta({
+      description: 'Whose rule it is: of the bot that asked, of every bot of its team, or of every bot. Default: bot.',
+    }),
     sha256: z
       .string()
       .regex(/^[0-9a-f]{64}$/, 'the hash that the dry run returned')

@@ -48,6 +48,7 @@ function byDefault(action: PolicyAction, kind: ActionClass, mode: PolicyMode | n
       ? ask('default: reading outside the workspace needs approval')
       : allow('default: reading is allowed');
   }
+  if (action.preset !== undefined) return allow(`default: ${action.preset} is allowed by the team file`);
   if (action.newOrigin === true) return ask('default: opening a site that nobody named needs approval');
   if (mode === 'ACCEPT_EDITS' && nameOf(action) === 'file.write' && action.path !== undefined && !outside) {
     return allow('mode ACCEPT_EDITS');

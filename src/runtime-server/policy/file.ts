@@ -16,6 +16,8 @@ import { namesInPath } from './what-runs.ts';
 /** Written by hand; anything larger is a mistake. Bytes. */
 export const largestPolicyFile = 256 * 1024;
 export const policyFile = '.gantry/policy.yaml';
+/** Of a rule that was made from a question; shown beside it wherever it decides. */
+export const fromQuestion = 'always allowed, from a question';
 /** Finding the line of each takes time, and nobody reads more of them at once. */
 const maxProblems = 100;
 
@@ -46,7 +48,10 @@ export interface PolicyRule {
   readonly name: string;
   /** Names in its path that decide what may run, in lower case: a rule about everything does not cover those. */
   readonly names: ReadonlySet<string>;
-  /** It is about certain hosts: a rule about everything does not open private addresses. */
+  /**
+   * It is about certain hosts: a rule about everything does not open private addresses. Neither does one that was made from a question, which was about
+   * a public host: whoever owns that name could lead it anywhere.
+   */
   readonly namesHost: boolean;
 }
 
@@ -133,7 +138,7 @@ function toRule({ when, then: verdict, reason }: z.infer<typeof Rule>, line: num
     then: verdict,
     name: `${policyFile} line ${line}${named}`,
     names: new Set(namesInPath((when.path ?? '').replace(/[{},]/g, '/')).map((name) => name.toLowerCase())),
-    namesHost: when.host !== undefined && !/^[*?]+$/.test(when.host),
+    namesHost: when.host !== undefined && reason !== fromQuestion && namesHost(when.host),
     matches(action) {
       const name = nameOf(action);
       const [family = name, ...rest] = name.split('.');
@@ -147,6 +152,11 @@ function toRule({ when, then: verdict, reason }: z.infer<typeof Rule>, line: num
       return line !== undefined && command.test(line) && !(plainOnly && isCompound(line));
     },
   };
+}
+
+/** More than `*`, a port or dots: something that only some hosts have. */
+function namesHost(glob: string): boolean {
+  return /[\p{L}\p{N}]/u.test(glob.replace(/^([^:]*|\[.*\]):[\d*?{},]*$/, '$1'));
 }
 
 /** By its name, and with its port where that is not the usual one: `localhost` is about all ports, `localhost:5173` about one. */

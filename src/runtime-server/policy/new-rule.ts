@@ -7,13 +7,11 @@ import { isMap, isSeq, LineCounter, YAMLSeq } from 'yaml';
 import { readYaml } from '../../kit/files/yaml.ts';
 import { isCompound } from './command-line.ts';
 import { decide, isOutside } from './decide.ts';
-import { policyFile, readPolicy } from './file.ts';
+import { fromQuestion, policyFile, readPolicy } from './file.ts';
 import type { PolicyAction } from './policy.ts';
 import { nameOf } from './risk.ts';
 import { namesInPath } from './what-runs.ts';
 
-/** Shown beside the rule wherever it decides. */
-const reason = 'always allowed, from a question';
 /** As long as the file lets a glob be. */
 const maxGlobLength = 500;
 
@@ -28,16 +26,24 @@ interface Rule {
   readonly reason: string;
 }
 
+/** Whose rule it becomes: of the bots that asked, of every bot of their team, or of every bot of the workspace. */
+export type Reach = 'bot' | 'team' | 'workspace';
+
 /**
  * The text with a rule at its end that allows each of these actions to its bot. Several may differ in one thing only: the rule then lists
  * their bots, commands or hosts, or names the folder of their files. `text` null: there is no file yet.
  */
-export function addRule(text: string | null, actions: readonly [PolicyAction, ...PolicyAction[]]): NewRule {
+export function addRule(
+  text: string | null,
+  actions: readonly [PolicyAction, ...PolicyAction[]],
+  reach: Reach = 'bot',
+): NewRule {
   const before = readPolicy(text ?? '');
   if (!before.ok) return no(`${policyFile} line ${before.problems[0]!.line} is invalid, so no rule can be added.`);
   const why = actions.map(whyNot).find((each) => each !== null) ?? null;
   if (why !== null) return no(why);
-  const rule = ruleOf(actions);
+  const [first, ...others] = actions.map((action) => reaching(action, reach));
+  const rule = ruleOf([first!, ...others]);
   if (rule === null) return no('They differ in more than one rule can name.');
   const file = appended(text, rule);
   if (file === null) return no(`${policyFile} is written in a way that Gantry cannot add to.`);
@@ -49,6 +55,12 @@ export function addRule(text: string | null, actions: readonly [PolicyAction, ..
   if (other !== undefined) return no(`Another rule comes first: ${other.rule}.`);
   const line = Number(/ line (\d+)/.exec(added.name)?.[1] ?? 1);
   return { ok: true, rule: linesOf(rule, '').join('\n'), file, line };
+}
+
+function reaching(action: PolicyAction, reach: Reach): PolicyAction {
+  const team = action.bot?.split('@')[1];
+  if (reach === 'workspace') return { ...action, bot: '*' };
+  return reach === 'team' && team !== undefined ? { ...action, bot: `*@${team}` } : action;
 }
 
 const no = (why: string): NewRule => ({ ok: false, why });
@@ -97,7 +109,7 @@ function ruleOf(actions: readonly [PolicyAction, ...PolicyAction[]]): Rule | nul
     when[field] = glob;
   }
   // biome-ignore lint/suspicious/noThenProperty: the file's own word.
-  return { when, then: 'allow', reason };
+  return { when, then: 'allow', reason: fromQuestion };
 }
 
 /** Exactly these values; of files the folder that has all of them, because nobody writes the same file only. */

@@ -19,6 +19,8 @@ export interface PolicyAction {
   /** Relative to the workspace where it lies in it, else absolute. */
   readonly path?: string;
   readonly host?: string;
+  /** Allowed unless a rule says otherwise, because the person's team file names this group of destinations; in words. */
+  readonly preset?: string;
   /** The host is no public address: only a rule that names it opens it. */
   readonly privateHost?: true;
   readonly command?: string;

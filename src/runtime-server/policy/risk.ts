@@ -28,6 +28,8 @@ const classes: Readonly<Record<string, ActionClass>> = {
   // It only asks: the tool itself sees to it that a person always answers.
   request_approval: 'observe',
   'http.get': 'act',
+  // Of a program in a sandbox: what it sends is not seen.
+  'network.connect': 'act',
   'http.post': 'risky',
 };
 /** The browser has already loaded the page: looking at it tells its host nothing. */

@@ -10,7 +10,7 @@ import { readTextWithin, writeWithin } from '../../kit/files/within.ts';
 import { surfaceOf } from '../../kit/http/principals.ts';
 import { type BoundRoute, bind, type Principal } from '../../kit/http/types.ts';
 import { largestPolicyFile, policyFile } from './file.ts';
-import { type Asked, addRule, proposeRules } from './new-rule.ts';
+import { type Asked, addRule, proposeRules, type Reach } from './new-rule.ts';
 import type { PolicyAction } from './policy.ts';
 
 interface PolicyRuleDeps {
@@ -65,11 +65,11 @@ export function policyRuleRoutes({ workspace, trust, actionOf, asked }: PolicyRu
     };
   }
 
-  async function plan(approvalIds: readonly string[]) {
+  async function plan(approvalIds: readonly string[], reach: Reach | undefined) {
     const actions = await actionsOf(approvalIds);
     const found = readFile();
     if ('fact' in found) throw new AppError('refused', found.fact, found.action);
-    const added = addRule(found.text, actions as [PolicyAction, ...PolicyAction[]]);
+    const added = addRule(found.text, actions as [PolicyAction, ...PolicyAction[]], reach);
     if (!added.ok) throw new AppError('refused', added.why, byHand);
     return { ...added, sha256: hashOf(added.file) };
   }
@@ -77,7 +77,7 @@ export function policyRuleRoutes({ workspace, trust, actionOf, asked }: PolicyRu
   return [
     bind(addPolicyRule, async ({ principal, body }) => {
       demandPage(principal);
-      const { rule, line, file, sha256 } = await plan([body.approvalId, ...(body.also ?? [])]);
+      const { rule, line, file, sha256 } = await plan([body.approvalId, ...(body.also ?? [])], body.for);
       const shown = { path: policyFile, line, rule, sha256 };
       if (body.dryRun === true) return { body: { dryRun: true as const, plan: shown } };
       if (body.sha256 !== sha256) {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { compileGlob } from '../../../src/runtime-server/policy/glob.ts';
 import { createPolicy, type PolicyAction } from '../../../src/runtime-server/policy/index.ts';
+import { addRule } from '../../../src/runtime-server/policy/new-rule.ts';
 import { everythingAgreed } from '../../support/trust.ts';
 
 const folders: string[] = [];
@@ -306,4 +307,37 @@ test('a tool of an attached server acts, though it is called like one that looks
   expect(verdict({ tool: 'browser', member: 'find', attached: true, bot })).toBe('ask');
   expect(verdict({ tool: 'document', member: 'pdf', path: 'a.pdf', bot })).toBe('allow');
   expect(verdict({ tool: 'document', member: 'pdf', host: 'evil.example', bot })).toBe('ask');
+});
+
+test('a rule whose host is only a wildcard, with a port or dots or not, opens no private host', () => {
+  const connect: PolicyAction = { tool: 'network.connect', host: '10.0.0.1:443', privateHost: true, bot };
+  for (const host of ['*', '*:443', '*.*', '*:*', '?*', '[*]:443', '{*,**}']) {
+    const { policy } = policyOf(`rules:\n  - {when: {host: "${host}"}, then: allow}\n`);
+    expect([host, policy.decide(connect, null).verdict]).toEqual([host, 'deny']);
+  }
+  for (const host of ['10.*', '10.0.0.1', '10.0.0.1:443', '10.0.0.1:*', '{10.0.0.1,10.0.0.2}:443']) {
+    const { policy } = policyOf(`rules:\n  - {when: {host: "${host}"}, then: allow}\n`);
+    expect([host, policy.decide(connect, null).verdict]).toEqual([host, 'allow']);
+  }
+});
+
+test('a destination of a preset is allowed until a rule says otherwise, and never in a private network', () => {
+  const connect: PolicyAction = { tool: 'network.connect', host: 'registry.npmjs.org:443', preset: 'a registry', bot };
+  const rules = (text: string) => policyOf(`rules:\n  - {when: {host: registry.npmjs.org}, then: ${text}}\n`).policy;
+  expect(policyOf().policy.decide(connect, null)).toEqual({
+    verdict: 'allow',
+    rule: 'default: a registry is allowed by the team file',
+  });
+  expect(policyOf().policy.decide({ ...connect, privateHost: true }, null).verdict).toBe('deny');
+  expect(policyOf('rules: nonsense\n').policy.decide(connect, null).verdict).toBe('ask');
+  expect(rules('ask').decide(connect, null).verdict).toBe('ask');
+  expect(rules('deny').decide(connect, null).verdict).toBe('deny');
+});
+
+test('a rule that was made from a question opens its host, and no private address that the name leads to', () => {
+  const connect: PolicyAction = { tool: 'network.connect', host: 'registry.example.org:443', bot };
+  const added = addRule(null, [connect]);
+  const { policy } = policyOf(added.ok ? added.file : added.why);
+  expect(policy.decide(connect, null).verdict).toBe('allow');
+  expect(policy.decide({ ...connect, privateHost: true }, null).verdict).toBe('deny');
 });

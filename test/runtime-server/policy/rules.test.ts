@@ -205,3 +205,27 @@ test('rules are proposed only to a person at a signed-in page, and none while th
   engine.current.slipIn(file, 'rules: [] # slipped in\n');
   expect(await proposed()).toEqual([]);
 });
+
+test('a question about a destination becomes a rule of its bot, its team or the workspace', async () => {
+  const { token, address } = await newBot();
+  const other = await newBot();
+  const action = { tool: 'network.connect', host: 'registry.example.org:443' };
+  for (const [reach, bot, opensOther] of [
+    [undefined, address, false],
+    ['bot', address, false],
+    ['team', `*@${address.split('@')[1]}`, false],
+    ['workspace', '*', true],
+  ] as const) {
+    engine.current.write(file, 'rules: []\n');
+    const approvalId = await asked(token, action);
+    const { status, body } = await add<{ plan: Shown }>({ approvalId, for: reach, dryRun: true });
+    expect([status, body.plan.rule.split('\n').slice(1, 4)]).toEqual([
+      200,
+      ['    tool: "network.connect"', `    bot: "${bot}"`, '    host: "registry.example.org:443"'],
+    ]);
+    expect((await add({ approvalId, for: reach, sha256: body.plan.sha256 })).status).toBe(200);
+    expect(await may(token, action)).toMatchObject({ verdict: 'allow' });
+    expect((await may(other.token, action)).verdict).toBe(opensOther ? 'allow' : 'ask');
+    expect(await may(token, { ...action, host: 'registry.example.org:8443' })).toMatchObject({ verdict: 'ask' });
+  }
+});
