@@ -3,10 +3,11 @@
  * redirects are not followed (see `redirect.ts`); time and size are capped. First user: pushes to browsers' endpoints; second: HTTP tools of bots.
  * Must not know what is asked.
  */
-import { type LookupAddress, type LookupOptions, lookup as systemLookup } from 'node:dns';
+import { lookup as systemLookup } from 'node:dns';
 import { isIP } from 'node:net';
 import { AppError } from '../../contracts/common/errors.ts';
 import { isPublic, parseRange } from './addresses.ts';
+import { checkedLookup, type Lookup } from './lookup.ts';
 
 export interface EgressOptions {
   /**
@@ -22,12 +23,6 @@ export interface EgressOptions {
   /** Answers and streams may be silent for any time: the caller has its own deadlines. */
   readonly patient?: true;
 }
-
-export type Lookup = (
-  name: string,
-  options: LookupOptions & { all: true },
-  done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
-) => void;
 
 export interface EgressRequest {
   readonly method: string;
@@ -71,23 +66,8 @@ export function createEgress(options: EgressOptions = {}): Egress {
   const { allow = [], lookup = systemLookup as Lookup, plain = false, advice = defaultAdvice } = options;
   const { isAllowed, mayBe, notPublic, refusal } = createAddressRule(allow, plain, advice);
 
-  const lookups =
-    (may: (address: string) => boolean) => (name: string, asked: LookupOptions, done: (...answer: never[]) => void) => {
-      // Node asks for all addresses or for one, and expects the answer in the same form.
-      const answer = done as unknown as (
-        error: Error | null,
-        found?: string | LookupAddress[],
-        family?: number,
-      ) => void;
-      lookup(name, { ...asked, all: true }, (error, addresses) => {
-        if (error !== null) return answer(error);
-        const [first] = addresses;
-        // Names only the host: the person who chose it must not learn its address in our network.
-        if (first === undefined || !addresses.every(({ address }) => may(address))) return answer(notPublic(name));
-        if (asked.all === true) answer(null, addresses);
-        else answer(null, first.address, first.family);
-      });
-    };
+  // Names only the host: the person who chose it must not learn its address in our network.
+  const lookups = (may: (address: string) => boolean) => checkedLookup(lookup, may, notPublic);
   /** Loaded with the first request, so that it does not slow the start. */
   async function load() {
     const { Agent, buildConnector, fetch, request } = await import('undici');

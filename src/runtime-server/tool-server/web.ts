@@ -6,14 +6,9 @@
 
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Clock } from '../../kit/clock/clock.ts';
-import {
-  createEgress,
-  type Egress,
-  type EgressAnswer,
-  type EgressRequest,
-  type Lookup,
-} from '../../kit/egress/egress.ts';
+import { createEgress, type Egress, type EgressAnswer, type EgressRequest } from '../../kit/egress/egress.ts';
 import type { EgressMeter } from '../../kit/egress/egress-metrics.ts';
+import type { Lookup } from '../../kit/egress/lookup.ts';
 import { redirectOf } from '../../kit/egress/redirect.ts';
 import type { PolicyVerdict } from '../policy/policy.ts';
 import type { DocumentFetch } from './documents/index.ts';

@@ -3,7 +3,8 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { isPublic, parseRange } from '../../../src/kit/egress/addresses.ts';
-import { createEgress, type EgressOptions, type Lookup } from '../../../src/kit/egress/egress.ts';
+import { createEgress, type EgressOptions } from '../../../src/kit/egress/egress.ts';
+import type { Lookup } from '../../../src/kit/egress/lookup.ts';
 import { onEnd } from '../http/support.ts';
 
 /** Every form of an address that is not out on the internet; WHATWG reads the last ones as 127.0.0.1. */

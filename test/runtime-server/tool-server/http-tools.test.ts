@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/kit/clock/clock.ts';
 import { systemTimers } from '../../../src/kit/clock/timers.ts';
-import type { Lookup } from '../../../src/kit/egress/egress.ts';
+import type { Lookup } from '../../../src/kit/egress/lookup.ts';
 import { decide } from '../../../src/runtime-server/policy/decide.ts';
 import { readPolicy } from '../../../src/runtime-server/policy/file.ts';
 import { createToolServer, type ToolServer } from '../../../src/runtime-server/tool-server/index.ts';
