@@ -230,6 +230,7 @@ export default defineConfig({
         converter: 'src/programs/converter/main.ts',
         executor: 'src/programs/executor/main.ts',
         'hosted-device': 'src/host/hosted-device.ts',
+        'sandbox-proxy': 'src/programs/sandbox-proxy/main.ts',
         'carrier-simulator': 'tools/carrier-simulator/main.ts',
       },
       'out/server',

@@ -29,12 +29,18 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
   'programs/converter': { folders: [], files: ['kit/process/frames.ts'] },
   'programs/executor': { folders: ['contracts', 'kit'] },
   'programs/computer-host': { folders: ['contracts', 'kit'] },
+  'programs/sandbox-proxy': { folders: ['contracts', 'kit'] },
   'programs/worker': { folders: ['contracts', 'kit', 'client'] },
   // The other side of the carrier's wire: it may not know the side that it stands in for.
   'tools/carrier-simulator': { folders: ['contracts', 'kit'] },
   'runtime-server': {
     folders: ['contracts', 'kit'],
-    files: ['programs/pane-host/protocol.ts', 'programs/converter/protocol.ts', 'programs/executor/protocol.ts'],
+    files: [
+      'programs/pane-host/protocol.ts',
+      'programs/converter/protocol.ts',
+      'programs/executor/protocol.ts',
+      'programs/sandbox-proxy/protocol.ts',
+    ],
   },
   'cloud-api': { folders: ['contracts', 'kit'], files: ['programs/computer-host/protocol.ts'] },
   host: {
@@ -92,6 +98,8 @@ function runtimeRooms(): Record<string, readonly string[]> {
     ...['models', 'tool-server', 'computer-use', 'connectors', 'phone'],
     // Who takes part, and what is kept of their work.
     ...['parties', 'vault', 'tickets', 'agent-runs'],
+    // Where bots in a sandbox may connect.
+    'sandboxes',
     // Which bots exist, what they use, how they are reached, where else they run.
     ...['agents', 'usage', 'messaging', 'hosted-bots', 'peers'],
     // What they work on together, and the read models over all of it.

@@ -67,6 +67,7 @@ function described(agent: Agent, now: number): string {
     ['Harness', agent.binding.harness ?? agent.binding.type],
     ['Sandbox', agent.sandbox ?? null],
     ['Limits', limits(agent)],
+    ['Refused', refused(agent)],
     ['State', `${spoken(agent.state)}, for ${lasting(agent.since, now)}${staleWords(agent)}`],
     ['Reason', agent.stateReason === null ? null : localTimes(agent.stateReason)],
     ['Step', agent.currentNode === null ? null : `${agent.currentNode.title} (${agent.currentNode.nodeId})`],
@@ -86,6 +87,15 @@ function limits({ caps = [] }: Agent): string | null {
       return `${most}${held}${hits === 0 ? '' : `, reached ${hits} times`}`;
     })
     .join('; ');
+}
+
+/** Connections out of its sandbox. */
+function refused({ refused: all = [] }: Agent): string | null {
+  const lines = all.map(({ destination, why, times }) => {
+    const often = times === 1 ? '' : `, ${times} times`;
+    return `${destination ?? 'a connection'}${often} (${localTimes(why)})`;
+  });
+  return lines.length === 0 ? null : lines.join('; ');
 }
 
 function staleWords({ stale, runner }: Agent): string {

@@ -101,6 +101,21 @@ export const Agent = z
       )
       .optional()
       .meta({ description: 'Of a live bot in a sandbox. Absent: none.' }),
+    refused: z
+      .array(
+        z.strictObject({
+          destination: z.string().nullable().meta({ description: 'host:port; null if it cannot be known.' }),
+          why: z.string(),
+          times: z.number().int(),
+          last: Time,
+        }),
+      )
+      .max(10)
+      .optional()
+      .meta({
+        description:
+          'Connections that a live bot in a sandbox was refused since this runtime started, the newest first. Absent: none.',
+      }),
   })
   .meta({ id: 'Agent' });
 export type Agent = z.infer<typeof Agent>;

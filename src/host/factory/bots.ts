@@ -17,6 +17,7 @@ import { askedOfAgent } from '../../runtime-server/approvals/holds.ts';
 import { createBotEvents } from '../../runtime-server/events/bot-events.ts';
 import { hostedPlacement } from '../../runtime-server/hosted-bots/placement.ts';
 import { vendorPlacement } from '../../runtime-server/messaging/vendor/placement.ts';
+import { createSandboxes } from '../../runtime-server/sandboxes/index.ts';
 import { createTickets } from '../../runtime-server/tickets/tickets.ts';
 import { createHolds } from '../../runtime-server/usage/holds.ts';
 import { createVault } from '../../runtime-server/vault/vault.ts';
@@ -36,6 +37,7 @@ export function createBots(deps: FactoryDeps) {
   });
   const homes = createBotHomes(deps);
   const keeper = createCapKeeper(capGroupOf(deps.home));
+  const network = createSandboxes(deps);
   const sandboxes = createBotSandboxes({ ...deps, caps: keeper });
   const restarts = createRestarts({
     ...deps,
@@ -61,6 +63,8 @@ export function createBots(deps: FactoryDeps) {
     tickets,
     agentRuns,
     homes,
+    /** The way out of sandboxes that have no network. */
+    network,
     sandboxes,
     caps: createBotCaps({ ...deps, keeper }),
     restarts,

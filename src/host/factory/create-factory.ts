@@ -81,6 +81,7 @@ export function createFactory(deps: FactoryDeps): Factory {
     async close() {
       restarts.close();
       bots.caps.close();
+      await bots.network.end();
       await reports.close();
       work.off();
       needs.close();

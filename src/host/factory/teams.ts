@@ -13,13 +13,14 @@ import type { Work } from './work.ts';
 export type Teams = ReturnType<typeof createTeams>;
 
 export function createTeams(deps: FactoryDeps, bots: Bots, { lanes, deliverer, followTokens }: Messaging, work: Work) {
-  const { registry, placements, homes, sandboxes, caps, vault, followNeeds } = bots;
+  const { registry, placements, homes, sandboxes, caps, network, vault, followNeeds } = bots;
+  const limitsOf = (agentId: string) => ({ ...caps.of(agentId), ...network.refusedOf(agentId) });
   const views = createAgentViews({
     ...deps,
     registry,
     queueDepth: (agentId) => lanes.depth(laneOf(agentId)),
     workOf: work.workflows.workOf,
-    capsOf: caps.of,
+    limitsOf,
   });
   const remote = createRemote({ ...deps, home: deps.peerHome ?? noHome, registry });
   const sizes = createSizeOwners();
@@ -50,7 +51,7 @@ export function createTeams(deps: FactoryDeps, bots: Bots, { lanes, deliverer, f
       directory: deps.directory,
       placements,
       sandboxes,
-      capsOf: caps.of,
+      limitsOf,
       deliverer,
       lanes,
       sizes,

@@ -14,6 +14,7 @@ type ProgramName =
   | 'converter'
   | 'executor'
   | 'hosted-device'
+  | 'sandbox-proxy'
   | 'carrier-simulator';
 
 const sources: Record<ProgramName, string> = {
@@ -23,6 +24,7 @@ const sources: Record<ProgramName, string> = {
   'schema-checker': join('src', 'kit', 'schemas', 'thread.ts'),
   converter: join('src', 'programs', 'converter', 'main.ts'),
   executor: join('src', 'programs', 'executor', 'main.ts'),
+  'sandbox-proxy': join('src', 'programs', 'sandbox-proxy', 'main.ts'),
   'hosted-device': join('src', 'host', 'hosted-device.ts'),
   'carrier-simulator': join('tools', 'carrier-simulator', 'main.ts'),
 };

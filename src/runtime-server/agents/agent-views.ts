@@ -19,7 +19,7 @@ export function createAgentViews({
   computerId,
   queueDepth,
   workOf,
-  capsOf,
+  limitsOf,
 }: {
   readonly registry: Pick<Registry, 'members' | 'bot'>;
   readonly panes: Pick<PaneEngine, 'engine'>;
@@ -28,8 +28,8 @@ export function createAgentViews({
   readonly queueDepth: (agentId: string) => number;
   /** The node that a bot holds now, by its address. */
   readonly workOf: (address: string) => Pick<Agent, 'currentNode' | 'proof'>;
-  /** The limits of a live bot. */
-  readonly capsOf: (agentId: string) => Pick<Agent, 'caps'>;
+  /** The limits of a live bot in a sandbox, and what it was refused. */
+  readonly limitsOf: (agentId: string) => Pick<Agent, 'caps' | 'refused'>;
 }): AgentViews {
   const show = (member: Member) =>
     showAgent(member, {
@@ -38,7 +38,7 @@ export function createAgentViews({
       queueDepth: queueDepth(member.id),
       away: registry.bot(member.id)?.away() ?? null,
       work: workOf(member.address),
-      caps: member.live && member.spec?.sandbox?.caps !== undefined ? capsOf(member.id) : {},
+      limits: member.live && member.spec?.sandbox !== undefined ? limitsOf(member.id) : {},
     });
   return { agents: (team) => registry.members(team).map(show), show };
 }

@@ -40,7 +40,7 @@ interface AgentFacts {
   readonly away: string | null;
   /** The node that it holds now. */
   readonly work: Pick<Agent, 'currentNode' | 'proof'>;
-  readonly caps: Pick<Agent, 'caps'>;
+  readonly limits: Pick<Agent, 'caps' | 'refused'>;
 }
 
 export function showAgent(member: Member, facts: AgentFacts): Agent {
@@ -67,7 +67,7 @@ export function showAgent(member: Member, facts: AgentFacts): Agent {
     queueDepth: facts.queueDepth,
     since: new Date(member.shown.since).toISOString(),
     ...sandboxOf(member),
-    ...facts.caps,
+    ...facts.limits,
   };
 }
 

@@ -51,7 +51,7 @@ export interface CrewDeps extends Base {
   readonly harnesses: Harnesses;
   readonly placements: Placements;
   readonly sandboxes: BotSandboxes;
-  readonly capsOf: Parameters<typeof createAgentViews>[0]['capsOf'];
+  readonly limitsOf: Parameters<typeof createAgentViews>[0]['limitsOf'];
   /** `GANTRY_HOME`. */
   readonly home: string;
   /** The person's home folder, for `~/…` in team files. */

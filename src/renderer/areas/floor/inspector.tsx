@@ -143,6 +143,18 @@ function BotDetails({ agent }: { agent: Agent }) {
             ))}
           </Fact>
         )}
+        {agent.refused !== undefined && (
+          <Fact name="Refused">
+            {agent.refused.map(({ destination, why, times }) => (
+              <p key={`${destination} ${why}`} className="break-words">
+                {destination ?? 'A connection'}
+                <span className="text-muted">
+                  {times > 1 && `, ${times} times`}: {why}
+                </span>
+              </p>
+            ))}
+          </Fact>
+        )}
         <Spent agentId={agent.id} />
         <Fact name="Queue">{agent.queueDepth === 0 ? 'empty' : `${agent.queueDepth} waiting`}</Fact>
         {agent.pane !== null && (

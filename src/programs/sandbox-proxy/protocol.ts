@@ -1,0 +1,77 @@
+/**
+ * The wire between the proxy of sandboxes (it connects and passes on, and decides nothing) and the runtime, which decides, over its stdin and stdout:
+ * frames of `u32 length · head (JSON)`. Both ends import this file and nothing else of each other.
+ */
+
+/** The proxy listens for it, at this path; again for a sandbox that is open already. Answered with {@link Opened} or {@link NotOpened}. */
+export interface OpenSandbox {
+  readonly do: 'open';
+  readonly id: string;
+  /** Absolute path of a Unix socket in a folder that only we can enter. What lies there is replaced. */
+  readonly socket: string;
+  /** Of Gantry itself on this computer. */
+  readonly enginePort: number;
+}
+
+/** Ends its connections, too. */
+interface CloseSandbox {
+  readonly do: 'close';
+  readonly id: string;
+}
+
+interface Answer {
+  readonly do: 'answer';
+  readonly question: number;
+  readonly verdict: Verdict;
+}
+
+export type Verdict =
+  /** `isPrivateAllowed`: the host may lead to an address that is not public. */
+  | { readonly allow: true; readonly isPrivateAllowed: boolean }
+  /** `why` ends a sentence. */
+  | { readonly allow: false; readonly reason: Reason; readonly why: string };
+
+/**
+ * asked: a person has not answered yet · rejected: a person said no · rule: the policy says no · limit: too much at once · private: it is no public
+ * address · mismatch: TLS or HTTP inside of the connection names another host · invalid: not understood.
+ */
+export type Reason = 'asked' | 'rejected' | 'rule' | 'limit' | 'private' | 'mismatch' | 'invalid';
+
+export type Order = OpenSandbox | CloseSandbox | Answer;
+export type OrderHead = Order & { readonly size: 0 };
+
+/** A program wants to connect; nothing is looked up or sent until {@link Answer}. `host` is normal: see `kit/egress/host-name.ts`. */
+export interface Question {
+  readonly event: 'question';
+  readonly question: number;
+  readonly id: string;
+  readonly host: string;
+  readonly port: number;
+}
+
+interface Opened {
+  readonly event: 'opened';
+  readonly id: string;
+}
+
+interface NotOpened {
+  readonly event: 'not opened';
+  readonly id: string;
+  readonly why: string;
+}
+
+/** What the runtime allowed, or was not asked about, and the proxy refused. */
+export interface Refused {
+  readonly event: 'refused';
+  readonly id: string;
+  /** Null: it cannot be told. */
+  readonly host: string | null;
+  readonly port: number;
+  readonly reason: Reason;
+  readonly why: string;
+}
+
+export type ProxyEvent = Question | Opened | NotOpened | Refused;
+export type EventHead = ProxyEvent & { readonly size: 0 };
+
+export const maxHeadLength = 64 * 1024;

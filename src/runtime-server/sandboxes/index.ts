@@ -1,0 +1,135 @@
+/**
+ * The way out of sandboxes without a network: one proxy program for all of them, which asks here about each connection. Owns who is asked and what is
+ * remembered of it. Must not know how a program gets to its socket.
+ */
+import { createHash } from 'node:crypto';
+import { mkdirSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { Agent } from '../../contracts/factory/agent.ts';
+import { showHostAndPort } from '../../kit/egress/host-name.ts';
+import { nodeProgram, programFile } from '../../kit/process/programs.ts';
+import type { Approvals } from '../approvals/index.ts';
+import type { Base } from '../base/base.ts';
+import type { Policy } from '../policy/index.ts';
+import { createDecider, type Decider } from './decide.ts';
+import type { Preset } from './presets.ts';
+import { createProxyProgram } from './proxy-program.ts';
+import { createRefusals } from './refusals.ts';
+
+export interface SandboxedBot {
+  readonly agentId: string;
+  /** `slug@team`, as questions and rules name it. */
+  readonly address: string;
+  /** Names this start of the bot. With the same name it gets the same socket, also after a restart of Gantry. */
+  readonly start: string;
+  readonly presets: readonly Preset[];
+  /** `host` or `host:port` of its agent program's API. */
+  readonly apis: readonly string[];
+  /** The same of the repository's remotes. */
+  readonly remotes: readonly string[];
+  /** On which its launcher takes connections of programs that know no proxy. Nothing is decided by them. */
+  readonly ports: readonly number[];
+  /** Of Gantry itself on this computer. */
+  readonly enginePort: number;
+}
+
+interface Sandboxes {
+  /**
+   * Lets a bot out as far as it is allowed: its launcher connects to `socket`, which lies in a folder of its own that no sandbox sees. Open it again,
+   * with the same `start`, for a bot that still runs after a restart of Gantry. Rejects with `transport` where no proxy can be started.
+   */
+  open(bot: SandboxedBot): Promise<{ readonly socket: string; close(): Promise<void> }>;
+  /** What a bot was refused since this runtime began, the newest first. */
+  refusedOf(agentId: string): Pick<Agent, 'refused'>;
+  /** Of the proxy; null: none runs. */
+  pid(): number | null;
+  end(): Promise<void>;
+}
+
+interface OpenBot {
+  readonly bot: SandboxedBot;
+  readonly decider: Decider;
+}
+
+export function createSandboxes(
+  deps: Pick<Base, 'clock' | 'timers' | 'log'> & {
+    /** `GANTRY_HOME`. */
+    readonly home: string;
+    readonly policy: Pick<Policy, 'decide'>;
+    readonly approvals: Pick<Approvals, 'ask'>;
+    /** Where the cloud of this computer is reached, such as `http://127.0.0.1:3010`. */
+    readonly webOrigin: () => string;
+    /** How long a connection waits for a person. Milliseconds. */
+    readonly waitsMs?: number;
+  },
+): Sandboxes {
+  const open = new Map<string, OpenBot>();
+  const refusals = createRefusals(deps.clock);
+  const proxy = createProxyProgram({
+    ...deps,
+    // Its memory holds what others send: no debugger is opened by a signal.
+    command: [nodeProgram(), '--disable-sigusr1', programFile('sandbox-proxy')],
+    async decide({ id, host, port }) {
+      const one = open.get(id);
+      if (one === undefined) return { allow: false, reason: 'rule', why: 'its bot has ended' };
+      const verdict = await one.decider.decide({ host, port });
+      if (!verdict.allow) {
+        refusals.count(one.bot.agentId, showHostAndPort({ host, port }), verdict.reason, verdict.why);
+      }
+      return verdict;
+    },
+    onRefused({ id, host, port, reason, why }) {
+      const agentId = open.get(id)?.bot.agentId;
+      const destination = host === null ? null : showHostAndPort({ host, port });
+      if (agentId !== undefined) refusals.count(agentId, destination, reason, why);
+    },
+  });
+
+  async function close(id: string): Promise<void> {
+    open.get(id)?.decider.close();
+    open.delete(id);
+    proxy.close(id);
+    rmSync(dirname(socketOf(deps.home, id)), { recursive: true, force: true });
+  }
+
+  return {
+    async open(bot) {
+      const id = idOf(bot.start);
+      const socket = socketOf(deps.home, id);
+      mkdirSync(dirname(socket), { recursive: true, mode: 0o700 });
+      open.get(id)?.decider.close();
+      const ownPorts = () => [bot.enginePort, ...portHere(deps.webOrigin())];
+      const one: OpenBot = { bot, decider: createDecider(bot, { ...deps, ownPorts }) };
+      open.set(id, one);
+      try {
+        await proxy.open({ id, socket, enginePort: bot.enginePort });
+      } catch (fault) {
+        if (open.get(id) === one) await close(id);
+        throw fault;
+      }
+      return { socket, close: async () => void (open.get(id) === one && (await close(id))) };
+    },
+    refusedOf(agentId) {
+      const refused = refusals.of(agentId);
+      return refused.length === 0 ? {} : { refused: [...refused] };
+    },
+    pid: proxy.pid,
+    async end() {
+      for (const { decider } of open.values()) decider.close();
+      open.clear();
+      await proxy.end();
+    },
+  };
+}
+
+/** Short, because the path of a socket is: 108 bytes on Linux. */
+const idOf = (start: string): string => createHash('sha256').update(start).digest('hex').slice(0, 16);
+
+const socketOf = (home: string, id: string): string => join(home, 'run', 'sandboxes', id, 'out.sock');
+
+/** Its port, if that is on this computer. */
+function portHere(origin: string): number[] {
+  if (!URL.canParse(origin)) return [];
+  const { hostname, port } = new URL(origin);
+  return /^(?:127\.|localhost$|\[::1\]$)/.test(hostname) && port !== '' ? [Number(port)] : [];
+}
