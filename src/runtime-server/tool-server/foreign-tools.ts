@@ -58,6 +58,8 @@ export interface ForeignTask {
   readonly server: string;
   /** As the server calls it. */
   readonly taskId: string;
+  /** The program or address that made it, as `placeOf` says it. Tasks of earlier versions have none. */
+  readonly place?: string;
 }
 
 /** What a server asks the person before it goes on: answered by a yes, whose note holds the values, or a no. */

@@ -105,7 +105,7 @@ export function createCallTool({ clock, follow }: { readonly clock: Clock; reado
     taskId: string,
     options: ForeignPort & { readonly signal: AbortSignal },
   ): Promise<ToolResult> {
-    const task = { server: server.id, taskId };
+    const task = { server: server.id, taskId, place: server.place };
     const { began, signal } = options;
     if (began === undefined) {
       const within = AbortSignal.any([signal, AbortSignal.timeout(server.timeoutMs)]);

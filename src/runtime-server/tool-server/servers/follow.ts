@@ -23,6 +23,8 @@ import type { SeenTask } from './upstream-tasks.ts';
 export interface FollowedServer {
   readonly id: string;
   readonly name: string;
+  /** Its program or address, as `placeOf` says it. */
+  readonly place: string;
   /** Of one request. */
   readonly timeoutMs: number;
   readonly connection: Pick<Connection, 'use'>;

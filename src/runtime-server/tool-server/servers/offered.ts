@@ -60,16 +60,20 @@ export function createOffered({
     },
   };
 
-  /** It may be another connection, or none, by the time of a later request; another program gets nothing that was meant for this one. */
-  function followed({ record: { id, name, timeoutMs, hidden }, clean }: Attached): FollowedServer {
-    const place = placeOf(hidden);
+  /**
+   * It may be another connection, or none, by the time of a later request; another program than the one at `place` gets nothing that was meant for it.
+   */
+  function followed(
+    { record: { id, name, timeoutMs, hidden }, clean }: Attached,
+    place = placeOf(hidden),
+  ): FollowedServer {
     const use: FollowedServer['connection']['use'] = async (signal, work) => {
       const entry = find(id);
       if (placeOf(entry.record.hidden) === place) return entry.use(signal, work);
       const fact = `The attached server "${name}" is another one now, and what the earlier one did is not known.`;
       throw new AppError('not_found', fact, 'Call the tool again if it shall run there.');
     };
-    return { id, name, timeoutMs, connection: { use }, clean };
+    return { id, name, place, timeoutMs, connection: { use }, clean };
   }
 
   return {
@@ -89,7 +93,7 @@ export function createOffered({
       },
       async follow(name, task, options) {
         const entry = entries.get(task.server);
-        if (entry !== undefined) return follow(followed(entry), name, task, options);
+        if (entry !== undefined) return follow(followed(entry, task.place), name, task, options);
         return failure(`The attached server of ${name} was detached while it ran: whether it was done is not known.`);
       },
     },

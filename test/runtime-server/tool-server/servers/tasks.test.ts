@@ -4,7 +4,9 @@
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { iso, systemClock } from '../../../../src/kit/clock/clock.ts';
 import { systemTimers } from '../../../../src/kit/clock/timers.ts';
@@ -108,8 +110,14 @@ async function open({
       }),
     rename: (name: string) => now.attached.change(id, { name }),
     move: (to: string) => now.attached.change(id, { transport: { type: 'http', url: to } }),
-    async restart() {
+    /** `movedTo`: its address was changed just before the end, and nothing was asked of it since. */
+    async restart({ movedTo }: { readonly movedTo?: string } = {}) {
       await now.close();
+      if (movedTo !== undefined) {
+        const database = new Database(join(root, 'db', 'runtime.db'));
+        database.prepare('UPDATE attached_server SET transport = replace(transport, ?, ?)').run(url, movedTo);
+        database.close();
+      }
       now = await start();
       await now.start();
       await connected();
@@ -204,6 +212,20 @@ test('a task and the answers for it stay with the program that began it: another
   expect(await ended(taskId)).toMatchObject({ result: { isError: true, content: [{ text }] } });
   expect(heard.filter((method) => method.startsWith('tasks/'))).toEqual([]);
   expect(await live()).toEqual([]);
+});
+
+test('another program at the place of the one that began a task gets nothing of it after a restart either', async () => {
+  const { profile, make, ended, restart } = await open();
+  const heard: string[] = [];
+  const other = await behind(profile.url, (body) => {
+    heard.push((JSON.parse(body) as { method: string }).method);
+    return null;
+  });
+  const { taskId } = await make('slow_compute', { seconds: 60 });
+  await restart({ movedTo: other });
+  const text = expect.stringContaining('is another one now, and what the earlier one did is not known');
+  expect(await ended(taskId)).toMatchObject({ result: { isError: true, content: [{ text }] } });
+  expect(heard.filter((method) => method.startsWith('tasks/'))).toEqual([]);
 });
 
 test('the answer to what a server asked before a call stays with it too: the call is refused in words, and not made at another', async () => {
