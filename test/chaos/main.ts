@@ -1,9 +1,9 @@
 /**
- * `npm run chaos -- --seed N --kills K [--slice i/n] [--state file] [--spool off] [--apart] [--disk] [--list]`: plays what a seed says against Gantry, and prints one JSON
+ * `npm run chaos -- --seed N --kills K [--slice i/n] [--state file] [--spool off] [--apart] [--disk] [--claude folder] [--list]`: plays what a seed says against Gantry, and prints one JSON
  * line a slice and one for all that was played. Slices that the state file has are not played again. See docs/chaos.md.
  */
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { beWhereMountsAre } from './gantry/disk.ts';
 import { openGantry, targetsOf } from './gantry/gantry.ts';
@@ -23,6 +23,7 @@ const { values } = parseArgs({
     spool: { type: 'string', default: 'on' },
     apart: { type: 'boolean', default: false },
     disk: { type: 'boolean', default: false },
+    claude: { type: 'string' },
     list: { type: 'boolean', default: false },
   },
 });
@@ -48,8 +49,10 @@ function slicesOf(kills: number): { readonly wanted: readonly number[]; readonly
 async function main(): Promise<void> {
   const log = (line: string) => process.stderr.write(`${line}\n`);
   const [seed, kills] = [numberOf('seed', values.seed), numberOf('kills', values.kills)];
-  const options = { spool: values.spool !== 'off', apart: values.apart, disk: values.disk };
+  const claude = values.claude === undefined ? null : resolve(values.claude);
+  const options = { spool: values.spool !== 'off', apart: values.apart, disk: values.disk, claude };
   const { spool, apart, disk } = options;
+  const programs = claude === null ? 'stand-ins' : 'claude';
   const { wanted, count } = slicesOf(kills);
   const rounds = planOf(seed, kills, targetsOf(options));
   if (values.list) {
@@ -63,9 +66,9 @@ async function main(): Promise<void> {
   if (disk) beWhereMountsAre();
   const usual = join(
     tmpdir(),
-    `gantry-chaos-${seed}-${kills}-${count}${spool ? '' : '-unspooled'}${apart ? '-apart' : ''}${disk ? '-disk' : ''}.json`,
+    `gantry-chaos-${seed}-${kills}-${count}${spool ? '' : '-unspooled'}${apart ? '-apart' : ''}${disk ? '-disk' : ''}${claude === null ? '' : '-claude'}.json`,
   );
-  const state = openState(values.state ?? usual, { seed, kills, slices: count, ...options });
+  const state = openState(values.state ?? usual, { seed, kills, slices: count, spool, apart, disk, programs });
   for (const slice of wanted) {
     if (state.isPlayed(slice)) continue;
     const system = await openGantry(options);
@@ -81,7 +84,7 @@ async function main(): Promise<void> {
   }
   const { problems, ...sum } = sumOf(state.results());
   process.stdout.write(
-    `${JSON.stringify({ seed, ...options, slices: `${state.results().length}/${count}`, ...sum })}\n`,
+    `${JSON.stringify({ seed, spool, apart, disk, programs, slices: `${state.results().length}/${count}`, ...sum })}\n`,
   );
   if (problems.length > 0) process.exitCode = 1;
 }

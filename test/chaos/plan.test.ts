@@ -34,7 +34,15 @@ test('slices are the whole plan, each round once', () => {
 
 test('slices that were played are known to the next program, add up, and belong to their plan', () => {
   const file = join(scratchFolder(), 'state.json');
-  const plan = { seed: 7, kills: 40, slices: 2, spool: true, apart: false, disk: false };
+  const plan = {
+    seed: 7,
+    kills: 40,
+    slices: 2,
+    spool: true,
+    apart: false,
+    disk: false,
+    programs: 'stand-ins' as const,
+  };
   const result: SliceResult = { kills: 20, lost: 1, twice: 0, stale: 0, contradicted: 2, problems: ['a', 'b', 'c'] };
   openState(file, plan).add(2, result);
   const next = openState(file, plan);

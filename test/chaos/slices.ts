@@ -18,6 +18,8 @@ export interface PlanWords {
   readonly spool: boolean;
   readonly apart: boolean;
   readonly disk: boolean;
+  /** Which agent programs are in the panes. */
+  readonly programs: 'stand-ins' | 'claude';
 }
 
 interface State extends PlanWords {
@@ -51,9 +53,11 @@ export function sumOf(results: readonly SliceResult[]): SliceResult {
 /** Throws when the file is of another plan. */
 export function openState(file: string, plan: PlanWords) {
   const empty: State = { ...plan, played: {} };
-  // A file from before disks were filled does not say that they were not.
-  let state: State = existsSync(file) ? { disk: false, ...JSON.parse(readFileSync(file, 'utf8')) } : empty;
-  for (const name of ['seed', 'kills', 'slices', 'spool', 'apart', 'disk'] as const) {
+  // A file from before disks were filled and real programs took part does not say that they were not and did not.
+  let state: State = existsSync(file)
+    ? { disk: false, programs: 'stand-ins', ...JSON.parse(readFileSync(file, 'utf8')) }
+    : empty;
+  for (const name of ['seed', 'kills', 'slices', 'spool', 'apart', 'disk', 'programs'] as const) {
     if (state[name] === plan[name]) continue;
     throw new Error(`${file} is of another plan: its ${name} is ${state[name]}. Name another file with --state.`);
   }

@@ -19,6 +19,7 @@ import { startModelServer } from '../support/model-server/server.ts';
 import { everythingAgreed } from '../support/trust.ts';
 import { openInbox } from './claude-approvals.ts';
 import { playFirstMinute } from './claude-first-minute.ts';
+import { claudeEnv } from './claude-install.ts';
 import { playProduct } from './claude-product.ts';
 import { createToolScript, playTools } from './claude-tools.ts';
 import { untilBot } from './harness-play.ts';
@@ -62,17 +63,7 @@ const urlFile = join(root, 'url');
 const endpoint = await openHookEndpoint(urlFile);
 const { bots, events: hooks } = endpoint;
 
-/** How Claude Code finds the model server, asks nobody else and gives up soon. */
-const modelEnv = {
-  ANTHROPIC_BASE_URL: model.url,
-  ANTHROPIC_AUTH_TOKEN: 'scripted',
-  DISABLE_AUTOUPDATER: '1',
-  CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
-  DISABLE_TELEMETRY: '1',
-  DISABLE_ERROR_REPORTING: '1',
-  CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL: '1',
-  CLAUDE_CODE_MAX_RETRIES: '1',
-};
+const modelEnv = claudeEnv(model.url);
 
 const people = createPeople();
 const memory = new Map<string, Readonly<Record<string, unknown>>>();

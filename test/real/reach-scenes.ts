@@ -9,6 +9,7 @@ import type { Computer } from '../../src/contracts/link/computers.ts';
 import type { LocalPairing } from '../../src/contracts/link/local-pairing.ts';
 import { scratchHome } from '../support/bench/product.ts';
 import { cut, heal, type Place } from '../support/namespaces.ts';
+import { claudeEnv } from './claude-install.ts';
 import { openFirefox } from './firefox.ts';
 import { command, urls } from './reach-places.ts';
 import { startAround, startCloud, startComputer } from './reach-programs.ts';
@@ -38,25 +39,9 @@ writeFileSync(
   join(String(homes.there.env.HOME), '.claude.json'),
   JSON.stringify({ hasCompletedOnboarding: true, theme: 'dark' }),
 );
-/** How Claude Code finds the model server, asks nobody else and gives up soon. */
-const claudeEnv = {
-  PATH: `${claudeBin}:${process.env.PATH}`,
-  ANTHROPIC_BASE_URL: around.modelUrl,
-  ANTHROPIC_AUTH_TOKEN: 'scripted',
-  DISABLE_AUTOUPDATER: '1',
-  CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
-  DISABLE_TELEMETRY: '1',
-  DISABLE_ERROR_REPORTING: '1',
-  CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL: '1',
-  CLAUDE_CODE_MAX_RETRIES: '1',
-};
+const botEnv = { PATH: `${claudeBin}:${process.env.PATH}`, ...claudeEnv(around.modelUrl) };
 const laptop = await startComputer(here, homes.here, ['start', '--headless', '--port', '0', '--engine-port', '0']);
-const tower = await startComputer(
-  there,
-  homes.there,
-  ['runtime', '--cloud', urls.cloud, '--engine-port', '0'],
-  claudeEnv,
-);
+const tower = await startComputer(there, homes.there, ['runtime', '--cloud', urls.cloud, '--engine-port', '0'], botEnv);
 const firefox = await openFirefox(`${urls.push.replace('http', 'ws')}/`);
 const { page } = firefox;
 

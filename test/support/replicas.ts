@@ -37,13 +37,19 @@ CREATE FUNCTION moved.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATIL
   AS 'SELECT pg_catalog.clock_timestamp() + (SELECT ahead FROM moved.time)';
 ALTER DATABASE gantry SET search_path = public, moved, pg_catalog`;
 
-/** Starts the first, gives the others its secrets, and starts them at the same time. */
-export async function startReplicas(count: number): Promise<Replicas> {
+/**
+ * Starts the first, gives the others its secrets, and starts them at the same time. `before`: puts something in front of the balancer's port, and
+ * answers the port that everybody calls.
+ */
+export async function startReplicas(
+  count: number,
+  before: (port: number) => Promise<number> = async (port) => port,
+): Promise<Replicas> {
   const folder = mkdtempSync(join(tmpdir(), 'gantry-replicas-'));
   const postgres = await startBenchPostgres();
   const ports = await Promise.all(Array.from({ length: count }, () => freePort()));
   const balancer: Balancer = await startBalancer(ports);
-  const { origin } = balancer;
+  const origin = `http://127.0.0.1:${await before(balancer.port)}`;
   const provider = await startOidcProvider({ origins: [origin] });
   const databaseUrl = await postgres.database('gantry');
   await postgres.ask(databaseUrl, movableClock);

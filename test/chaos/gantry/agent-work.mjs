@@ -1,6 +1,6 @@
 /**
  * What the agent program in a pane does with a message: it works at the step for a moment and reports with the real `gantry` verbs, one after the
- * other. Each report is written down before it is made and after it was answered, in a file that the orchestrator does not know: `CHAOS_JOURNAL`.
+ * other. As a program of its own, with run and step as arguments, it is the command of a real agent program. Each report is written down before it is made and after it was answered, in a file that the orchestrator does not know: `CHAOS_JOURNAL`.
  */
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -39,6 +39,11 @@ export async function work(message) {
     write({ kind: 'end', ...of, token, verb, ...answer });
   }
   write({ kind: 'over', ...of });
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const [, , run, step] = process.argv;
+  await work(`gantry workspace done ${run} ${step} --output`);
 }
 
 /** Which attempt the step was handed over as: noted beside the bot's token. */

@@ -3,6 +3,8 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { claudeEnv, claudeIn } from '../../real/claude-install.ts';
+import { processes } from '../../support/bench/processes.ts';
 import {
   endPrograms,
   type Product,
@@ -21,6 +23,8 @@ const here = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 /** A pane host that dies every few seconds is what is wanted here. */
 const settings = { panes: { hostRestarts: 1000 } };
 const backMs = 60_000;
+/** Of the hosted bot. */
+const apiKey = 'sk-test-0123456789';
 
 export interface Computer {
   readonly place: ScratchHome;
@@ -45,11 +49,14 @@ export async function openComputer({
   modelUrl,
   spool,
   disk: hasDisk,
+  claude,
 }: {
   readonly modelUrl: string;
   readonly spool: boolean;
   /** Its data folder is on a disk of its own. */
   readonly disk: boolean;
+  /** The folder with the real Claude Code, which is installed there if it is not; null: a stand-in for it. */
+  readonly claude: string | null;
 }): Promise<Computer> {
   const place = scratchHome({ [team]: teamFile });
   const folder = join(place.home, '..');
@@ -63,12 +70,14 @@ export async function openComputer({
   mkdirSync(place.home, { recursive: true, mode: 0o700 });
   const disk = hasDisk ? openDisk(place.home) : null;
   writeFileSync(join(place.home, 'settings.json'), JSON.stringify(settings), { mode: 0o600 });
-  const bin = installStandInClaude(join(folder, 'bin'));
+  const bin = claude === null ? installStandInClaude(join(folder, 'bin')) : claudeIn(claude);
+  if (claude !== null) writeFileSync(join(folder, '.claude.json'), JSON.stringify(knownTo(place.workspace)));
   const env = {
     ...place.env,
     PATH: `${bin}:${process.env.PATH}`,
-    ANTHROPIC_BASE_URL: modelUrl,
-    ANTHROPIC_API_KEY: 'sk-test-0123456789',
+    ...claudeEnv(modelUrl),
+    ANTHROPIC_API_KEY: apiKey,
+    CHAOS_WORK: here('./agent-work.mjs'),
     GANTRY_EGRESS_ALLOW: '127.0.0.1',
     NODE_OPTIONS: `--import ${here('./shift-clock.mjs')}`,
     NODE_COMPILE_CACHE: join(folder, 'compiled'),
@@ -101,7 +110,8 @@ export async function openComputer({
     pidOf(part) {
       if (part === 'runtime') return product?.pid ?? null;
       if (part === 'pane host') return paneHostOf(place.home);
-      return agentPid(starts, part === 'first agent' ? 0 : 1);
+      const agents = claude === null ? standIns(starts) : realAgents(journal);
+      return agents[part === 'first agent' ? 0 : 1] ?? agents[0] ?? null;
     },
     async hostBack(old) {
       for (const end = performance.now() + backMs; performance.now() < end; await delay(100)) {
@@ -129,14 +139,39 @@ export async function openComputer({
   };
 }
 
-/** A program that runs: of the conversation that began first, or second. */
-function agentPid(starts: string, index: number): number | null {
+/** What Claude Code remembers of its first start, so that it asks nothing about this folder. */
+function knownTo(workspace: string): object {
+  return {
+    hasCompletedOnboarding: true,
+    theme: 'dark',
+    customApiKeyResponses: { approved: [apiKey.slice(-20)], rejected: [] },
+    projects: { [workspace]: { hasTrustDialogAccepted: true } },
+  };
+}
+
+/** Programs that run: of the conversation that began first, then of the others. */
+function standIns(starts: string): number[] {
   const lines = existsSync(starts) ? readFileSync(starts, 'utf8').split('\n').filter(Boolean) : [];
   const pids = new Map<string, number>();
   for (const line of lines) {
     const [pid, , id = ''] = line.split(' ');
     pids.set(id, Number(pid));
   }
-  const alive = [...pids.values()].filter(lives);
-  return alive[index] ?? alive[0] ?? null;
+  return [...pids.values()].filter(lives);
+}
+
+/** Claude Code in the panes of one computer, by its variables; the oldest first. */
+function realAgents(journal: string): number[] {
+  return processes()
+    .filter(({ pid, command }) => /(^|\/)claude( |$)/.test(command) && hasVariable(pid, `CHAOS_JOURNAL=${journal}`))
+    .map(({ pid }) => pid)
+    .toSorted((a, b) => a - b);
+}
+
+function hasVariable(pid: number, line: string): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').includes(line);
+  } catch {
+    return false;
+  }
 }

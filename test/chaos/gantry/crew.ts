@@ -8,6 +8,8 @@ import { type ModelServer, startModelServer } from '../../support/model-server/s
 export const team = 'crew';
 export const project = 'chaos';
 
+const handedOver = /gantry workspace done (\S+) (\S+) --output/;
+
 /** Two agent programs in panes, a hosted bot, and a shell that tickets are made for. */
 export const teamFile = `name: ${team}
 version: 1
@@ -45,11 +47,20 @@ export function writeTemplate(workspace: string): void {
   writeFileSync(join(folder, 'chain.json'), JSON.stringify(template));
 }
 
-/** Thinks for a moment, so that a kill can come in the middle of a turn, then notes progress and says that the step is done. */
+/**
+ * Thinks for a moment, so that a kill can come in the middle of a turn, then notes progress and says that the step is done. To Claude Code it says which
+ * command works at the step that the message hands over.
+ */
 export function startModel(): Promise<ModelServer> {
-  return startModelServer(async ({ toolResults, tools: offered }) => {
+  return startModelServer(async ({ lastUser, toolResults, tools: offered }) => {
     await delay(300 + Math.random() * 700);
-    if (toolResults.length > 0 || !offered.includes('node_done')) return text('Done.');
+    if (toolResults.length > 0) return text('Done.');
+    const [, run, step] = handedOver.exec(lastUser) ?? [];
+    if (run !== undefined && step !== undefined && offered.includes('Bash')) {
+      const command = `"${process.execPath}" "$CHAOS_WORK" ${run} ${step}`;
+      return tools({ name: 'Bash', input: { command, description: 'Work at the step' } });
+    }
+    if (!offered.includes('node_done')) return text('Done.');
     return tools(
       { name: 'node_progress', input: { text: 'half of it is written' } },
       { name: 'node_done', input: { output: 'written' } },

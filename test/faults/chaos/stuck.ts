@@ -29,7 +29,7 @@ async function stuck({ quick, log }: FigureOptions): Promise<Measured> {
 }
 
 async function once(rounds: readonly Round[], spool: boolean, log: (line: string) => void): Promise<Played> {
-  const system = await openGantry({ spool, apart: false, disk: false });
+  const system = await openGantry({ spool, apart: false, disk: false, claude: null });
   try {
     const played = await play(system, rounds, log);
     for (const surprise of played.surprises) log(surprise);
