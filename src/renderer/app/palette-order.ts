@@ -9,7 +9,7 @@ import type { FoundGroup, FoundRow } from './use-found.ts';
 
 type PaletteItem = { readonly key: string } & ({ readonly action: Action } | { readonly row: FoundRow });
 
-interface PaletteGroup {
+export interface PaletteGroup {
   readonly name: string;
   readonly items: readonly PaletteItem[];
 }
@@ -41,12 +41,16 @@ interface Entry {
   readonly letters: string;
   /** A bit for each letter and digit in it: what lacks one of those typed is not looked at further. */
   readonly has: number;
+  /** A bit for each letter and digit with which a word of its title or its thing begins. */
+  readonly begins: number;
   readonly isButton: boolean;
 }
 
 /** Made once for a list of actions, so that a key costs comparisons only: there may be ten thousand. */
 interface PaletteIndex {
   readonly entries: readonly Entry[];
+  /** What is drawn of them while nothing is typed, in order. */
+  readonly untyped: readonly Entry[];
   /** In which order those stand that are equally near. */
   readonly places: ReadonlyMap<string, number>;
 }
@@ -57,83 +61,126 @@ export function indexPalette(
   foundGroups: readonly FoundGroup[],
 ): PaletteIndex {
   const groups: readonly string[] = [...actionGroups, ...foundGroups, fromLetters];
-  return { entries: actions.map(entryOf), places: new Map(groups.map((group, place) => [group, place])) };
+  const entries = actions.map(entryOf);
+  const byGroup = Map.groupBy(entries, ({ item }) => item.action.group);
+  return {
+    entries,
+    untyped: actionGroups.flatMap((group) => (byGroup.get(group) ?? []).slice(0, drawn.untyped)),
+    places: new Map(groups.map((group, place) => [group, place])),
+  };
 }
 
 function entryOf(action: Action): Entry {
   const key = `${action.title} ${action.id}`.trim();
   const letters = asLetters(key);
+  const title = plain(action.title);
+  const thing = action.thing === undefined ? null : plain(action.thing);
   return {
     item: { key, action },
-    title: plain(action.title),
-    thing: action.thing === undefined ? null : plain(action.thing),
+    title,
+    thing,
     letters,
     has: bitsOf(letters),
+    begins: beginningsOf(title) | beginningsOf(thing ?? ''),
     isButton: action.id.startsWith(pressMark),
   };
 }
 
 const asLetters = (text: string): string => text.toLowerCase().replace(/[\s-]/g, ' ');
 
+const bitOf = (text: string, at: number): number => 1 << (text.charCodeAt(at) & 31);
+
 function bitsOf(text: string): number {
   let bits = 0;
-  for (let at = 0; at < text.length; at += 1) bits |= 1 << (text.charCodeAt(at) & 31);
+  for (let at = 0; at < text.length; at += 1) bits |= bitOf(text, at);
+  return bits;
+}
+
+function beginningsOf(text: string): number {
+  let bits = 0;
+  for (let at = 0; at < text.length; at += 1) if (isBeginning(text, at)) bits |= bitOf(text, at);
   return bits;
 }
 
 /** So many of a kind are put in order by how well they fit; beyond that nobody reads, and they keep the order of the list. */
 const maxScored = 100;
-
-export function orderPalette(
-  typed: string,
-  { entries, places }: PaletteIndex,
-  rows: readonly FoundRow[],
-): readonly PaletteGroup[] {
-  const text = plain(typed);
-  const words = text.split(' ');
-  const isNear: Entry[][] = [[], [], []];
-  const others: Entry[] = [];
-  for (const entry of entries) {
-    const nearness = nearAction(text, words, entry);
-    (nearness === null ? others : isNear[nearness]!).push(entry);
-  }
-  const place = (group: string): number => places.get(group) ?? -1;
-  const byFit = (a: Ranked, b: Ranked) => a.near - b.near || b.score - a.score || place(a.group) - place(b.group);
-  const ranked = [
-    ...isNear.flatMap((some, nearness) => some.map((entry, at) => rank(text, entry, nearness, at))),
-    ...rows.map((row) => rankRow(text, row)),
-  ];
-  // They stand behind all of these: where there is more than is drawn, nobody sees them.
-  if (ranked.length < drawn.typed) {
-    const letters = lettersOf(text);
-    ranked.push(
-      ...others
-        .filter((entry) => hasLetters(letters, words, entry))
-        .map((entry, at) => rank(text, entry, near.letters, at)),
-    );
-  }
-  ranked.sort(byFit);
-  // Letters that stand apart in a name are no reason to stand before what has the words.
-  const farthest = ranked[0]?.near === near.letters ? near.letters : near.found;
-  const first = ranked.findIndex((one) => one.near <= farthest && isSafe(text, one));
-  const ordered = first > 0 ? [ranked[first]!, ...ranked.toSpliced(first, 1)] : ranked;
-  const groups = Map.groupBy(ordered, ({ group }) => group);
-  return [...groups].map(([name, inIt]) => ({ name, items: inIt.map(({ item }) => item) }));
-}
-
 /** Nobody looks further down: a letter more brings up what is there. Of each group while nothing is typed, then of all. */
 const drawn = { untyped: 24, typed: 60 } as const;
 
-/** What of it can be reached, and how many cannot. */
-export function firstOf(
-  groups: readonly PaletteGroup[],
+/** What is equally near. */
+interface Tier {
+  readonly near: number;
+  readonly entries: readonly Entry[];
+  readonly rows: readonly Ranked[];
+}
+
+/** What of all that fits can be reached, and how many cannot. */
+export function orderPalette(
   typed: string,
-): { readonly shown: readonly PaletteGroup[]; readonly more: number } {
-  const shown =
-    plain(typed) === ''
-      ? groups.map(({ name, items }) => ({ name, items: items.slice(0, drawn.untyped) }))
-      : firstRows(groups, drawn.typed);
-  return { shown, more: countOf(groups) - countOf(shown) };
+  index: PaletteIndex,
+  rows: readonly FoundRow[],
+): { readonly groups: readonly PaletteGroup[]; readonly more: number } {
+  const text = plain(typed);
+  const tiers = tiersOf(text, index, rows);
+  const most = text === '' ? Number.POSITIVE_INFINITY : drawn.typed;
+  const first: Ranked[] = [];
+  let safe: Ranked | null = null;
+  let farthest: number = near.found;
+  for (const one of inOrder(text, tiers, index.places)) {
+    // Letters that stand apart in a name are no reason to stand before what has the words.
+    if (first.length === 0 && one.near === near.letters) farthest = near.letters;
+    if (first.length < most) first.push(one);
+    if (safe === null && one.near <= farthest && isSafe(text, one)) safe = one;
+    if (first.length === most && (safe !== null || one.near > farthest)) break;
+  }
+  const shown = safe === null ? first : [safe, ...first.filter((one) => one !== safe)].slice(0, most);
+  const fits = text === '' ? index.entries.length + rows.length : countOf(tiers);
+  const groups = Map.groupBy(shown, ({ group }) => group);
+  return {
+    groups: [...groups].map(([name, inIt]) => ({ name, items: inIt.map(({ item }) => item) })),
+    more: fits - shown.length,
+  };
+}
+
+function tiersOf(text: string, { entries, untyped }: PaletteIndex, found: readonly FoundRow[]): readonly Tier[] {
+  const rows = found.map((row) => rankRow(text, row));
+  const rowsAt = (nearness: number): readonly Ranked[] => rows.filter((row) => row.near === nearness);
+  if (text === '') return [{ near: near.words, entries: untyped, rows }];
+  const words = text.split(' ');
+  const begins = words.reduce((bits, word) => bits | bitOf(word, 0), 0);
+  const isNear: Entry[][] = [[], [], []];
+  const others: Entry[] = [];
+  for (const entry of entries) {
+    // Whatever it is near by, each typed word begins one of its words.
+    const nearness = (begins & entry.begins) === begins ? nearAction(text, words, entry) : null;
+    (nearness === null ? others : isNear[nearness]!).push(entry);
+  }
+  const tiers: Tier[] = [
+    ...isNear.map((some, nearness) => ({ near: nearness, entries: some, rows: rowsAt(nearness) })),
+    { near: near.found, entries: [], rows: rowsAt(near.found) },
+  ];
+  // They stand behind all of these: where there is more than is drawn, nobody sees them.
+  if (countOf(tiers) >= drawn.typed) return tiers;
+  const letters = lettersOf(text);
+  return [
+    ...tiers,
+    { near: near.letters, entries: others.filter((entry) => hasLetters(letters, words, entry)), rows: [] },
+  ];
+}
+
+const countOf = (tiers: readonly Tier[]): number =>
+  tiers.reduce((sum, { entries, rows }) => sum + entries.length + rows.length, 0);
+
+/** One after the other, so that of ten thousand only those are put in order that somebody sees. */
+function* inOrder(text: string, tiers: readonly Tier[], places: ReadonlyMap<string, number>): Generator<Ranked> {
+  const place = (group: string): number => places.get(group) ?? -1;
+  const byPlace = (a: Ranked, b: Ranked): number => place(a.group) - place(b.group);
+  for (const { near: nearness, entries, rows } of tiers) {
+    const scored = entries.slice(0, text === '' ? 0 : maxScored).map((entry) => rank(text, entry, nearness));
+    yield* scored.sort((a, b) => b.score - a.score || byPlace(a, b));
+    for (let at = scored.length; at < entries.length; at += 1) yield rank('', entries[at]!, nearness);
+    yield* rows.toSorted(byPlace);
+  }
 }
 
 /** The first `count` rows, in their groups. */
@@ -146,8 +193,6 @@ export function firstRows(groups: readonly PaletteGroup[], count: number): reado
   });
   return some.filter(({ items }) => items.length > 0);
 }
-
-const countOf = (groups: readonly PaletteGroup[]): number => groups.reduce((sum, { items }) => sum + items.length, 0);
 
 /** Whether Enter may act on it without its having been chosen: where only such fit that may not, none is. */
 export function enterActsOn(typed: string, item: PaletteItem): boolean {
@@ -205,8 +250,9 @@ function hasLetters({ text, has }: Letters, words: readonly string[], entry: Ent
   return reached[text.length] !== undefined;
 }
 
-function rank(text: string, { item }: Entry, nearness: number, at: number): Ranked {
-  const score = text === '' || at >= maxScored ? 0 : defaultFilter(item.key, text);
+/** With an empty text its score is nothing. */
+function rank(text: string, { item }: Entry, nearness: number): Ranked {
+  const score = text === '' ? 0 : defaultFilter(item.key, text);
   return { item, group: nearness === near.letters ? fromLetters : item.action.group, near: nearness, score };
 }
 
@@ -227,7 +273,15 @@ function nearName(text: string, name: string): 0 | 1 | null {
 
 function beginsWord(title: string, word: string): boolean {
   for (let at = title.indexOf(word); at >= 0; at = title.indexOf(word, at + 1)) {
-    if (at === 0 || !/[\p{L}\p{N}]/u.test(title[at - 1] ?? '')) return true;
+    if (isBeginning(title, at)) return true;
   }
   return false;
+}
+
+function isBeginning(text: string, at: number): boolean {
+  if (at === 0) return true;
+  const code = text.charCodeAt(at - 1);
+  // What most names are made of is told without a pattern: a key looks at the names of ten thousand.
+  if (code < 128) return !((code >= 97 && code <= 122) || (code >= 48 && code <= 57));
+  return !/[\p{L}\p{N}]/u.test(text[at - 1] ?? '');
 }

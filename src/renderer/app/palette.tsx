@@ -2,7 +2,7 @@
 import { useNavigate } from '@tanstack/react-router';
 import { Command } from 'cmdk';
 import { Dialog as Radix } from 'radix-ui';
-import { type ReactNode, type UIEvent, useMemo, useRef, useState } from 'react';
+import { memo, type ReactNode, type UIEvent, useCallback, useMemo, useRef, useState } from 'react';
 import type { Action } from '../base/actions.ts';
 import { useAllActions } from '../base/services.tsx';
 import { describeProblem } from '../ui/describe-problem.ts';
@@ -12,7 +12,7 @@ import { useReturnFocus } from '../ui/use-return-focus.ts';
 import { useBotActions } from './bot-actions.ts';
 import { useFarActions } from './far-actions.ts';
 import { buttonsOf } from './page-buttons.ts';
-import { enterActsOn, firstOf, firstRows, indexPalette, orderPalette, pressMark } from './palette-order.ts';
+import { enterActsOn, firstRows, indexPalette, orderPalette, type PaletteGroup, pressMark } from './palette-order.ts';
 import { type FoundRow, type FoundState, foundGroups, useFound } from './use-found.ts';
 
 const groups: readonly Action['group'][] = [
@@ -47,28 +47,27 @@ export function Palette({ open, onOpenChange }: { open: boolean; onOpenChange: (
   // As the page was when the palette was asked for: behind it nothing can be pressed any more.
   const [buttons] = useState(() => buttonsOf(document));
   const index = useMemo(
-    () => indexPalette(withButtons([...shown, ...bots, ...far], buttons), groups, foundGroups),
+    () => indexPalette(withButtons([...shown, ...far, ...bots], buttons), groups, foundGroups),
     [shown, bots, far, buttons],
   );
   const [typed, setTyped] = useState('');
   const found = useFound(typed);
-  const { shown: reachable, more } = useMemo(
-    () => firstOf(orderPalette(typed, index, found.rows), typed),
-    [typed, index, found.rows],
-  );
+  const { groups: reachable, more } = useMemo(() => orderPalette(typed, index, found.rows), [typed, index, found.rows]);
   const { room, onScroll } = useRoom(typed);
-  const shownGroups = firstRows(reachable, room);
+  const shownGroups = useMemo(() => firstRows(reachable, room), [reachable, room]);
   const top = shownGroups[0]?.items[0];
   const isNamed = top === undefined || enterActsOn(typed, top);
   const first = isNamed ? (top?.key ?? '') : nothingChosen;
   const [selected, setSelected] = useFirst(first);
-  const navigate = useNavigate();
   const focus = useReturnFocus();
   const chosen = useRef<(() => void) | null>(null);
-  const choose = (run: () => void): void => {
-    chosen.current = run;
-    onOpenChange(false);
-  };
+  const choose = useCallback(
+    (run: () => void): void => {
+      chosen.current = run;
+      onOpenChange(false);
+    },
+    [onOpenChange],
+  );
   return (
     <Radix.Root open={open} onOpenChange={onOpenChange}>
       <Radix.Portal>
@@ -104,22 +103,7 @@ export function Palette({ open, onOpenChange }: { open: boolean; onOpenChange: (
                   Nothing is selected. Use the arrow keys.
                 </Command.Item>
               )}
-              {shownGroups.map(({ name, items }) => (
-                <Command.Group key={name} heading={name} className={heading}>
-                  {items.map((one) => (
-                    <Command.Item
-                      key={one.key}
-                      value={one.key}
-                      onSelect={() =>
-                        choose(() => ('action' in one ? one.action.run() : void navigate({ href: one.row.href })))
-                      }
-                      className={'action' in one ? item : `${item} py-1`}
-                    >
-                      {'action' in one ? <ActionLine action={one.action} /> : <FoundLine row={one.row} />}
-                    </Command.Item>
-                  ))}
-                </Command.Group>
-              ))}
+              <Rows groups={shownGroups} choose={choose} />
             </Command.List>
             <About found={found} more={more} />
           </Command>
@@ -128,6 +112,31 @@ export function Palette({ open, onOpenChange }: { open: boolean; onOpenChange: (
     </Radix.Root>
   );
 }
+
+/** A key draws the palette several times, and these only once: the list marks the selected one itself. */
+const Rows = memo(function Rows({
+  groups: shown,
+  choose,
+}: {
+  groups: readonly PaletteGroup[];
+  choose: (run: () => void) => void;
+}) {
+  const navigate = useNavigate();
+  return shown.map(({ name, items }) => (
+    <Command.Group key={name} heading={name} className={heading}>
+      {items.map((one) => (
+        <Command.Item
+          key={one.key}
+          value={one.key}
+          onSelect={() => choose(() => ('action' in one ? one.action.run() : void navigate({ href: one.row.href })))}
+          className={'action' in one ? item : `${item} py-1`}
+        >
+          {'action' in one ? <ActionLine action={one.action} /> : <FoundLine row={one.row} />}
+        </Command.Item>
+      ))}
+    </Command.Group>
+  ));
+});
 
 /** Hidden actions only make sense from the keyboard; a button that an action names already stands here once. */
 function withButtons(all: readonly Action[], buttons: ReturnType<typeof buttonsOf>): readonly Action[] {

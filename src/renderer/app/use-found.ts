@@ -2,7 +2,7 @@
  * What is found by typed words: on every linked computer its runs, steps, messages and events; from the lists that are small, templates,
  * tools, connectors, numbers and hosted computers. Must not know how it is shown.
  */
-import { useQueries, useQuery } from '@tanstack/react-query';
+import { type UseQueryResult, useQueries, useQuery } from '@tanstack/react-query';
 import { useEffect, useMemo, useState } from 'react';
 import type { Found } from '../../contracts/factory/search-routes.ts';
 import { createHandsApi } from '../areas/computers/api.ts';
@@ -14,7 +14,8 @@ import { numberWords } from '../areas/phone/phone-words.ts';
 import { phoneQueriesOf } from '../areas/phone/queries.ts';
 import { createToolApi } from '../areas/tools/api.ts';
 import { groupOf, toolQueriesOf } from '../areas/tools/queries.ts';
-import { useFloors } from '../base/floors.tsx';
+import type { Place } from '../base/data/places.ts';
+import { usePlaces } from '../base/floors.tsx';
 import { useServices } from '../base/services.tsx';
 import { useHasPhone } from '../base/use-home-cloud.ts';
 
@@ -51,6 +52,11 @@ export interface FoundState {
   readonly complete: boolean;
 }
 
+interface Answer {
+  readonly found: readonly Found[];
+  readonly complete: boolean;
+}
+
 /** After the last key, ms: not every letter is a question. */
 const pause = 180;
 /** A computer that does not answer holds nobody up, ms. */
@@ -81,12 +87,11 @@ const digitsOf = (text: string): string => text.replaceAll(/\D/g, '');
 export function useFound(typed: string): FoundState {
   const services = useServices();
   const { connections } = services;
-  const floors = useFloors();
+  const all = usePlaces();
+  const places = useMemo(() => all.filter(({ away }) => !away), [all]);
   const text = typed.trim();
   const settled = useSettled(text);
   const asks = settled.length >= shortest;
-  const places = floors.map(({ place }) => place).filter(({ away }) => !away);
-
   const answers = useQueries({
     queries: places.map((place) => ({
       queryKey: ['search', place.id, settled],
@@ -101,36 +106,55 @@ export function useFound(typed: string): FoundState {
       staleTime: 0,
       gcTime: 60_000,
     })),
+    combine: together,
   });
   const small = useSmallLists(asks);
-  const words = useMemo(() => settled.toLowerCase().split(/\s+/).filter(Boolean), [settled]);
-  if (!asks || text.length < shortest) return { rows: [], looking: false, failed: [], complete: true };
-
-  const several = places.length > 1;
-  const server = answers.flatMap(({ data }, index): FoundRow[] => {
-    const place = places[index];
-    if (place === undefined) return [];
-    return (data?.found ?? []).map((one) => ({
-      key: `${place.id} ${one.kind} ${one.id}`,
-      group: groupOfKind[one.kind],
-      title: one.title,
-      text: several ? [one.text, place.name].filter(Boolean).join(' · ') : one.text,
-      at: one.at,
-      href: place.scope === null ? one.url : `${one.url}&computer=${encodeURIComponent(place.scope)}`,
-    }));
-  });
-  const fits = ({ title, text: more, group }: FoundRow): boolean => {
-    const all = `${title} ${more}`.toLowerCase();
-    if (words.every((word) => all.includes(word))) return true;
-    const digits = digitsOf(settled);
-    return group === 'Numbers' && digits.length > 2 && digitsOf(title).includes(digits);
-  };
-  const lists = small.flatMap((rows) => rows.filter(fits).slice(0, max));
+  const rows = useMemo(() => {
+    const fits = fitsWords(settled);
+    return [
+      ...answers.data.flatMap((data, index) => rowsOf(data, places[index], places.length > 1)),
+      ...small.flatMap((some) => some.filter(fits).slice(0, max)),
+    ];
+  }, [answers.data, places, small, settled]);
+  if (!asks || text.length < shortest) return nothingFound;
   return {
-    rows: [...server, ...lists],
-    looking: settled !== text || answers.some(({ isFetching }) => isFetching),
-    failed: answers.flatMap(({ error }, index) => (error === null ? [] : [{ name: places[index]?.name ?? '', error }])),
-    complete: answers.every(({ data }) => data?.complete !== false),
+    rows,
+    looking: settled !== text || answers.fetching,
+    failed: answers.errors.flatMap((error, index) =>
+      error === null ? [] : [{ name: places[index]?.name ?? '', error }],
+    ),
+    complete: answers.data.every((data) => data?.complete !== false),
+  };
+}
+
+/** The same object, and below the same rows as long as nothing else is found, so that the palette puts them in order once a key. */
+const nothingFound: FoundState = { rows: [], looking: false, failed: [], complete: true };
+
+const together = (answers: readonly UseQueryResult<Answer>[]) => ({
+  data: answers.map(({ data }) => data),
+  errors: answers.map(({ error }) => error),
+  fetching: answers.some(({ isFetching }) => isFetching),
+});
+
+function rowsOf(data: Answer | undefined, place: Place | undefined, several: boolean): FoundRow[] {
+  if (place === undefined) return [];
+  return (data?.found ?? []).map((one) => ({
+    key: `${place.id} ${one.kind} ${one.id}`,
+    group: groupOfKind[one.kind],
+    title: one.title,
+    text: several ? [one.text, place.name].filter(Boolean).join(' · ') : one.text,
+    at: one.at,
+    href: place.scope === null ? one.url : `${one.url}&computer=${encodeURIComponent(place.scope)}`,
+  }));
+}
+
+function fitsWords(typed: string): (row: FoundRow) => boolean {
+  const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
+  const digits = digitsOf(typed);
+  return ({ title, text, group }) => {
+    const all = `${title} ${text}`.toLowerCase();
+    if (words.every((word) => all.includes(word))) return true;
+    return group === 'Numbers' && digits.length > 2 && digitsOf(title).includes(digits);
   };
 }
 
@@ -149,31 +173,41 @@ function useSmallLists(enabled: boolean): readonly FoundRow[][] {
   }, [api, computer, keys]);
   const once = { enabled, refetchInterval: false } as const;
   const hasPhone = useHasPhone() === true;
-  const numbers = useQuery({ ...mine.phone.numbers, ...once, enabled: enabled && hasPhone }).data ?? [];
-  const templates = useQuery({ ...queries.templates, ...once }).data?.templates ?? [];
-  const servers = useQuery({ ...mine.tools.toolServers, ...once }).data ?? [];
-  const tools = useQuery({ ...mine.tools.tools, ...once }).data ?? [];
-  const connectors = useQuery({ ...mine.connectors.connectors, ...once }).data ?? [];
+  const numbers = useQuery({ ...mine.phone.numbers, ...once, enabled: enabled && hasPhone }).data;
+  const templates = useQuery({ ...queries.templates, ...once }).data?.templates;
+  const servers = useQuery({ ...mine.tools.toolServers, ...once }).data;
+  const tools = useQuery({ ...mine.tools.tools, ...once }).data;
+  const connectors = useQuery({ ...mine.connectors.connectors, ...once }).data;
   const hasHosted = useQuery({ ...mine.hands.hostedSettings, ...once }).data?.hosted_driver_enabled === true;
-  const hosted = useQuery({ ...mine.hands.hostedList, ...once, enabled: enabled && hasHosted }).data ?? [];
-  const row = (group: FoundGroup, id: string, title: string, text: string, path: string, named: object): FoundRow => ({
-    key: `${group} ${id}`,
-    group,
-    title,
-    text,
-    at: null,
-    href: `${path}?${new URLSearchParams({ ...named, ...(computer === null ? {} : { computer }) })}`,
-  });
-  return [
-    numbers.map((one) =>
-      row('Numbers', one.id, numberWords(one.e164), one.locality ?? '', '/phone', { number: one.id }),
-    ),
-    templates.map((one) => row('Templates', one.id, one.name, one.description, '/work', { start: one.id })),
-    servers.map((one) => row('Tool servers', one.id, one.name, one.status, '/tools', { server: one.name })),
-    tools.map((one) =>
-      row('Tools', one.name, one.name, one.description ?? '', '/tools', { server: groupOf(one), tool: one.name }),
-    ),
-    connectors.map((one) => row('Connectors', one.id, one.name, '', '/connectors', { connector: one.id })),
-    hosted.map((one) => row('Hosted computers', one.id, one.name, one.status, '/computers', { hosted: one.id })),
-  ];
+  const hosted = useQuery({ ...mine.hands.hostedList, ...once, enabled: enabled && hasHosted }).data;
+  return useMemo(() => {
+    const row = (
+      group: FoundGroup,
+      id: string,
+      title: string,
+      text: string,
+      path: string,
+      named: object,
+    ): FoundRow => ({
+      key: `${group} ${id}`,
+      group,
+      title,
+      text,
+      at: null,
+      href: `${path}?${new URLSearchParams({ ...named, ...(computer === null ? {} : { computer }) })}`,
+    });
+    const lists = [
+      numbers?.map((one) =>
+        row('Numbers', one.id, numberWords(one.e164), one.locality ?? '', '/phone', { number: one.id }),
+      ),
+      templates?.map((one) => row('Templates', one.id, one.name, one.description, '/work', { start: one.id })),
+      servers?.map((one) => row('Tool servers', one.id, one.name, one.status, '/tools', { server: one.name })),
+      tools?.map((one) =>
+        row('Tools', one.name, one.name, one.description ?? '', '/tools', { server: groupOf(one), tool: one.name }),
+      ),
+      connectors?.map((one) => row('Connectors', one.id, one.name, '', '/connectors', { connector: one.id })),
+      hosted?.map((one) => row('Hosted computers', one.id, one.name, one.status, '/computers', { hosted: one.id })),
+    ];
+    return lists.filter((list) => list !== undefined);
+  }, [numbers, templates, servers, tools, connectors, hosted, computer]);
 }

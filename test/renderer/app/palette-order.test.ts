@@ -36,7 +36,7 @@ const index = indexPalette(
   ['Runs', 'Messages', 'Events', 'Numbers'],
 );
 const lines = (typed: string, rows: readonly FoundRow[] = []) =>
-  orderPalette(typed, index, rows).map(
+  orderPalette(typed, index, rows).groups.map(
     ({ name, items }) => `${name}: ${items.map((one) => ('action' in one ? one.action.title : one.row.title))}`,
   );
 
@@ -92,7 +92,7 @@ test('nothing that changes something is first until it is named: not by a letter
   expect(lines('start')[0]).toBe('Work: Start a run');
   const both = [action('Mark all notifications read', 'Inbox'), action('Home', 'Go to')];
   const only = orderPalette('', indexPalette(both, ['Inbox', 'Go to'], []), []);
-  expect(only[0]?.items[0]).toMatchObject({ action: { title: 'Home' } });
+  expect(only.groups[0]?.items[0]).toMatchObject({ action: { title: 'Home' } });
 });
 
 test('Enter acts at once only on what was typed whole: words of it lead to what was found, or to nothing', () => {
@@ -109,7 +109,7 @@ test('Enter acts at once only on what was typed whole: words of it lead to what 
   // What shows first what it would do is named by less.
   expect(enterActsOn('sta', { key: 's', action: actions[1]! })).toBe(true);
   const letters = [actions[0]!, action('A peaceful place', 'Go to')];
-  expect(orderPalette('app', indexPalette(letters, ['Inbox', 'Go to'], []), [])[0]?.name).toBe('Inbox');
+  expect(orderPalette('app', indexPalette(letters, ['Inbox', 'Go to'], []), []).groups[0]?.name).toBe('Inbox');
 });
 
 test('what has the letters is what the list itself gives a score, however they are typed', () => {
@@ -141,7 +141,7 @@ test('what has the letters is what the list itself gives a score, however they a
   ];
   for (const name of names) {
     const one = action(name, 'Work');
-    const found = typed.filter((text) => orderPalette(text, indexPalette([one], ['Work'], []), []).length > 0);
+    const found = typed.filter((text) => orderPalette(text, indexPalette([one], ['Work'], []), []).groups.length > 0);
     expect([name, found]).toEqual([name, typed.filter((text) => defaultFilter(`${one.title} ${one.id}`, text) > 0)]);
   }
 });
@@ -152,8 +152,41 @@ test('among ten thousand, what is named stands first, whatever changes something
     return action(`Open ${address}`, 'Bots', { thing: address, changes: false });
   });
   const many = indexPalette([...bots, action('Open everything', 'Work', { changes: 'at once' })], ['Work', 'Bots'], []);
-  const first = (typed: string) => orderPalette(typed, many, [])[0]?.items[0];
+  const first = (typed: string) => orderPalette(typed, many, []).groups[0]?.items[0];
   expect(first('bot-7@team-199')).toMatchObject({ action: { thing: 'bot-7@team-199' } });
   expect(first('open')).toMatchObject({ action: { group: 'Bots' } });
-  expect(orderPalette('xyzzy', many, [])).toEqual([]);
+  expect(orderPalette('xyzzy', many, [])).toEqual({ groups: [], more: 0 });
+});
+
+test('of ten thousand that fit, sixty are drawn and the others are counted; a command is not lost among them', () => {
+  const bots = Array.from({ length: 10_000 }, (_, at) => action(`Open bot-${at}`, 'Bots', { thing: `bot-${at}` }));
+  const many = indexPalette([...bots, action('Board', 'Go to')], ['Bots', 'Go to'], ['Runs']);
+  const found = Array.from({ length: 8 }, (_, at) => row(`Build ${at}`, 'Runs'));
+  const { groups, more } = orderPalette('b', many, found);
+  // No bot is named by a letter, so what only leads somewhere is first wherever it stands in the list.
+  expect(groups[0]?.items[0]).toMatchObject({ action: { title: 'Board' } });
+  expect(groups.flatMap(({ items }) => items)).toHaveLength(60);
+  expect(more).toBe(10_001 + 8 - 60);
+  const untyped = orderPalette('', many, []);
+  expect(untyped.groups.map(({ name, items }) => [name, items.length])).toEqual([
+    ['Go to', 1],
+    ['Bots', 24],
+  ]);
+  expect(untyped.more).toBe(10_001 - 25);
+});
+
+test('a name is found by the beginning of any of its words, whatever stands before it', () => {
+  const names = ['Öffnen straße', 'Tool (beta)', 'web2go', 'größe-x', 'a@b'];
+  const begun = (typed: string) =>
+    names.filter((title) => {
+      const { groups } = orderPalette(typed, indexPalette([action(title, 'Go to')], ['Go to'], []), []);
+      return groups.some(({ name }) => name === 'Go to');
+    });
+  expect(begun('str')).toEqual(['Öffnen straße']);
+  expect(begun('öff')).toEqual(['Öffnen straße']);
+  expect(begun('beta')).toEqual(['Tool (beta)']);
+  expect(begun('go')).toEqual([]);
+  expect(begun('ße')).toEqual([]);
+  expect(begun('x')).toEqual(['größe-x']);
+  expect(begun('b a')).toEqual(['a@b']);
 });
