@@ -67,6 +67,8 @@ export function createPaneScreen(options: PaneScreenOptions): PaneScreen {
   let parsed = from?.offset ?? 0;
   let revision = from?.revision ?? 0;
   let drawn = { ansi: '', cursorKey: '' };
+  /** Whether `drawn` is what the emulator shows now: one change is told as a screen and as facts, and drawn for both once. */
+  let isDrawn = false;
   let usedAt = performance.now();
   let emulator: Emulator | null = null;
   let frozen: { readonly bytes: Uint8Array; readonly glance: Glance } | null = null;
@@ -118,6 +120,7 @@ export function createPaneScreen(options: PaneScreenOptions): PaneScreen {
   function awake(): Emulator {
     usedAt = performance.now();
     if (emulator) return emulator;
+    isDrawn = false;
     const { bytes } = frozen!;
     frozen = null;
     try {
@@ -140,6 +143,7 @@ export function createPaneScreen(options: PaneScreenOptions): PaneScreen {
 
   /** A parser that threw cannot be used again. A new one gets the text before the bytes that broke it, and continues after them. */
   function rebuild(error: Error): void {
+    isDrawn = false;
     options.onFault(`its emulator was rebuilt: ${error.message}`);
     emulator?.dispose();
     emulator = quietly(() => {
@@ -169,6 +173,7 @@ export function createPaneScreen(options: PaneScreenOptions): PaneScreen {
       return usedAt;
     },
     write(bytes, until) {
+      isDrawn = false;
       try {
         awake().write(bytes);
       } catch (error) {
@@ -177,12 +182,14 @@ export function createPaneScreen(options: PaneScreenOptions): PaneScreen {
       parsed = until;
     },
     resized() {
+      isDrawn = false;
       const { cols, rows } = resizes.at(-1)!;
       awake().resize(cols, rows);
     },
     draw() {
       const made = awake();
-      const now = look(made);
+      const now = isDrawn ? drawn : look(made);
+      isDrawn = true;
       if (now.ansi !== drawn.ansi || now.cursorKey !== drawn.cursorKey) {
         revision++;
         drawn = now;
