@@ -204,6 +204,9 @@ const Waits = z
 export const Team = z
   .strictObject({
     name: z.string(),
+    title: z.string().optional().meta({
+      description: 'Title of the run from a prompt for which Gantry made the team; absent for a team of the workspace.',
+    }),
     preset: z.string().nullable(),
     presets: z.array(z.string()),
     agents: z.array(Agent),

@@ -63,10 +63,14 @@ export function FloorsProvider({ children }: { children: ReactNode }) {
       const teamsNow = teams[index];
       const read = agentsNow?.data !== undefined && teamsNow?.data !== undefined;
       const kept = read ? null : lastKnown.of(place.id);
+      const listed = teamsNow?.data?.teams ?? kept?.teams ?? [];
+      const titles = new Map(listed.map(({ name, title }) => [name, title ?? null]));
       return {
         place,
-        bots: (agentsNow?.data?.agents ?? kept?.agents ?? []).map((agent) => placedBot(agent, place, places)),
-        teams: teamsNow?.data?.teams ?? kept?.teams ?? [],
+        bots: (agentsNow?.data?.agents ?? kept?.agents ?? []).map((agent) =>
+          placedBot(agent, place, places, titles.get(agent.team) ?? null),
+        ),
+        teams: listed,
         invalid: teamsNow?.data?.invalid ?? [],
         known: read || kept !== null,
         error: place.away ? null : (teamsNow?.error ?? agentsNow?.error ?? null),

@@ -20,7 +20,7 @@ import { type BotSandboxes, sandboxFacts } from './bot-sandboxes.ts';
 import { createKnownTeams, unknownTeam } from './known-teams.ts';
 import type { Member, Registry } from './registry.ts';
 import { saveTeamUp } from './store/teams.ts';
-import type { TeamFolder } from './team-file/folder.ts';
+import type { TeamFolder, TeamOnDisk } from './team-file/folder.ts';
 import type { ResolvedTeam } from './team-file/resolve.ts';
 import { planUp, TeamHindered } from './team-plan.ts';
 import { recordTeamChange } from './team-records.ts';
@@ -212,7 +212,7 @@ export function createTeamService(
         const team = known.current(onDisk);
         const waits = onDisk.waits ? { waits: [known.fileOf(onDisk.name)] } : {};
         if (team === null) invalid.push({ name: onDisk.name, problems: [...onDisk.problems], ...waits });
-        else teams.push({ ...shape(team), agents: deps.views.agents(team.name), ...waits });
+        else teams.push({ ...shape(team), ...titleOf(onDisk), agents: deps.views.agents(team.name), ...waits });
       }
       const note = `.gantry/teams has more than ${maxTeams} entries: teams beyond those are not listed and do not start.`;
       return { teams, invalid, ...(folder.more() ? { note } : {}) };
@@ -253,3 +253,5 @@ const addresses = (members: readonly Member[]) => members.map((member) => member
 function shape(team: ResolvedTeam): Omit<Team, 'agents'> {
   return { name: team.name, preset: team.preset, presets: [...team.presets], edges: [...team.edges] };
 }
+
+const titleOf = ({ title }: TeamOnDisk) => (title === undefined ? {} : { title });

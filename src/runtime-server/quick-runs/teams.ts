@@ -85,7 +85,7 @@ export function createQuickTeams(deps: {
 function onDisk(run: QuickRunRecord): TeamOnDisk {
   const file = fileOf({ ...run, bots: run.bots.filter((bot) => bot.outcome !== 'discarded') });
   const hash = createHash('sha256').update(JSON.stringify(file)).digest('hex');
-  return { name: run.team, hash, file, culture: null, problems: [], waits: false, waiting: null };
+  return { name: run.team, title: run.title, hash, file, culture: null, problems: [], waits: false, waiting: null };
 }
 
 export function fileOf(run: Pick<QuickRunRecord, 'repository' | 'setup' | 'bots'>): TeamFile {

@@ -146,6 +146,7 @@ function Rows({ rows, ...props }: FloorListProps & { rows: readonly FloorRow[] }
               {row.kind === 'team' && (
                 <TeamRow
                   team={row.team.name}
+                  title={row.team.title ?? row.team.name}
                   waits={row.team.waits !== undefined}
                   place={row.place}
                   live={row.live}
@@ -211,6 +212,7 @@ function NoTeams({ floor }: { floor: Floor }) {
 
 const TeamRow = memo(function TeamRow({
   team,
+  title,
   waits,
   place,
   live,
@@ -219,6 +221,8 @@ const TeamRow = memo(function TeamRow({
   onTeam,
 }: {
   team: string;
+  /** How it is called here: the run from a prompt that it was made for, or its name. */
+  title: string;
   /** For a yes to what it may run. */
   waits: boolean;
   place: Place;
@@ -231,7 +235,9 @@ const TeamRow = memo(function TeamRow({
 }) {
   return (
     <div className="flex h-9 items-center gap-2 pt-2 pr-1 pl-3">
-      <Heading className={`min-w-0 truncate font-semibold ${place.away ? 'text-faint' : ''}`}>{team}</Heading>
+      <Heading className={`min-w-0 truncate font-semibold ${place.away ? 'text-faint' : ''}`} title={title}>
+        {title}
+      </Heading>
       <span className="min-w-0 shrink truncate text-meta text-muted tabular-nums">
         {place.away ? `${all} ${all === 1 ? 'bot' : 'bots'}` : `${live} of ${all} live`}
       </span>
@@ -239,7 +245,7 @@ const TeamRow = memo(function TeamRow({
         {!place.away && waits && (
           <IconButton
             data-row="true"
-            label={`Review changes in ${team}: waiting for your yes`}
+            label={`Review changes in ${title}: waiting for your yes`}
             className="[&_svg]:text-need"
             onClick={() => onTeam({ verb: 'review', team, place })}
           >
@@ -247,12 +253,12 @@ const TeamRow = memo(function TeamRow({
           </IconButton>
         )}
         {!place.away && live < all && (
-          <IconButton data-row="true" label={`Start ${team}`} onClick={() => onTeam({ verb: 'up', team, place })}>
+          <IconButton data-row="true" label={`Start ${title}`} onClick={() => onTeam({ verb: 'up', team, place })}>
             <Play aria-hidden="true" />
           </IconButton>
         )}
         {live > 0 && (
-          <IconButton data-row="true" label={`Stop ${team}`} onClick={() => onTeam({ verb: 'down', team, place })}>
+          <IconButton data-row="true" label={`Stop ${title}`} onClick={() => onTeam({ verb: 'down', team, place })}>
             <CircleStop aria-hidden="true" />
           </IconButton>
         )}

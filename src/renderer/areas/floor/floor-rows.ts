@@ -20,11 +20,11 @@ export type FloorRow =
   /** In place of teams: why no teams are shown. */
   | { readonly kind: 'none'; readonly key: string; readonly floor: Floor };
 
-/** A bot matches by address, name, role, harness or state; a team's name shows all its bots. */
-function matchesFilter(agent: Agent, filter: string): boolean {
+/** A bot matches by address, name, role, harness or state; a team's name, or the title of its run, shows all its bots. */
+function matchesFilter(agent: Agent, filter: string, title = ''): boolean {
   if (filter === '') return true;
   const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
-  const text = [agent.address, agent.name, agent.role ?? '', agent.binding.harness ?? '', agent.state]
+  const text = [agent.address, agent.name, agent.role ?? '', agent.binding.harness ?? '', agent.state, title]
     .join(' ')
     .toLowerCase();
   return words.every((word) => text.includes(word));
@@ -48,8 +48,8 @@ function rowsOf({ place, bots, teams, invalid }: Floor, filter: string, places: 
   const fresh = new Map(bots.map((bot) => [bot.id, bot]));
   const rows: FloorRow[] = [];
   for (const team of teams) {
-    const all = team.agents.map((agent): PlacedBot => fresh.get(agent.id) ?? placedBot(agent, place, places));
-    const shown = all.filter((bot) => matchesFilter(bot, filter));
+    const all = team.agents.map((agent): PlacedBot => fresh.get(agent.id) ?? placedBot(agent, place, places, team.title ?? null));
+    const shown = all.filter((bot) => matchesFilter(bot, filter, team.title));
     if (shown.length === 0 && filter !== '' && !team.name.includes(filter.toLowerCase())) continue;
     const live = place.away ? 0 : all.filter((bot) => isLive(bot) && !away.has(bot.machine)).length;
     const startable = all.filter(isStartable).length;

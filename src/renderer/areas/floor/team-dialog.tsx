@@ -98,7 +98,7 @@ function UpDialog({
   const body = { ...(preset === undefined ? {} : { preset }), ...(on === null ? {} : { on }) };
   return (
     <PlanDialog
-      title={`Start ${team}`}
+      title={`Start ${known?.title ?? team}`}
       description="This is what will happen. Nothing has started yet."
       planKey={[computer, 'up', team, preset, on]}
       readPlan={async (signal) =>
@@ -165,12 +165,13 @@ function UpDialog({
 }
 
 function DownDialog({ team, onClose }: { team: string; onClose: () => void }) {
-  const { api, computer, keys } = useServices();
+  const { api, computer, keys, queries } = useServices();
   const client = useQueryClient();
+  const known = useQuery(queries.teams).data?.teams.find((one) => one.name === team);
   const params = { name: team };
   return (
     <PlanDialog
-      title={`Stop ${team}`}
+      title={`Stop ${known?.title ?? team}`}
       description="Their programs end; their output stays readable. Nothing has stopped yet."
       planKey={[computer, 'down', team]}
       readPlan={async (signal) => {

@@ -55,8 +55,7 @@ export function HomePage() {
   // A run leaves something to report even if its bots and its team are gone.
   const neverRan = runs.isError || runs.data?.runs.length === 0;
   /** A run from a prompt is listed by its title; its team has only a name that Gantry made. */
-  const ofRuns = new Set(runs.data?.runs.flatMap(({ bots: some }) => some.map(({ team }) => team)));
-  const listed = teams.data?.teams.filter(({ name }) => !ofRuns.has(name)) ?? [];
+  const listed = teams.data?.teams.filter(({ title }) => title === undefined) ?? [];
   // Before the first bot ran there is nothing to report, so the page says how to begin.
   const fresh =
     neverRan &&

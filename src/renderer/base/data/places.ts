@@ -21,25 +21,33 @@ export interface PlacedBot extends Agent {
   readonly place: Place;
   /** Name of the computer it runs on, which may be another one than the one its team belongs to. */
   readonly computerName: string;
+  /** Title of the run from a prompt that its team was made for; null: its team is one of the workspace. */
+  readonly teamTitle: string | null;
 }
 
 interface Placing {
   readonly place: Place;
   readonly places: readonly Place[];
+  readonly teamTitle: string | null;
   readonly bot: PlacedBot;
 }
 const placings = new WeakMap<Agent, Placing>();
 
 /** Its reason with times as the person's clock shows them. The same object for the same arguments, so that nothing is drawn again for it. */
-export function placedBot(agent: Agent, place: Place, places: readonly Place[]): PlacedBot {
+export function placedBot(
+  agent: Agent,
+  place: Place,
+  places: readonly Place[],
+  teamTitle: string | null = null,
+): PlacedBot {
   const before = placings.get(agent);
-  if (before?.place === place && before.places === places) return before.bot;
-  const bot = putTogether(agent, place, places);
-  placings.set(agent, { place, places, bot });
+  if (before?.place === place && before.places === places && before.teamTitle === teamTitle) return before.bot;
+  const bot = { ...putTogether(agent, place, places), teamTitle };
+  placings.set(agent, { place, places, teamTitle, bot });
   return bot;
 }
 
-function putTogether(agent: Agent, place: Place, places: readonly Place[]): PlacedBot {
+function putTogether(agent: Agent, place: Place, places: readonly Place[]): Omit<PlacedBot, 'teamTitle'> {
   const { runner, machine, stateReason } = agent;
   const runsOn = runner === 'local' || machine === place.id ? place : places.find((one) => one.id === machine);
   const computerName = runsOn?.name ?? 'another computer';
@@ -93,8 +101,9 @@ export function placesOf(
 
 interface Names {
   readonly byId: ReadonlyMap<string, PlacedBot>;
-  /** How many bots have a name, and how many an address. */
+  /** How many bots have a name, how many a name within a title, and how many an address. */
   readonly names: ReadonlyMap<string, number>;
+  readonly titled: ReadonlyMap<string, number>;
   readonly addresses: ReadonlyMap<string, number>;
 }
 const namesOf = new WeakMap<readonly PlacedBot[], Names>();
@@ -103,10 +112,12 @@ const namesOf = new WeakMap<readonly PlacedBot[], Names>();
 export function botName(bot: PlacedBot, bots: readonly PlacedBot[]): string {
   const known = namesOf.get(bots) ?? countNames(bots);
   const own = known.byId.get(bot.id);
-  const others = (counts: ReadonlyMap<string, number>, of: 'name' | 'address'): number =>
-    (counts.get(bot[of]) ?? 0) - (own?.[of] === bot[of] ? 1 : 0);
-  if (others(known.names, 'name') === 0) return bot.name;
-  if (others(known.addresses, 'address') === 0) return bot.address;
+  const others = (counts: ReadonlyMap<string, number>, of: (bot: PlacedBot) => string): number =>
+    (counts.get(of(bot)) ?? 0) - (own !== undefined && of(own) === of(bot) ? 1 : 0);
+  if (others(known.names, ({ name }) => name) === 0) return bot.name;
+  // The name of such a team is Gantry's own, and says nothing to anybody.
+  if (bot.teamTitle !== null && others(known.titled, withTitle) === 0) return withTitle(bot);
+  if (others(known.addresses, ({ address }) => address) === 0) return bot.address;
   return `${bot.address} on ${bot.computerName}`;
 }
 
@@ -114,11 +125,14 @@ function countNames(bots: readonly PlacedBot[]): Names {
   const names = {
     byId: new Map(bots.map((bot) => [bot.id, bot])),
     names: countsOf(bots.map(({ name }) => name)),
+    titled: countsOf(bots.map(withTitle)),
     addresses: countsOf(bots.map(({ address }) => address)),
   };
   namesOf.set(bots, names);
   return names;
 }
+
+const withTitle = ({ name, teamTitle }: PlacedBot): string => `${name} · ${teamTitle ?? ''}`;
 
 function countsOf(texts: readonly string[]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();

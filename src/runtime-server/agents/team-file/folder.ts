@@ -24,6 +24,8 @@ const maxFiles = 200;
 
 export interface TeamOnDisk {
   readonly name: string;
+  /** How people know it where its name is Gantry's own. */
+  readonly title?: string;
   /** Hash of everything read; changes when the team changes. */
   readonly hash: string;
   /** Null when the file has problems. */

@@ -3,6 +3,7 @@
  * its deadline or when its last caller leaves. An error that ends a process is reported as a problem of the document.
  */
 
+import { z } from 'zod';
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { OnProgress } from '../../../contracts/common/work-progress.ts';
 import {
@@ -61,6 +62,10 @@ const maxWaiting = 32;
 const idleMs = 60_000;
 /** Before the program says more, and where a format cannot say more. */
 const converting = { what: 'Converting the document', done: 0, total: null, unit: null } as const;
+/** What reads a stranger's document may say anything: only what is a step is passed on to pages and terminals. */
+const Step = z
+  .object({ done: z.number().int().min(0), total: z.number().int().min(0), unit: z.string().regex(/^[a-z ]{1,20}$/) })
+  .refine(({ done, total }) => done <= total);
 /** The program ends a conversion itself with a better message; this is its time for that. Milliseconds. */
 const graceMs = 1000;
 
@@ -162,7 +167,10 @@ export function createConverter(deps: {
         size: source.size,
       };
       onProgress?.(converting);
-      const answer = await process.convert(head, source, (step) => onProgress?.({ ...converting, ...step }));
+      const answer = await process.convert(head, source, (step) => {
+        const { success, data } = Step.safeParse(step);
+        if (success) onProgress?.({ ...converting, ...data });
+      });
       resident = answer.head.resident;
       return documentOf(answer);
     } catch (error) {

@@ -61,6 +61,15 @@ test('a filter keeps the bots that match all its words, with their team', () => 
   expect(show('nobody')).toEqual([]);
 });
 
+test('the team of a run from a prompt is found by the title of the run, which its bots carry too', () => {
+  const run = { ...team('mend-2x1k', bot('claude', 'mend-2x1k')), title: 'Repair the roof' };
+  const rows = floorRows([floor([dev, run])], 'repair the');
+  expect(rows).toMatchObject([
+    { kind: 'team', team: { title: 'Repair the roof' } },
+    { kind: 'bot', bot: { teamTitle: 'Repair the roof' } },
+  ]);
+});
+
 test('a bot shows as the newest list has it, and counts as live with a pane', () => {
   const fresh = bot('web', 'dev', { state: 'working', pane: { id: 'pane_1', attachable: true } });
   const rows = floorRows([floor([dev], { bots: [placedBot(fresh, here, [here])] })], '');

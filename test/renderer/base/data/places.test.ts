@@ -86,12 +86,31 @@ test('a bot is called by its name, with its team or its computer only where othe
   ]);
 });
 
+test('bots of runs from a prompt are told apart by what the runs are called, not by the team that Gantry made', () => {
+  const ofRun = (id: string, team: string, title: string) =>
+    placedBot(
+      { id, name: 'claude', address: `claude@${team}`, runner: 'local', stateReason: null } as Agent,
+      place,
+      [place],
+      title,
+    );
+  const bots = [
+    ofRun('1', 'round-the-total-8eaz', 'Round the total'),
+    ofRun('2', 'mend-the-roof-2x1k', 'Mend the roof'),
+    bot('3', 'web', 'dev'),
+  ];
+  expect(bots.map((one) => botName(one, bots))).toEqual(['claude · Round the total', 'claude · Mend the roof', 'web']);
+  const twice = [ofRun('1', 'mend-the-roof-1aaa', 'Mend the roof'), ofRun('2', 'mend-the-roof-2x1k', 'Mend the roof')];
+  expect(twice.map((one) => botName(one, twice))).toEqual(['claude@mend-the-roof-1aaa', 'claude@mend-the-roof-2x1k']);
+});
+
 test('a bot that is read again unchanged stays the same object, so that nothing is drawn again for it', () => {
   const agent = { id: '1', name: 'web', address: 'web@dev', runner: 'local', stateReason: null } as Agent;
   const places = [place, tower];
   const before = placedBot(agent, place, places);
   expect(placedBot(agent, place, places)).toBe(before);
   expect(placedBot(agent, tower, places)).not.toBe(before);
+  expect(placedBot(agent, place, places, 'Mend the roof')).not.toBe(before);
   expect(placedBot({ ...agent, stateReason: 'asks' }, place, places).stateReason).toBe('asks');
 });
 
