@@ -24,7 +24,7 @@ import type { Ruleset } from './judge/rules.ts';
 import type { UsageAsk, UsageLimit, UsagePage } from './usage.ts';
 
 /** The part of the pane engine that harnesses use. */
-export type HarnessPanes = Pick<PaneEngine, 'engine' | 'get' | 'write' | 'read' | 'listen'>;
+export type HarnessPanes = Pick<PaneEngine, 'engine' | 'get' | 'write' | 'read' | 'kill' | 'listen'>;
 
 export interface Ran {
   /** null after a signal or a deadline. */

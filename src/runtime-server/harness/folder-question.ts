@@ -8,7 +8,8 @@ import type { DriverContext } from './adapter.ts';
 import { createApprovalQuestions, cuttable, type End, wordsOf } from './approval-question.ts';
 import { keyBytes } from './keys.ts';
 
-type Choice = 'yes' | 'no';
+/** `other`: a choice that no answer means, which the cursor passes. */
+export type FolderChoice = 'yes' | 'no' | 'other';
 
 interface Open {
   readonly cut: (end: End) => void;
@@ -24,7 +25,9 @@ interface FolderWays {
   /** The rule that knows this screen. */
   readonly rule: string;
   /** The choice that the cursor is on; null where none can be read. */
-  chosen(facts: PaneFacts): Choice | null;
+  chosen(facts: PaneFacts): FolderChoice | null;
+  /** Whether its "no" ends it; otherwise Gantry ends it for a person who does not trust the folder, and presses no key. */
+  readonly noEnds: boolean;
 }
 
 interface FolderQuestion {
@@ -61,7 +64,7 @@ export function createFolderQuestion(context: DriverContext, ways: FolderWays): 
   let entered = false;
 
   const stands = () => judge.state().state === 'needs_you' && judge.sees() === ways.rule;
-  const chosen = (): Choice | null => {
+  const chosen = (): FolderChoice | null => {
     const facts = context.facts();
     return facts === null ? null : ways.chosen(facts);
   };
@@ -85,9 +88,9 @@ export function createFolderQuestion(context: DriverContext, ways: FolderWays): 
   }
 
   /** Moves the cursor to the choice that is wanted, sees it there and presses Enter, once. False: the screen does not let it. */
-  async function enter(wanted: Choice): Promise<boolean> {
+  async function enter(wanted: FolderChoice): Promise<boolean> {
     const end = clock.monotonic() + chooseMs;
-    let pressedOn: Choice | null = null;
+    let pressedOn: FolderChoice | null = null;
     let downs = 0;
     while (clock.monotonic() < end) {
       if (await gone(0)) return true;
@@ -110,7 +113,11 @@ export function createFolderQuestion(context: DriverContext, ways: FolderWays): 
   }
 
   /** Chooses the person's answer, and says whether the question went. After Enter no key is pressed: it would answer the next dialog. */
-  async function choose(wanted: Choice): Promise<boolean> {
+  async function choose(wanted: 'yes' | 'no'): Promise<boolean> {
+    if (wanted === 'no' && !ways.noEnds) {
+      await panes.kill(paneId);
+      return true;
+    }
     return (await context.typing.run(() => enter(wanted))) && (await gone(lostMs));
   }
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { holdsOurs, lastFailure, readComposer } from '../../../src/runtime-server/harness/codex/composer.ts';
-import { codexRules } from '../../../src/runtime-server/harness/codex/rules.ts';
+import { codexRules, trustChoice } from '../../../src/runtime-server/harness/codex/rules.ts';
 import { createJudge } from '../../../src/runtime-server/harness/judge/judge.ts';
 import { compileRules } from '../../../src/runtime-server/harness/judge/rules.ts';
 import { handClock, pastedRecordings, recording, replay, usualRecordings } from './replay.ts';
@@ -109,4 +109,11 @@ test('the recorded hooks begin every turn and name every question; its end is to
 test('every rule has a name of its own', () => {
   const ids = [...codexRules.screen, ...codexRules.events].map(({ id }) => id);
   expect(new Set(ids).size).toBe(ids.length);
+});
+
+test('the cursor of the recorded trust screen is read, and of rows that are no such screen none is', async () => {
+  const { facts } = await replay('codex/first-start.cast', codexRules, { until: 2.4 });
+  expect(trustChoice(facts.bottom)).toBe('yes');
+  expect(trustChoice(['› 1. Trust and continue', '  2. Back to Agent Command Center', '› 1. Yes'])).toBeNull();
+  expect(trustChoice(['  1. Trust and continue', '› 2. Back to Agent Command Center'])).toBe('other');
 });

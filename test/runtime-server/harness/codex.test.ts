@@ -316,3 +316,29 @@ test('a conversation is taken up again where it was seen and its transcript is s
   expect(scratch.facts.get('agent_r')).toMatchObject(facts);
   expect(readFileSync(transcript, 'utf8')).toBe('');
 });
+
+/** It stands at the question whether it may work in its folder, which waits for a person. */
+async function asksForTrust(): Promise<HarnessBot> {
+  const bot = await up('trust');
+  await eventually(() => bot.explain().approvals.length === 1, 5000);
+  return bot;
+}
+
+test('whether it may work in its folder is asked as an approval, and Enter is pressed once, after a yes', async () => {
+  const bot = await asksForTrust();
+  const { people, work } = scratch;
+  expect(people.held[0]?.ask).toMatchObject({ kind: 'trust_folder', summary: work, agentId: bot.agentId });
+  expect(people.held[0]?.ask.details?.[0]?.text).toContain('Codex starts');
+  expect(typed(bot)).toBe('');
+  people.answer('apr_1', 'approve');
+  await gateOpen(bot);
+  expect(typed(bot)).toBe('\r');
+  expect(people.held).toHaveLength(1);
+});
+
+test('a person who does not trust the folder ends it, without a key: its own no goes on', async () => {
+  const bot = await asksForTrust();
+  scratch.people.answer('apr_1', 'reject');
+  await eventually(() => bot.state().state === 'offline' || bot.state().state === 'failed');
+  expect(typed(bot)).toBe('');
+});

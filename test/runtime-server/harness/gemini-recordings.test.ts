@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { holdsOurs, readComposer } from '../../../src/runtime-server/harness/gemini/composer.ts';
-import { geminiRules } from '../../../src/runtime-server/harness/gemini/rules.ts';
+import { geminiRules, trustChoice } from '../../../src/runtime-server/harness/gemini/rules.ts';
 import { createJudge } from '../../../src/runtime-server/harness/judge/judge.ts';
 import { compileRules } from '../../../src/runtime-server/harness/judge/rules.ts';
 import { handClock, pastedRecordings, replay, usualRecordings } from './replay.ts';
@@ -125,4 +125,12 @@ test('a turn that failed is idle with what Gemini says of it; one before it is n
 test('every rule has a name of its own', () => {
   const ids = geminiRules.screen.map(({ id }) => id);
   expect(new Set(ids).size).toBe(ids.length);
+});
+
+test('the cursor of the recorded trust screen is read; a command that quotes the screen moves nothing', async () => {
+  const { facts } = await replay('gemini/first-start.cast', geminiRules, { until: 4 });
+  expect(trustChoice(facts.bottom)).toBe('yes');
+  const at = (rows: readonly string[]) => trustChoice(rows.map((row) => ` │ ${row.padEnd(60)} │`));
+  expect(at(['  1. Trust folder (work)', '  2. Trust parent folder (user)', "● 3. Don't trust"])).toBe('other');
+  expect(at(['? Shell echo', '● 1. Trust folder (work)', '● 1. Allow once', '  2. No'])).toBeNull();
 });

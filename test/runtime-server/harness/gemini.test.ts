@@ -77,3 +77,29 @@ test('a start names its session; it is resumed only where a transcript of it is 
   expect([again.command.slice(1, 3), again.resumed]).toEqual([['--resume', other], true]);
   expect(scratch.facts.get('agent_r')).toMatchObject({ sessionId: other, transcript: chat('17-07', other) });
 });
+
+/** It stands at the question whether it may work in its folder, which waits for a person. */
+async function asksForTrust(): Promise<HarnessBot> {
+  const bot = await up('trust');
+  await eventually(() => bot.explain().approvals.length === 1, 5000);
+  return bot;
+}
+
+test('whether it may work in its folder is asked as an approval, and Enter is pressed once, after a yes', async () => {
+  const bot = await asksForTrust();
+  const { people, work } = scratch;
+  expect(people.held[0]?.ask).toMatchObject({ kind: 'trust_folder', summary: work, agentId: bot.agentId });
+  expect(people.held[0]?.ask.details?.[0]?.text).toContain('Gemini CLI starts');
+  expect(typed(bot)).toBe('');
+  people.answer('apr_1', 'approve');
+  await gateOpen(bot);
+  expect(typed(bot)).toBe('\r');
+  expect(people.held).toHaveLength(1);
+});
+
+test('a person who does not trust the folder ends it, without a key: its own no goes on', async () => {
+  const bot = await asksForTrust();
+  scratch.people.answer('apr_1', 'reject');
+  await eventually(() => bot.state().state === 'offline' || bot.state().state === 'failed');
+  expect(typed(bot)).toBe('');
+});

@@ -45,6 +45,9 @@ export function createPtyPanes(): PtyPanes {
       const bytes = all.subarray(offset, offset + maxBytes);
       return { start: offset, bytes, end: offset + bytes.length, live: panes.get(id)?.info.alive ?? false, at: now() };
     },
+    async kill(id) {
+      panes.get(id)?.pty.kill('SIGKILL');
+    },
     listen(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);

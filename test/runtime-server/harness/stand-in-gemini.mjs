@@ -1,10 +1,27 @@
 /**
  * Draws what Gemini CLI draws around its composer, sets its title, and takes pastes and Enter as it does. `STAND_IN` names one
- * misbehaviour. For tests that need a certain moment; the real program has a job of its own.
+ * misbehaviour, or is `trust`: it asks first whether it may work in its folder. For tests that need a certain moment; the real program has a job of its own.
  */
 import { mode, play } from './stand-in-composer.mjs';
 
+/** The choice that the cursor is on; null once it was made. */
+let trust = mode === 'trust' ? 0 : null;
+const choices = ['Trust folder (work)', 'Trust parent folder (user)', "Don't trust"];
+
+function drawTrust() {
+  const row = (text) => ` │ ${text.padEnd(60)} │`;
+  const rows = [
+    ` ╭${'─'.repeat(62)}╮`,
+    row('Do you trust the files in this folder?'),
+    row(''),
+    ...choices.map((words, at) => row(`${trust === at ? '●' : ' '} ${at + 1}. ${words}`)),
+    ` ╰${'─'.repeat(62)}╯`,
+  ];
+  process.stdout.write(`\x1b[H\x1b[2J${rows.join('\r\n')}`);
+}
+
 function draw({ composer, working, dialog }) {
+  if (trust !== null) return drawTrust();
   const title = dialog ? '✋  Action Required (work)' : working ? '✦  Working… (work)' : '◇  Ready (work)';
   const box =
     composer === '' ? ' >   Type your message or @path/to/file' : ` > ${composer.replaceAll('\n', '\r\n   ')}`;
@@ -19,4 +36,12 @@ function draw({ composer, working, dialog }) {
   process.stdout.write(`\x1b]0;${title}\x07\x1b[H\x1b[2J${rows.join('\r\n')}`);
 }
 
-play({ turnMs: 5000, draw, pasted: () => mode !== 'loses-paste' });
+function taken(key) {
+  if (trust === null) return false;
+  if (key === '\x1b[B' || key === '\x1bOB') trust = Math.min(trust + 1, choices.length - 1);
+  if (key === '\x1b[A' || key === '\x1bOA') trust = Math.max(trust - 1, 0);
+  if (key === '\r') trust = null;
+  return true;
+}
+
+play({ turnMs: 5000, draw, pasted: () => mode !== 'loses-paste', taken });

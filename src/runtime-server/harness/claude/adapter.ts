@@ -52,6 +52,7 @@ function driveClaude(context: DriverContext): Driver {
     program: 'Claude Code',
     rule: trustRule,
     chosen: ({ bottom }) => trustChoice(bottom),
+    noEnds: true,
   });
   const delivery = createPasteDelivery(context, {
     composer: readComposer,

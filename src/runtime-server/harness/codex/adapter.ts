@@ -4,6 +4,7 @@
  * harnesses.
  */
 import type { Adapter, Driver, DriverContext, Surroundings } from '../adapter.ts';
+import { createFolderQuestion } from '../folder-question.ts';
 import { reportedSession, sessionToResume } from '../launch-parts.ts';
 import { createPasteDelivery } from '../paste-delivery.ts';
 import type { Harness } from '../program.ts';
@@ -13,7 +14,7 @@ import { execCodex } from './exec.ts';
 import { isThere, launchCodex } from './launch.ts';
 import { createPermissions } from './permissions.ts';
 import { codexProgram } from './program.ts';
-import { codexRules, limitWords } from './rules.ts';
+import { codexRules, limitWords, trustChoice, trustRule } from './rules.ts';
 import { readCodexUsage } from './usage.ts';
 
 /** Its status reads "Idle" for a moment while it starts and between turns. */
@@ -42,6 +43,13 @@ function createCodexAdapter(around: Surroundings): Adapter {
 function driveCodex(context: DriverContext): Driver {
   const { judge, timers } = context;
   const permissions = createPermissions(context);
+  const folder = createFolderQuestion(context, {
+    harness: 'codex',
+    program: 'Codex',
+    rule: trustRule,
+    chosen: ({ bottom }) => trustChoice(bottom),
+    noEnds: false,
+  });
   let cancelIdle: (() => void) | null = null;
   /** The failure of this turn was read; one of an earlier turn that is still on screen was. */
   let failureRead = judge.state().state !== 'working';
@@ -70,7 +78,10 @@ function driveCodex(context: DriverContext): Driver {
   return {
     obstacle: delivery.obstacle,
     deliver: delivery.deliver,
-    onFacts: readFailure,
+    onFacts() {
+      readFailure();
+      folder.looked();
+    },
     onOsc({ code, text }) {
       if (code !== 21337) return;
       cancelIdle?.();
@@ -93,13 +104,18 @@ function driveCodex(context: DriverContext): Driver {
     },
     onState({ state }) {
       if (state === 'working') failureRead = false;
+      folder.looked();
     },
-    onExit: permissions.exited,
+    onExit() {
+      permissions.exited();
+      folder.exited();
+    },
     close() {
       cancelIdle?.();
       permissions.close();
+      folder.close();
     },
-    approvals: permissions.ids,
+    approvals: () => [...permissions.ids(), ...folder.ids()],
     async onHook(event, payload, signal) {
       if (event === 'PermissionRequest') return permissions.ask(payload, signal);
       // A sub-agent's events say nothing about the main turn.

@@ -3,6 +3,7 @@
  * it sends to a terminal named iTerm.app): it also reports an interrupt and a "No". Hooks report earlier that a turn begins, and what is asked; the
  * screen shows dialogs and failures, and decides where the status is missing.
  */
+import type { FolderChoice } from '../folder-question.ts';
 import type { EventRule, Ruleset, ScreenRule } from '../judge/rules.ts';
 
 const anyLive = ['starting', 'idle', 'working', 'needs_you', 'blocked'] as const;
@@ -25,7 +26,10 @@ const setup = (id: string, regex: string, last: string, reason: string): ScreenR
 });
 
 const screen: readonly ScreenRule[] = [
-  setup('trust', '^ *Trust this folder\\?', '^ *enter continue', 'asks whether the folder is trusted'),
+  {
+    ...setup('trust', '^ *Trust this folder\\?', '^ *enter continue', 'asks whether the folder is trusted'),
+    beforeHooks: true,
+  },
   setup('sign-in', '(Choose how you want to use Codex|Finish signing in via)', 'Press e', 'asks to sign in'),
   setup('hooks', '^ *Hooks need review', '^ *enter confirm', 'asks whether its hooks may run'),
   setup('hook-list', '^ *Lifecycle hooks from config', 'esc close', 'shows its list of hooks'),
@@ -185,3 +189,11 @@ export const limitWords = /(usage limit|limit reached|quota exceeded|out of cred
 
 /** Stands in an empty composer, dimmed. Dimness is the rule; these are the words seen, should a theme not dim them. */
 export const ghostTexts: readonly RegExp[] = [/^Ask Codex to do anything$/u];
+
+/** The rule of its question whether it may work in its folder, and the choice there that the cursor is on. Its other choice ends nothing. */
+export const trustRule = 'codex.setup.trust';
+export function trustChoice(rows: readonly string[]): FolderChoice | null {
+  const row = rows.findLast((one) => /^ *› /u.test(one)) ?? '';
+  if (/^ *› 1\. Trust and continue *$/u.test(row)) return 'yes';
+  return /^ *› 2\. Back to Agent Command Center *$/u.test(row) ? 'other' : null;
+}

@@ -1,8 +1,9 @@
 /**
  * The `gemini` harness: Gemini CLI in a pane. State comes from its title, else from the screen. Messages are pasted; evidence is its transcript,
- * else the composer. It has no hooks of ours, so a question is answered in its pane. Must not know other harnesses.
+ * else the composer. It has no hooks of ours, so a question is answered in its pane, except whether it may work in its folder. Must not know other harnesses.
  */
 import type { Adapter, Driver, DriverContext, Surroundings } from '../adapter.ts';
+import { createFolderQuestion } from '../folder-question.ts';
 import { sessionToResume } from '../launch-parts.ts';
 import { createPasteDelivery } from '../paste-delivery.ts';
 import type { Harness } from '../program.ts';
@@ -11,7 +12,7 @@ import { holdsOurs, readComposer } from './composer.ts';
 import { execGemini } from './exec.ts';
 import { launchGemini } from './launch.ts';
 import { geminiProgram } from './program.ts';
-import { geminiRules } from './rules.ts';
+import { geminiRules, trustChoice, trustRule } from './rules.ts';
 import { findTranscripts, geminiPrompt, rememberedTranscripts } from './transcript.ts';
 import { readGeminiUsage } from './usage.ts';
 
@@ -58,9 +59,21 @@ function driveGemini(context: DriverContext): Driver {
     witnessMs: 1500,
     lateMs: 1500,
   });
+  const folder = createFolderQuestion(context, {
+    harness: 'gemini',
+    program: 'Gemini CLI',
+    rule: trustRule,
+    chosen: ({ bottom }) => trustChoice(bottom),
+    noEnds: false,
+  });
   return {
     obstacle: delivery.obstacle,
     onInput: delivery.touched,
+    onFacts: folder.looked,
+    onState: folder.looked,
+    onExit: folder.exited,
+    close: folder.close,
+    approvals: folder.ids,
     async deliver(message) {
       const result = await delivery.deliver(message);
       // Its title may follow later, and the next message must not fall between.

@@ -3,6 +3,7 @@
  * ready, working and a question. The screen shows what is asked, and decides where a person has switched the title off. The whole
  * screen is repainted for a spinner, so idle must hold for a while.
  */
+import type { FolderChoice } from '../folder-question.ts';
 import type { Condition, Ruleset, ScreenRule } from '../judge/rules.ts';
 
 const anyLive = ['starting', 'idle', 'working', 'needs_you', 'blocked'] as const;
@@ -179,3 +180,11 @@ export const geminiRules: Ruleset = {
 
 /** Stand in an empty composer, in grey. */
 export const ghostTexts: readonly RegExp[] = [/^Type your message or @path\/to\/file$/u, /^Press .+ (mode|to edit)/u];
+
+/** The rule of its question whether it may work in its folder, and the choice there that the cursor is on. "Don't trust" ends nothing. */
+export const trustRule = 'gemini.setup.trust';
+export function trustChoice(rows: readonly string[]): FolderChoice | null {
+  const row = rows.findLast((one) => /^ ?│ +● /u.test(one)) ?? '';
+  if (/● 1\. Trust folder \(.*\) *│ *$/u.test(row)) return 'yes';
+  return /● (?:2\. Trust parent folder \(.*\)|3\. Don't trust) *│ *$/u.test(row) ? 'other' : null;
+}
