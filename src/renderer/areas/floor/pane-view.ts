@@ -53,6 +53,8 @@ export function createPaneView({ terminal, pane, said, drawMarks, onError }: Pan
   let marks: readonly Mark[] = [];
   /** The line of the mark that was jumped to, as the pane numbers it. */
   let current: number | null = null;
+  /** Jumps that wait for what is above: a screen that comes just then must not forget it before they have their place. */
+  let jumping = 0;
   let waiting: (() => void)[] = [];
 
   const write = (text: string) => new Promise<void>((resolve) => terminal.write(text, resolve));
@@ -71,7 +73,7 @@ export function createPaneView({ terminal, pane, said, drawMarks, onError }: Pan
         // The pane wraps its lines again, and numbers them again.
         if (first !== null) first = -1;
       }
-      const wanted = looking || current !== null || asked.length > 0 || (first !== null && scrolledUp());
+      const wanted = looking || jumping > 0 || current !== null || asked.length > 0 || (first !== null && scrolledUp());
       const above = wanted ? await readAbove(screen) : forget();
       if (closed) break;
       await write(above + drawScreen(screen));
@@ -128,7 +130,7 @@ export function createPaneView({ terminal, pane, said, drawMarks, onError }: Pan
   }
 
   function lookBack(): Promise<void> {
-    if (first !== null && waiting.length === 0) return Promise.resolve();
+    if (first !== null && first >= 0 && waiting.length === 0) return Promise.resolve();
     return new Promise((resolve) => {
       waiting.push(resolve);
       void draw();
@@ -157,7 +159,9 @@ export function createPaneView({ terminal, pane, said, drawMarks, onError }: Pan
       looking = value;
     },
     async jump(by) {
+      jumping += 1;
       await lookBack();
+      jumping -= 1;
       if (closed || first === null) return;
       const buffer = terminal.buffer.active;
       const above = first - buffer.baseY;

@@ -151,3 +151,15 @@ test('a program that marks nothing has its marks where the delivered messages st
   await expect.poll(pane.text).toEqual(pane.lines);
   expect(pane.marks()).toMatchObject([{ line: 30, current: true }]);
 });
+
+test('a jump finds its message also when the program prints just then', async () => {
+  const pane = paneOf(50, [{ line: 10, exit: 0 }]);
+  pane.show();
+  await expect.poll(pane.text).toEqual(pane.lines.slice(-3));
+  const jump = pane.view.jump(-1);
+  pane.print(1);
+  await jump;
+  expect(pane.top()).toBe(9);
+  await expect.poll(pane.text).toEqual(pane.lines);
+  expect([pane.top(), pane.marks().find(({ current }) => current)?.line]).toEqual([9, 10]);
+});
