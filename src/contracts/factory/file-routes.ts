@@ -77,6 +77,9 @@ export const agentFilePlace = defineRoute({
   answers: {
     200: z.strictObject({
       path: z.string().nullable().meta({ description: 'Relative to the root; null if there is no such file.' }),
+      worktree: z
+        .boolean()
+        .meta({ description: 'The files are a worktree of the bot, so that its changes can be read.' }),
     }),
   },
 });

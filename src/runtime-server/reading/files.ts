@@ -23,6 +23,7 @@ interface Folder {
   readonly root: string;
   /** Where the bot works: the root, or a folder below it. */
   readonly cwd: string;
+  readonly worktree: boolean;
 }
 
 export function fileRoutes(deps: {
@@ -48,7 +49,7 @@ export function fileRoutes(deps: {
     const place = worktrees.placeOf(address);
     if (place !== null) {
       const root = realOr(place.root);
-      return { root, cwd: join(root, place.inside) };
+      return { root, cwd: join(root, place.inside), worktree: true };
     }
     if (worktrees.has(address)) {
       const action = 'It is created when the bot starts working.';
@@ -59,7 +60,7 @@ export function fileRoutes(deps: {
     }
     const root = realOr(definition.cwd);
     mustShow(root, definition.cwd);
-    return { root, cwd: root };
+    return { root, cwd: root, worktree: false };
   }
 
   /** Of Gantry's own files only worktrees are shown, and those by their bots; the first workspace is its person's. */
@@ -125,9 +126,9 @@ export function fileRoutes(deps: {
       const folder = folderOf(params.id);
       for (const from of new Set([folder.cwd, folder.root])) {
         const found = fileAt(folder, resolve(from, query.path));
-        if (found !== null) return { body: { path: found } };
+        if (found !== null) return { body: { path: found, worktree: folder.worktree } };
       }
-      return { body: { path: null } };
+      return { body: { path: null, worktree: folder.worktree } };
     }),
   ];
 

@@ -89,6 +89,10 @@ test('a folder lists its entries with their kinds, and a file has its text', asy
 test('a bot with a worktree shows the worktree, and a path that it printed counts from its folder first', async () => {
   writeFileSync(join(worktree, 'shop', 'src', 'a.ts'), 'export const a = 2;\n');
   expect((await list(undefined, 'tree@w')).body).toMatchObject({ root: worktree });
+  // So that nobody asks for the changes of a bot that has no worktree.
+  const isTree = async (bot: string) =>
+    (await shared.current.call<{ worktree: boolean }>('GET', `/agents/${bot}${asked('/place', 'README.md')}`)).body;
+  expect([await isTree('tree@w'), await isTree('plain@t')]).toMatchObject([{ worktree: true }, { worktree: false }]);
   expect((await read('shop/src/a.ts', 'tree@w')).body.text).toBe('export const a = 2;\n');
   expect(await place('src/a.ts', 'tree@w')).toBe('shop/src/a.ts');
   expect(await place('shop/src/a.ts', 'tree@w')).toBe('shop/src/a.ts');

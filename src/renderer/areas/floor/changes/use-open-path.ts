@@ -19,21 +19,25 @@ export function useOpenPath(botId: string): OpenPath {
   const { api, keys, queries } = useServices();
   const client = useQueryClient();
   const navigate = useNavigate();
-  return useMemo(
-    () => ({
-      find: (path) =>
-        client
-          .fetchQuery({
-            queryKey: [...keys.diff(botId), 'place', path],
-            queryFn: async ({ signal }) =>
-              (await api.factory.agentFilePlace({ params: { id: botId }, query: { path } }, { signal })).path,
-            staleTime: knownFor,
-            gcTime: knownFor,
-          })
-          // A bot whose files cannot be read here has no links.
-          .catch(() => null),
+  return useMemo(() => {
+    const place = (path: string) =>
+      client
+        .fetchQuery({
+          queryKey: [...keys.diff(botId), 'place', path],
+          queryFn: ({ signal }) => api.factory.agentFilePlace({ params: { id: botId }, query: { path } }, { signal }),
+          staleTime: knownFor,
+          gcTime: knownFor,
+        })
+        // A bot whose files cannot be read here has no links.
+        .catch(() => null);
+    return {
+      find: async (path) => (await place(path))?.path ?? null,
       async open(path, line) {
-        const diff = await client.fetchQuery({ ...queries.diff(botId), staleTime: 0 }).catch(() => null);
+        // Only a worktree has changes to look for.
+        const diff =
+          (await place(path))?.worktree === true
+            ? await client.fetchQuery({ ...queries.diff(botId), staleTime: 0 }).catch(() => null)
+            : null;
         const changed = diff !== null && rowAt(diffRows(diff.patch), path, line) !== null;
         await navigate({
           to: '/floor',
@@ -46,7 +50,6 @@ export function useOpenPath(botId: string): OpenPath {
           }),
         });
       },
-    }),
-    [api, keys, queries, client, navigate, botId],
-  );
+    };
+  }, [api, keys, queries, client, navigate, botId]);
 }
