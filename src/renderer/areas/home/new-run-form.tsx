@@ -1,13 +1,15 @@
 /** The field of a new run: repository, who, what; Enter starts. A link only fills it in. */
 import { useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
-import { ImagePlus, Play, X } from 'lucide-react';
+import { CircleDollarSign, ImagePlus, Play, X } from 'lucide-react';
 import { type ClipboardEvent, type DragEvent, lazy, Suspense, useEffect, useMemo, useRef, useState } from 'react';
 import { AppError } from '../../../contracts/common/errors.ts';
 import { maxQuickPrompt, type QuickChoices, type QuickRun } from '../../../contracts/factory/quick-run-routes.ts';
 import type { FactoryApi } from '../../base/data/api.ts';
 import { useServices, useSettings } from '../../base/services.tsx';
 import { useDraft } from '../../base/use-draft.ts';
+import { BudgetFields } from '../../ui/budget-fields.tsx';
+import { budgetOf, budgetProblems, noBudget } from '../../ui/budget-form.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { later } from '../../ui/later.ts';
 import { Problem } from '../../ui/problem.tsx';
@@ -50,6 +52,8 @@ function Form({ choices, ask, onDemo }: { choices: QuickChoices | undefined; ask
   const [who, setWho] = useState<readonly string[] | null>(null);
   const { images, problem: imageProblem, reading, add, remove, clear } = useImages();
   const [left, setLeft] = useState<string | null>(null);
+  const [budget, setBudget] = useState(noBudget);
+  const [limiting, setLimiting] = useState(false);
   const field = useRef<HTMLTextAreaElement>(null);
   const folder = useRef<HTMLInputElement>(null);
 
@@ -72,20 +76,26 @@ function Form({ choices, ask, onDemo }: { choices: QuickChoices | undefined; ask
     field.current?.focus();
   });
 
+  const limits = budgetOf(budget);
+  const wrongLimits = budgetProblems(budget);
   const { starting, trustAsked, onTrustClosed, onAgreed } = useStart({
     body: () => ({
       repository,
       prompt: prompt.trim(),
       who: chosen.flatMap((key) => readWho(key) ?? []),
       ...(images.length === 0 ? {} : { images: [...images] }),
+      ...(limits === undefined ? {} : { budget: limits }),
     }),
     onStarted: () => {
       settings.set({ newRunWho: [...chosen] });
       setPrompt('');
       clear();
+      setBudget(noBudget);
+      setLimiting(false);
     },
   });
-  const ready = repository !== '' && prompt.trim() !== '' && chosen.length > 0 && !reading && !starting.busy;
+  const isWritten = repository !== '' && prompt.trim() !== '' && chosen.length > 0;
+  const ready = isWritten && Object.keys(wrongLimits).length === 0 && !reading && !starting.busy;
   const start = () => ready && starting.run();
 
   const onFiles = (event: ClipboardEvent | DragEvent): void => {
@@ -142,6 +152,17 @@ function Form({ choices, ask, onDemo }: { choices: QuickChoices | undefined; ask
           className={`${box} field-sizing-content max-h-48 min-h-8 min-w-0 flex-1 basis-80 resize-none px-2.5 py-[5px] max-lg:order-first max-lg:basis-full pointer-coarse:min-h-10 pointer-coarse:py-2`}
         />
         <AddImages onFiles={add} />
+        <IconButton
+          label="Budget"
+          className="mt-1"
+          aria-expanded={limiting}
+          onClick={() => {
+            setLimiting(!limiting);
+            setBudget(noBudget);
+          }}
+        >
+          <CircleDollarSign aria-hidden="true" />
+        </IconButton>
         <Button
           kind="primary"
           type="submit"
@@ -167,6 +188,16 @@ function Form({ choices, ask, onDemo }: { choices: QuickChoices | undefined; ask
             className={`${control} flex-1 basis-72 font-mono text-code text-ink`}
           />
         </label>
+      )}
+      {limiting && (
+        <BudgetFields
+          title="Budget of the run"
+          says="Empty: no limit. At a limit its bots stop and you are asked."
+          texts={budget}
+          problems={wrongLimits}
+          open
+          onChange={setBudget}
+        />
       )}
       {images.length > 0 && <ImageRow images={images} onRemove={remove} />}
       <p role="status" className="text-meta text-muted empty:hidden">

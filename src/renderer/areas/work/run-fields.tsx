@@ -3,6 +3,8 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useMemo, useState } from 'react';
 import type { RunRequest, Template, TemplateSummary } from '../../../contracts/factory/workflow.ts';
 import { useServices } from '../../base/services.tsx';
+import { BudgetFields } from '../../ui/budget-fields.tsx';
+import { type BudgetTexts, budgetOf, budgetProblems, noBudget } from '../../ui/budget-form.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
@@ -10,8 +12,6 @@ import { Problem } from '../../ui/problem.tsx';
 import { firstTexts, problemsOf } from '../../ui/schema-fields.ts';
 import { SchemaFields } from '../../ui/schema-form.tsx';
 import { AreaField, SelectField, TextField } from '../../ui/text-field.tsx';
-import { BudgetFields } from './budget-fields.tsx';
-import { type BudgetTexts, budgetOf, budgetProblems, noBudget } from './budget-form.ts';
 import { intentOf, planProject, requestOf, schemaOf, usesRoles } from './run-form.ts';
 
 /** Chooses a template, then shows its form; without templates it shows a separate dialog. */

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import type { Template } from '../../../../src/contracts/factory/workflow.ts';
-import { budgetOf, budgetProblems, noBudget } from '../../../../src/renderer/areas/work/budget-form.ts';
 import { proofKind } from '../../../../src/renderer/areas/work/proof-files.ts';
 import { proofLines } from '../../../../src/renderer/areas/work/proofs.tsx';
 import { intentOf, planProject, requestOf, schemaOf } from '../../../../src/renderer/areas/work/run-form.ts';
+import { budgetOf, budgetProblems, noBudget } from '../../../../src/renderer/ui/budget-form.ts';
 
 const template: Template = {
   id: 'fix',

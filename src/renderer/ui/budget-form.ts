@@ -1,5 +1,5 @@
 /** A budget as it is typed, what is wrong with it, and the budget. Pure. */
-import type { WorkBudget } from '../../../contracts/factory/workflow.ts';
+import type { WorkBudget } from '../../contracts/factory/workflow.ts';
 
 export interface BudgetTexts {
   readonly usd: string;

@@ -1,7 +1,7 @@
 /** The limits of a budget: dollars, tokens, minutes at work. Folded while none is typed. */
-import type { WorkBudget } from '../../../contracts/factory/workflow.ts';
-import { TextField } from '../../ui/text-field.tsx';
+import type { WorkBudget } from '../../contracts/factory/workflow.ts';
 import type { BudgetTexts } from './budget-form.ts';
+import { TextField } from './text-field.tsx';
 
 export function BudgetFields({
   title,
@@ -9,6 +9,7 @@ export function BudgetFields({
   texts,
   problems,
   standing,
+  open = false,
   onChange,
 }: {
   title: string;
@@ -17,6 +18,8 @@ export function BudgetFields({
   problems: Partial<BudgetTexts>;
   /** What holds while nothing is typed: one limit replaces them all. */
   standing?: WorkBudget | undefined;
+  /** Shown without having been unfolded. */
+  open?: boolean;
   onChange: (texts: BudgetTexts) => void;
 }) {
   const isTyped = Object.values(texts).some((text) => text !== '');
@@ -28,7 +31,7 @@ export function BudgetFields({
     onChange: (typed: string) => onChange({ ...texts, [name]: typed }),
   });
   return (
-    <details open={isTyped || undefined}>
+    <details open={isTyped || open || undefined}>
       <summary className="w-fit rounded-control font-medium pointer-coarse:py-2">
         {title} <span className="font-normal text-meta text-muted">{says}</span>
       </summary>
