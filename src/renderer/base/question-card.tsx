@@ -30,6 +30,16 @@ interface QuestionCardProps {
   readonly onAnswering?: () => void;
 }
 
+/** That there are others behind a question that stands alone. */
+export function MoreQuestions({ count }: { count: number }) {
+  if (count < 1) return null;
+  return (
+    <span className="text-meta text-muted tabular-nums">
+      {count} more {count === 1 ? 'question' : 'questions'} after this one
+    </span>
+  );
+}
+
 /** Questions that the policy left to a person. Whether a rule can say exactly this, the server knows. */
 const mayBeRule = ({ source, kind }: Approval): boolean =>
   source === 'gate' ||

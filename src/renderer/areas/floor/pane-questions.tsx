@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { type RefObject, useMemo, useRef, useState } from 'react';
 import type { Approval } from '../../../contracts/approvals/approval.ts';
 import type { Action } from '../../base/actions.ts';
-import { QuestionCard } from '../../base/question-card.tsx';
+import { MoreQuestions, QuestionCard } from '../../base/question-card.tsx';
 import { useAddActions, useServices } from '../../base/services.tsx';
 import { Kbd } from '../../ui/kbd.tsx';
 import { useOfNow } from '../../ui/now.tsx';
@@ -52,11 +52,7 @@ export function PaneQuestions({
         onAnswering={() => setAnswered(shown.id)}
       />
       <p className="flex flex-wrap items-center gap-x-4 px-1 text-meta text-muted tabular-nums [&>*]:pt-1.5">
-        {questions.length > 1 && (
-          <span>
-            {questions.length - 1} more {questions.length === 2 ? 'question' : 'questions'} after this one
-          </span>
-        )}
+        <MoreQuestions count={questions.length - 1} />
         {reachable && (
           <span className="pointer-coarse:hidden">
             <Kbd keys={toQuestion} /> goes from the terminal to the question

@@ -75,21 +75,24 @@ export function isQuestionOf(
   return assignee !== null && addressOf(question.agentId) === assignee;
 }
 
-/** `approvals`: those that wait, longest first. A board may have thousands of steps: none is looked for among all the others. */
+/** What each step waits with. `approvals`: those that wait, longest first. A board may have thousands of steps: none is looked for among all the others. */
 export function questionsOf(
   nodes: readonly NodeCard[],
   approvals: readonly Approval[],
   bots: readonly { readonly id: string; readonly address: string }[],
-): ReadonlyMap<NodeCard, Approval> {
+): ReadonlyMap<NodeCard, readonly [Approval, ...Approval[]]> {
   const addresses = new Map(bots.map(({ id, address }) => [id, address]));
   const addressOf = (id: string) => addresses.get(id);
   const byId = Map.groupBy(nodes, ({ nodeId }) => nodeId);
   const byAssignee = Map.groupBy(nodes, ({ assignee }) => assignee);
-  const found = new Map<NodeCard, Approval>();
+  const found = new Map<NodeCard, [Approval, ...Approval[]]>();
   for (const one of approvals) {
     const near = one.nodeId === undefined ? byAssignee.get(addressOf(one.agentId ?? '') ?? null) : byId.get(one.nodeId);
     const node = near?.find((each) => isQuestionOf(each, one, addressOf));
-    if (node !== undefined && !found.has(node)) found.set(node, one);
+    if (node === undefined) continue;
+    const before = found.get(node);
+    if (before === undefined) found.set(node, [one]);
+    else before.push(one);
   }
   return found;
 }

@@ -37,7 +37,7 @@ export function Board({
   const bots = useBots();
   const nodes = useMemo(() => board.waves.flatMap((wave) => wave.nodes), [board]);
   const titles = useMemo(() => new Map(nodes.map((node) => [node.nodeId, node.title])), [nodes]);
-  /** What each step waits with: the question that has waited longest. */
+  /** The question that has waited longest first: it stands on the step's card. */
   const questions = useMemo(() => questionsOf(nodes, approvals, bots), [nodes, approvals, bots]);
   const asking = useMemo(() => [...questions.keys()].map(({ nodeId }) => nodeId), [questions]);
   const groups = useMemo(
@@ -45,15 +45,16 @@ export function Board({
     [board, waves, filter, asking],
   );
   // Beside an open step, keys answer that step.
-  const inOrder = groups.flatMap((group) => group.nodes.flatMap((node) => questions.get(node) ?? []));
+  const inOrder = groups.flatMap((group) => group.nodes.flatMap((node) => questions.get(node)?.[0] ?? []));
   const first = selected !== null ? undefined : (inOrder.find(({ id }) => id === asked) ?? inOrder[0]);
   const propsOf = (node: NodeCard): Omit<NodeCardProps, 'node'> => {
-    const question =
-      questions.get(node) ?? all.find(({ id, state }) => state === 'resolved' && answered.get(id) === node.nodeId);
+    const [waiting, ...more] = questions.get(node) ?? [];
+    const question = waiting ?? all.find(({ id, state }) => state === 'resolved' && answered.get(id) === node.nodeId);
     return {
       selected: node.nodeId === selected,
       titleOf: (id) => titles.get(id),
       question,
+      more: more.length,
       asked: question !== undefined && question === first,
       onOpen,
       onAsked: ({ id }) => setAsked(id),

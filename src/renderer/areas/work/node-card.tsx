@@ -2,7 +2,7 @@
 import type { Approval } from '../../../contracts/approvals/approval.ts';
 import type { NodeCard as Card } from '../../../contracts/factory/node.ts';
 import { Asker } from '../../base/asker.tsx';
-import { QuestionCard } from '../../base/question-card.tsx';
+import { MoreQuestions, QuestionCard } from '../../base/question-card.tsx';
 import { nodeLook, nodeStatus, Status } from '../../ui/status.tsx';
 import { cardSentence } from './board-groups.ts';
 
@@ -12,6 +12,8 @@ export interface NodeCardProps {
   readonly titleOf: (nodeId: string) => string | undefined;
   /** The question that the node waits with, or that was answered here. */
   readonly question: Approval | undefined;
+  /** How many more it waits with. */
+  readonly more: number;
   /** Whether keys answer it. */
   readonly asked: boolean;
   readonly onOpen: (node: Card) => void;
@@ -28,7 +30,7 @@ export function assigneeWords(assignee: string | null): string {
 }
 
 export function NodeCard(props: NodeCardProps) {
-  const { question, selected, asked, onAsked, onAnswering } = props;
+  const { question, more, selected, asked, onAsked, onAnswering } = props;
   // An open step shows its question beside the board.
   if (question === undefined || selected) return <NodeButton {...props} />;
   return (
@@ -43,6 +45,7 @@ export function NodeCard(props: NodeCardProps) {
         onFocus={() => onAsked(question)}
         onAnswering={() => onAnswering(question)}
       />
+      <MoreQuestions count={more} />
     </div>
   );
 }

@@ -128,7 +128,7 @@ test('a question stands on the step that it names, else on the step that its bot
   expect(isQuestionOf(card('a', 'working', { assignee: null }), { agentId: 'agt_2' }, addressOf)).toBe(false);
 });
 
-test('a step stands with the question that has waited longest, and a question without a step with none', () => {
+test('a step stands with its questions, the one that has waited longest first, and a question without a step with none', () => {
   const mine = card('a', 'working', { assignee: 'scribe@demo' });
   const gate = card('b', 'needs_you');
   const ask = (id: string, more: object) =>
@@ -144,8 +144,8 @@ test('a step stands with the question that has waited longest, and a question wi
     ],
     [{ id: 'agt_1', address: 'scribe@demo' }],
   );
-  expect([...found].map(([node, { id }]) => [node.stepId, id])).toEqual([
-    ['a', 'first'],
+  expect([...found].map(([node, own]) => [node.stepId, ...own.map(({ id }) => id)])).toEqual([
+    ['a', 'first', 'second'],
     ['b', 'gate'],
   ]);
 });
