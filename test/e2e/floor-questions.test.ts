@@ -132,6 +132,45 @@ test('"Always allow" shows the rule as it will be written, writes it and approve
   expect(JSON.parse((await gantry.cli('workspace', 'approvals', '--json')).out).approvals).toEqual([]);
 });
 
+test('a toast covers no button of a page’s bar, and comes also for a card that nobody sees because it is scrolled away', async () => {
+  const { page } = first;
+  await go(page, '/work');
+  await page.getByRole('button', { name: 'Start a run' }).first().waitFor();
+  await ask('scribe', 'npm run release');
+  const toast = page.getByRole('listitem').filter({ hasText: 'scribe@demo asks for approval' });
+  await toast.waitFor();
+  // It slides in from above.
+  await toast.evaluate((element) => Promise.all(element.getAnimations().map(({ finished }) => finished)));
+  const button = (await page.getByRole('button', { name: 'Start a run' }).last().boundingBox())!;
+  await expect.poll(async () => (await toast.boundingBox())!.y).toBeGreaterThan(button.y + button.height);
+  await looked(page, 'work-toast');
+
+  await page.setViewportSize({ width: 1440, height: 420 });
+  await go(page, '/');
+  const card = page.getByRole('article').filter({ hasText: 'npm run release' });
+  await card.waitFor();
+  await ask('builder', 'npm run bundle');
+  await page.getByRole('article').filter({ hasText: 'npm run bundle' }).waitFor();
+  const main = page.getByRole('main');
+  await main.evaluate((element) => element.scrollTo(0, element.scrollHeight));
+  await ask('tester', 'npm run lint');
+  await page.getByRole('listitem').filter({ hasText: 'tester@demo asks for approval' }).waitFor();
+  await page.setViewportSize({ width: 1440, height: 900 });
+  for (const bot of ['scribe', 'builder', 'tester'] as const) {
+    await go(page, '/floor');
+    await openPane(page, `${bot}@demo`);
+    await question(page, bot).getByRole('button', { name: 'Approve' }).click();
+    await expect.poll(() => screen(bot), { timeout: 20_000 }).toMatch(/^allowed-0/m);
+  }
+});
+
+test('the sample of the connectors promises bots in a shell no job, only the ticket', async () => {
+  const { page } = first;
+  await go(page, '/connectors');
+  await page.getByText(/Your bots are shells, which only get the ticket/).waitFor();
+  await page.getByRole('button', { name: 'Try the sample shop' }).waitFor();
+});
+
 test('on a phone the question stands between the terminal and the composer', async () => {
   await ask('tester', 'git push origin main');
   const small = await visit(browser, `${gantry.origin}/floor`, { ...narrow, like: first.context });

@@ -107,6 +107,25 @@ test('arrows move in the list, letters go to places, ? shows every shortcut, and
   await page.getByRole('heading', { name: 'Home', level: 1 }).waitFor();
 });
 
+test('after a dialog that a command of the palette opened, also on another page, the next key is for the page', async () => {
+  const { page } = first;
+  await chord(page, 'g', 'w');
+  await page.getByRole('heading', { name: 'Work', level: 1 }).waitFor();
+  for (const from of ['the page itself', 'another page']) {
+    if (from === 'another page') await chord(page, 'g', 'q');
+    await openPalette(page);
+    await page.keyboard.type('start a run');
+    await page.getByRole('option', { name: 'Start a run', selected: true }).waitFor();
+    await page.keyboard.press('Enter');
+    const dialog = page.getByRole('dialog', { name: 'Start a run' });
+    await dialog.waitFor();
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    await expect.poll(() => page.evaluate(() => document.activeElement?.closest('main') != null), from).toBe(true);
+  }
+  await chord(page, 'g', 'h');
+});
+
 test('keys typed into a terminal reach the bot, not the page', async () => {
   const { page } = first;
   await chord(page, 'g', 'f');

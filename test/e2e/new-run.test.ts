@@ -376,9 +376,34 @@ describe('on Home', () => {
     await field(page).press('Enter');
     await page.locator('[data-bot^="claude@sweep-the-yard"]').waitFor();
     // It has two bots. Where four panes stand already, they open as tabs of one, and the last one asked for is in front.
-    await page.getByRole('region', { name: /^Pane of gemini@sweep-the-yard/ }).waitFor();
-    await expect.poll(() => page.getByRole('region', { name: /^Pane of \w+@hang-a-door/ }).count()).toBe(0);
+    await page.getByRole('region', { name: 'Pane of gemini · Sweep the yard', exact: true }).waitFor();
+    await expect.poll(() => page.getByRole('region', { name: /^Pane of \w+ · Hang a door/ }).count()).toBe(0);
     expect(new URL(page.url()).pathname).toBe('/floor');
+    // Its team has a name of Gantry's own, which nobody reads.
+    await page.getByRole('heading', { name: 'Sweep the yard', level: 2 }).waitFor();
+    expect(await page.getByText(/^sweep-the-yard-/).count()).toBe(0);
+  });
+
+  test('a run may have a budget, which is checked before it starts and forgotten after', async () => {
+    const { page } = seen;
+    await home(page);
+    await field(page).fill('Paint the fence');
+    await form(page).getByRole('button', { name: 'Budget' }).click();
+    const start = form(page).getByRole('button', { name: 'Start', exact: true });
+    await form(page).getByRole('textbox', { name: 'Dollars' }).fill('much');
+    await form(page).getByText('Enter a number above 0, such as 2.50.').waitFor();
+    expect(await start.isDisabled()).toBe(true);
+    await form(page).getByRole('textbox', { name: 'Dollars' }).fill('2.50');
+    await looked(page, 'home-budget', { light: true });
+    const [answer] = await Promise.all([
+      page.waitForResponse((one) => one.request().method() === 'POST' && one.url().includes('/quick-runs')),
+      start.click(),
+    ]);
+    const { id } = (await answer.json()) as { id: string };
+    const { out } = await gantry.cli('workflows', 'budget', id, '--json');
+    expect(JSON.parse(out)).toMatchObject({ budgets: [{ budget: { usd: 2.5 } }] });
+    await home(page);
+    expect(await form(page).getByRole('textbox', { name: 'Dollars' }).count()).toBe(0);
   });
 
   test('many runs are searched in their words, and grouped by repository, program or state', async () => {

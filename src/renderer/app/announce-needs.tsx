@@ -65,8 +65,19 @@ export function AnnounceNeeds() {
   return null;
 }
 
-/** The card dismisses the toast as it comes; one that is there before the toast cannot. */
-const isInView = (id: string): boolean => document.querySelector(`[data-approval="${CSS.escape(id)}"]`) !== null;
+/** How far below its upper edge a card is looked for, px: where its title is. */
+const atTitle = 16;
+
+/**
+ * Whether the person sees its card: not one that is scrolled away or lies behind a dialog. A card dismisses the toast as it comes; one that is there
+ * before the toast cannot.
+ */
+function isInView(id: string): boolean {
+  const card = document.querySelector(`[data-approval="${CSS.escape(id)}"]`);
+  if (card === null) return false;
+  const { left, top, width, height } = card.getBoundingClientRect();
+  return card.contains(document.elementFromPoint(left + width / 2, top + Math.min(atTitle, height / 2)));
+}
 
 /** Of the first part of an address, which is what the rail calls the page; null: the home page. */
 function pageName(pathname: string): string | null {

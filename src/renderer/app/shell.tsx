@@ -132,8 +132,7 @@ function Frame() {
   useUndoAction();
   useShortcuts();
 
-  // Home begins with a field that a toast would cover.
-  const clear = useLocation({ select: ({ pathname }) => pathname === '/' }) ? belowNewRun : undefined;
+  const clear = useLocation({ select: ({ pathname }) => pathname === '/' }) ? belowNewRun : belowBar;
 
   const rail = (
     <WaitingRail
@@ -182,8 +181,9 @@ function Frame() {
   );
 }
 
-/** On Home, px from the top of the window: below the field of a new run, wherever it is one or two lines high. */
+/** Of a toast, px from the top of the window: it covers neither the field of a new run, one or two lines high, nor the button of a page's bar. */
 const belowNewRun = { top: 188 } as const;
+const belowBar = { top: 56 } as const;
 
 /** Drawn again when somebody waits or news comes, without the rest of the frame. */
 function WaitingRail(props: Omit<ComponentProps<typeof Rail>, 'needs' | 'news'>) {

@@ -26,7 +26,17 @@ export function useReturnFocus(): ReturnFocus {
     },
     onCloseAutoFocus(event) {
       event.preventDefault();
-      if (before.current instanceof HTMLElement) before.current.focus();
+      const back = before.current;
+      if (back instanceof HTMLElement && back.isConnected && back !== document.body) back.focus();
+      else focusPage();
     },
   };
+}
+
+/** Nothing had the focus, or what had it is gone, as after a command that led to another page: the next key goes to the page's main part. */
+function focusPage(): void {
+  const main = document.querySelector<HTMLElement>('main');
+  if (main === null) return;
+  if (!main.hasAttribute('tabindex')) main.tabIndex = -1;
+  main.focus({ preventScroll: true });
 }

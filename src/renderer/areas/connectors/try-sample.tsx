@@ -1,6 +1,7 @@
 /** Connects the sample shop, subscribes a bot to its orders with a rule, and places one: a connector that works, in one click. */
 import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import type { PlacedBot } from '../../base/data/places.ts';
 import { useBots } from '../../base/floors.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Problem } from '../../ui/problem.tsx';
@@ -10,11 +11,17 @@ import type { Go } from './within.ts';
 
 const rule = 'Say in one sentence what was ordered, and from which country.';
 
+/** Only such a bot gets jobs: a shell, or a program that Gantry knows nothing of, cannot be asked for an answer. */
+const worksAlone = ({ binding: { type, harness } }: PlacedBot): boolean =>
+  type === 'hosted' || (harness !== undefined && harness !== 'shell' && harness !== 'custom');
+
 export function TrySample({ go }: { go: Go }) {
   const { api, queries } = useConnectorServices();
   const client = useQueryClient();
   const touch = useTouchConnector();
-  const hasBots = useBots().length > 0;
+  const everyBot = useBots();
+  const hasBots = everyBot.length > 0;
+  const hasWorker = everyBot.some(worksAlone);
   const connectors = api.connectors;
   const attempt = useAct(async () => {
     const { name, url } = await connectors.startSampleService({});
@@ -56,7 +63,9 @@ export function TrySample({ go }: { go: Go }) {
     <div className="flex flex-col items-start gap-2">
       <p>
         Try it with a sample: Gantry starts a small shop on this computer and places an order, which becomes a ticket.
-        The job that its rule proposes waits for your approval.
+        {hasWorker
+          ? 'The job that its rule proposes waits for your approval.'
+          : 'Your bots are shells, which only get the ticket. A bot of an agent program, or a hosted one, also gets a job that waits for your approval.'}
       </p>
       <Button disabled={attempt.busy} onClick={() => attempt.run()}>
         {attempt.busy ? 'Connecting' : 'Try the sample shop'}

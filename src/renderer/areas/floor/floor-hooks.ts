@@ -75,9 +75,9 @@ export function useTeamActions(setAsk: (ask: TeamAsk) => void): void {
   const actions = useMemo(
     () =>
       offered.map(
-        (ask): Action => ({
+        ({ title, ...ask }): Action => ({
           id: `${ask.verb}-${ask.place.id}-${ask.team}`,
-          title: `${ask.verb === 'up' ? 'Start' : 'Stop'} ${ask.team}${several ? ` on ${ask.place.name}` : ''}`,
+          title: `${ask.verb === 'up' ? 'Start' : 'Stop'} ${title}${several ? ` on ${ask.place.name}` : ''}`,
           group: 'Teams',
           run: () => setAsk(ask),
         }),
@@ -87,14 +87,14 @@ export function useTeamActions(setAsk: (ask: TeamAsk) => void): void {
   useAddActions(actions);
 }
 
-function offeredOn({ place, teams, bots }: Floor): TeamAsk[] {
+function offeredOn({ place, teams, bots }: Floor): (TeamAsk & { readonly title: string })[] {
   const liveOf = new Map<string, number>();
   for (const bot of bots) if (isLive(bot)) liveOf.set(bot.team, (liveOf.get(bot.team) ?? 0) + 1);
-  return teams.flatMap(({ name, agents }): TeamAsk[] => {
+  return teams.flatMap(({ name, title = name, agents }): ReturnType<typeof offeredOn> => {
     const live = liveOf.get(name) ?? 0;
     return [
-      ...(live < agents.filter(isStartable).length ? [{ verb: 'up' as const, team: name, place }] : []),
-      ...(live > 0 ? [{ verb: 'down' as const, team: name, place }] : []),
+      ...(live < agents.filter(isStartable).length ? [{ verb: 'up' as const, team: name, title, place }] : []),
+      ...(live > 0 ? [{ verb: 'down' as const, team: name, title, place }] : []),
     ];
   });
 }

@@ -48,7 +48,9 @@ function rowsOf({ place, bots, teams, invalid }: Floor, filter: string, places: 
   const fresh = new Map(bots.map((bot) => [bot.id, bot]));
   const rows: FloorRow[] = [];
   for (const team of teams) {
-    const all = team.agents.map((agent): PlacedBot => fresh.get(agent.id) ?? placedBot(agent, place, places, team.title ?? null));
+    const all = team.agents.map(
+      (agent): PlacedBot => fresh.get(agent.id) ?? placedBot(agent, place, places, team.title ?? null),
+    );
     const shown = all.filter((bot) => matchesFilter(bot, filter, team.title));
     if (shown.length === 0 && filter !== '' && !team.name.includes(filter.toLowerCase())) continue;
     const live = place.away ? 0 : all.filter((bot) => isLive(bot) && !away.has(bot.machine)).length;
