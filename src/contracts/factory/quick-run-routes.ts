@@ -108,7 +108,7 @@ export const QuickBot = z
     branch: z.string().nullable().meta({ description: 'Its branch; after an end, where its work is.' }),
     diff: QuickDiff.nullable().meta({
       description:
-        'Null: it has no worktree yet, or git cannot read it. In a list: as it was read last if git takes longer than 2 s.',
+        'Null: not known, because it has no worktree yet, git cannot read it, or git has not read it yet. In a list: as it was read last if git takes longer than 2 s.',
     }),
     outcome: QuickOutcome.nullable(),
     outcomeAt: Time.nullable(),

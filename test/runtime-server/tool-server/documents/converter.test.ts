@@ -7,7 +7,7 @@ import { afterAll, expect, test } from 'vitest';
 import type { WorkReport } from '../../../../src/contracts/common/work-progress.ts';
 import { programCommand } from '../../../../src/kit/process/programs.ts';
 import { createConverter } from '../../../../src/runtime-server/tool-server/documents/converter.ts';
-import { failure, held, startConverter } from '../../../support/documents/converter.ts';
+import { after, failure, held, startConverter } from '../../../support/documents/converter.ts';
 import { makePdf } from '../../../support/documents/pdf.ts';
 
 const real = startConverter();
@@ -61,6 +61,49 @@ test('a conversion tells how many pages it has read, and only who asks hears of 
     { what: 'Converting the document', done: 0, total: 12, unit: 'pages' },
   ]);
   expect(await real.converter.convert(held(pdf), ask, signal)).toEqual(followed);
+});
+
+test('what the program says of its way is passed on only where it is a step', async () => {
+  const said = [
+    { done: 1, total: 3, unit: 'pages' },
+    { done: 4, total: 3, unit: 'pages' },
+    { done: -1, total: 3, unit: 'pages' },
+    { done: 1, total: 3, unit: '\x1b[2J<b>' },
+    { done: 'all', total: 3, unit: 'pages' },
+    { what: 'Sending your keys', done: 2, total: 3, unit: 'slides' },
+    null,
+  ];
+  const stranger = createConverter({
+    command: programCommand('converter'),
+    after,
+    start: () => ({
+      pid: 1,
+      async convert(_head, _source, onStep) {
+        for (const step of said) onStep?.(step as Parameters<NonNullable<typeof onStep>>[0]);
+        const document = {
+          kind: 'text',
+          family: 'text',
+          mimeType: 'text/plain',
+          charset: null,
+          metadata: {},
+          notes: [],
+        };
+        return { head: { size: 1, resident: 1, document }, markdown: 'a' };
+      },
+      alive: () => true,
+      kill() {},
+      ended: new Promise(() => {}),
+    }),
+  });
+  const told: unknown[] = [];
+  const ask = { filename: '', mimeType: '', family: null };
+  await stranger.convert(held('a'), ask, new AbortController().signal, (report) => told.push(report));
+  const what = 'Converting the document';
+  expect(told).toEqual([
+    { what, done: 0, total: null, unit: null },
+    { what, done: 1, total: 3, unit: 'pages' },
+    { what, done: 2, total: 3, unit: 'slides' },
+  ]);
 });
 
 test('at most one process is kept, and it goes when nobody asks any more', async () => {
