@@ -37,6 +37,8 @@ export function parseFactoryEvent(value: unknown): KnownEvent | null {
 
 /** How long changes are gathered before the lists are read again, in ms: a team going up is many events. */
 const gatherFor = 150;
+/** More teams than these are read with all the others, in one list. */
+const maxTeamsRead = 3;
 /** While they keep coming: what an event itself says is shown at once, and a list of hundreds is much to read. */
 const gatherMore = 600;
 
@@ -47,11 +49,18 @@ interface EventCache {
   voidAll(): void;
 }
 
-export function createEventCache(client: QueryClient, keys: Keys): EventCache {
+export function createEventCache(
+  client: QueryClient,
+  keys: Keys,
+  /** The bots of one team: of hundreds, those that an event changed. */
+  readTeam: (team: string) => Promise<AgentsAnswer>,
+): EventCache {
   let waiting = false;
   const stale = new Map<string, readonly unknown[]>();
   /** What is being read now; a change in the meantime leaves it in `stale`. */
   const reading = new Set<string>();
+  /** Teams of the bots that changed; null: any bot may have. */
+  let changedTeams: Set<string> | null = new Set();
 
   function voidSoon(...queryKeys: (readonly unknown[])[]): void {
     for (const key of queryKeys) stale.set(JSON.stringify(key), key);
@@ -74,9 +83,44 @@ export function createEventCache(client: QueryClient, keys: Keys): EventCache {
   async function readAgain(text: string, queryKey: readonly unknown[]): Promise<void> {
     stale.delete(text);
     reading.add(text);
-    await client.invalidateQueries({ queryKey }).catch(() => {});
+    if (queryKey !== keys.agents || !(await readChangedTeams())) {
+      await client.invalidateQueries({ queryKey }).catch(() => {});
+    }
     reading.delete(text);
     readSoon(gatherMore);
+  }
+
+  /** `teams`: of the bots that changed; null: nobody knows. */
+  function voidBots(...teams: readonly (string | null)[]): void {
+    for (const team of teams) {
+      if (team === null) changedTeams = null;
+      else changedTeams?.add(team);
+    }
+    voidSoon(keys.agents);
+  }
+
+  const teamOfBot = (id: string): string | null =>
+    client.getQueryData<AgentsAnswer>(keys.agents)?.agents.find((agent) => agent.id === id)?.team ?? null;
+
+  /** Whether reading the bots of these teams was enough. What is being read as a whole would overwrite them, so that it is read again instead. */
+  async function readChangedTeams(): Promise<boolean> {
+    const teams = changedTeams;
+    changedTeams = new Set();
+    const query = client.getQueryCache().find<AgentsAnswer>({ queryKey: keys.agents });
+    const listed = query?.state.data?.agents ?? [];
+    const known = listed.filter(({ team }) => teams?.has(team));
+    const isFew = teams !== null && teams.size <= maxTeamsRead && known.length * 2 <= listed.length;
+    if (!isFew || query?.isActive() !== true || query.state.fetchStatus !== 'idle') return false;
+    const answers = await Promise.all([...teams].map(readTeam)).catch(() => []);
+    const fresh = new Map(answers.flatMap(({ agents }) => agents.map((agent) => [agent.id, agent])));
+    // One came or left, or the answer did not come.
+    if (fresh.size !== known.length || known.some(({ id }) => !fresh.has(id))) return false;
+    if (query.state.fetchStatus !== 'idle') return false;
+    client.setQueryData<AgentsAnswer>(
+      keys.agents,
+      (old) => old && { ...old, ...answers[0], agents: old.agents.map((agent) => fresh.get(agent.id) ?? agent) },
+    );
+    return true;
   }
 
   function patchAgents(states: readonly StateEvent[]): void {
@@ -127,11 +171,13 @@ export function createEventCache(client: QueryClient, keys: Keys): EventCache {
     if (event.type !== 'agent.state') voidSoon(keys.ledgers);
     switch (event.type) {
       case 'agent.state':
-        voidSoon(keys.agents, keys.whys, keys.diffs, keys.quickRuns);
+        voidBots(teamOfBot(event.data.agentId));
+        voidSoon(keys.whys, keys.diffs, keys.quickRuns);
         return;
       case 'delivery': {
-        const { threadId, dagId, nodeId } = event.data;
-        voidSoon(keys.agents, keys.whys);
+        const { to, threadId, dagId, nodeId } = event.data;
+        voidBots(teamOfAddress(to));
+        voidSoon(keys.whys);
         if (threadId !== undefined) voidSoon(keys.threads, keys.messagesOf(threadId));
         if (dagId !== undefined && nodeId !== undefined) voidSoon(keys.node(dagId, nodeId));
         return;
@@ -140,13 +186,15 @@ export function createEventCache(client: QueryClient, keys: Keys): EventCache {
       case 'proof.recorded': {
         const { dagId, nodeId } = event.data;
         voidSoon(keys.campaigns, keys.boards, keys.flow(dagId), keys.node(dagId, nodeId));
-        voidSoon(keys.agents, keys.whys, keys.diffs, keys.quickRuns);
+        voidBots(null);
+        voidSoon(keys.whys, keys.diffs, keys.quickRuns);
         return;
       }
       case 'approval.requested':
       case 'approval.resolved': {
-        const { dagId, nodeId } = event.data;
-        voidSoon(keys.agents, keys.whys);
+        const { agentId, dagId, nodeId } = event.data;
+        voidBots(agentId === null ? null : teamOfBot(agentId));
+        voidSoon(keys.whys);
         if (dagId !== undefined && nodeId !== undefined) voidSoon(keys.node(dagId, nodeId));
         return;
       }
@@ -155,7 +203,8 @@ export function createEventCache(client: QueryClient, keys: Keys): EventCache {
         return;
       case 'team.changed':
         // Started from a prompt, or ended: the team of such a run came or left.
-        voidSoon(keys.agents, keys.teams, keys.quickRuns);
+        voidBots(null);
+        voidSoon(keys.teams, keys.quickRuns);
         return;
     }
   }
@@ -177,6 +226,9 @@ export function createEventCache(client: QueryClient, keys: Keys): EventCache {
     },
   };
 }
+
+/** Of `bot@team`; null where it is no address of a bot. */
+const teamOfAddress = (address: string): string | null => /^[^@:]+@([^@]+)$/.exec(address)?.[1] ?? null;
 
 /** The same list where nothing in it changes, as each of it stays the same where it does not: what is drawn from it is not drawn again. */
 function changedBy<T>(change: (one: T) => T, list: T[]): T[] {

@@ -59,7 +59,7 @@ export function createEvents(
   },
   now: () => number = Date.now,
 ): Events {
-  const cache = createEventCache(client, keys);
+  const cache = createEventCache(client, keys, (team) => api.factory.listAgents({ query: { team } }));
   const listeners = new Set<() => void>();
   let link: LinkState = { kind: 'linking', retryAt: null, error: null, since: now() };
   let feed: readonly FeedEntry[] = [];

@@ -1,4 +1,4 @@
-import { QueryClient } from '@tanstack/react-query';
+import { QueryClient, QueryObserver, skipToken } from '@tanstack/react-query';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Approval } from '../../../../src/contracts/approvals/approval.ts';
 import type { Agent } from '../../../../src/contracts/factory/agent.ts';
@@ -51,10 +51,14 @@ const approval: Approval = {
 
 let client: QueryClient;
 let voided: unknown[];
+let readTeam: (team: string) => Promise<{ agents: Agent[]; engine: { running: boolean; error: string | null } }>;
 beforeEach(() => {
   vi.useFakeTimers();
   client = new QueryClient();
   voided = [];
+  readTeam = async () => {
+    throw new Error('No team is read alone here.');
+  };
   vi.spyOn(client, 'invalidateQueries').mockImplementation(async (filters) => {
     voided.push(filters?.queryKey ?? 'all');
   });
@@ -72,7 +76,7 @@ function event(type: string, data: unknown) {
 }
 
 test('a new state shows at once in both lists, without the reason of the former one', () => {
-  createEventCache(client, keys).apply(
+  createEventCache(client, keys, readTeam).apply(
     event('agent.state', { agentId: 'agent_1', state: 'working', pane: agent.pane }),
   );
   const lists = [
@@ -87,7 +91,7 @@ test('a state changes its own bot and team; all others stay the same objects', (
   client.setQueryData(keys.agents, { agents: [agent, other], engine: { running: true, error: null } });
   const ops = { name: 'ops', agents: [other] };
   client.setQueryData(keys.teams, { teams: [{ name: 'dev', agents: [agent] }, ops], invalid: [] });
-  createEventCache(client, keys).apply(
+  createEventCache(client, keys, readTeam).apply(
     event('agent.state', { agentId: 'agent_1', state: 'working', pane: { id: 'pane_1', attachable: true } }),
   );
   const { agents } = client.getQueryData<{ agents: Agent[] }>(keys.agents)!;
@@ -97,7 +101,7 @@ test('a state changes its own bot and team; all others stay the same objects', (
 });
 
 test('a repeated state keeps its reason and its time', () => {
-  createEventCache(client, keys).apply(
+  createEventCache(client, keys, readTeam).apply(
     event('agent.state', { agentId: 'agent_1', state: 'needs_you', pane: agent.pane }),
   );
   expect(client.getQueryData<{ agents: Agent[] }>(keys.agents)?.agents[0]).toEqual(agent);
@@ -105,7 +109,7 @@ test('a repeated state keeps its reason and its time', () => {
 
 test('events that come together are applied in their order, and change each list once', () => {
   const changes = vi.spyOn(client, 'setQueryData');
-  createEventCache(client, keys).apply(
+  createEventCache(client, keys, readTeam).apply(
     event('agent.state', { agentId: 'agent_1', state: 'working', pane: agent.pane }),
     event('delivery', { ...delivery, state: 'accepted' }),
     event('agent.state', { agentId: 'agent_1', state: 'idle', pane: null }),
@@ -117,7 +121,7 @@ test('events that come together are applied in their order, and change each list
 });
 
 test('a burst of events reads the lists again once', async () => {
-  const cache = createEventCache(client, keys);
+  const cache = createEventCache(client, keys, readTeam);
   for (let index = 0; index < 50; index += 1) {
     cache.apply(event('agent.state', { agentId: `agent_${index}`, state: 'idle', pane: null }));
   }
@@ -134,7 +138,7 @@ test('a list that takes long to read holds up no other', async () => {
     voided.push(filters?.queryKey);
     if (filters?.queryKey === keys.diffs) await slow;
   });
-  const cache = createEventCache(client, keys);
+  const cache = createEventCache(client, keys, readTeam);
   const idle = { agentId: 'agent_1', state: 'idle', pane: null };
   const count = (key: unknown): number => voided.filter((one) => one === key).length;
   cache.apply(event('agent.state', idle));
@@ -153,7 +157,7 @@ test('runs that were started from a prompt are read again with bots, steps and t
     voided.push(filters?.queryKey);
     return filters?.queryKey === keys.diffs ? new Promise(() => {}) : Promise.resolve();
   });
-  const cache = createEventCache(client, keys);
+  const cache = createEventCache(client, keys, readTeam);
   const reads = () => voided.filter((key) => key === keys.quickRuns).length;
   const told = [
     event('agent.state', { agentId: 'agent_1', state: 'idle', pane: null }),
@@ -177,7 +181,7 @@ test('while lists are being read, further events wait and then have them read on
     voided.push(filters?.queryKey);
     return reading;
   });
-  const cache = createEventCache(client, keys);
+  const cache = createEventCache(client, keys, readTeam);
   const proof = { dagId: 'dag_1', nodeId: 'node_1', outcome: 'proven' };
   cache.apply(event('proof.recorded', proof));
   await vi.advanceTimersByTimeAsync(1000);
@@ -193,7 +197,7 @@ test('while lists are being read, further events wait and then have them read on
 });
 
 test('a known delivery changes in place; a new one has the lists of deliveries read again', async () => {
-  const cache = createEventCache(client, keys);
+  const cache = createEventCache(client, keys, readTeam);
   cache.apply(event('delivery', { ...delivery, state: 'verified', evidence: 'hook' }));
   const list = client.getQueryData<{ deliveries: Delivery[] }>(keys.deliveriesOf('agent_1'));
   expect(list?.deliveries).toEqual([{ ...delivery, state: 'verified', evidence: 'hook' }]);
@@ -207,14 +211,14 @@ test('a known delivery changes in place; a new one has the lists of deliveries r
 
 test('a node that moves has its board, its run and its page read again, and no other run', async () => {
   const move = { dagId: 'dag_1', nodeId: 'node_1', cause: 'proven', status: 'done' };
-  createEventCache(client, keys).apply(event('node.status', move));
+  createEventCache(client, keys, readTeam).apply(event('node.status', move));
   await vi.advanceTimersByTimeAsync(1000);
   expect(voided).toEqual(expect.arrayContaining([keys.boards, keys.flow('dag_1'), keys.node('dag_1', 'node_1')]));
   expect(voided).not.toContainEqual(keys.flow('dag_2'));
 });
 
 test('an answered approval changes in place, a new one comes first, and the list is not read for it', async () => {
-  const cache = createEventCache(client, keys);
+  const cache = createEventCache(client, keys, readTeam);
   const answered = { ...approval, state: 'resolved', decision: 'approve', resolvedAt: at } as const;
   cache.apply(event('approval.resolved', answered));
   cache.apply(event('approval.requested', { ...approval, id: 'apr_00000002' }));
@@ -225,7 +229,7 @@ test('an answered approval changes in place, a new one comes first, and the list
 });
 
 test('a changed team has teams and bots read again', async () => {
-  createEventCache(client, keys).apply(event('team.changed', { team: 'dev', change: 'file', agents: [] }));
+  createEventCache(client, keys, readTeam).apply(event('team.changed', { team: 'dev', change: 'file', agents: [] }));
   await vi.advanceTimersByTimeAsync(1000);
   expect(voided).toEqual(expect.arrayContaining([keys.agents, keys.teams]));
 });
@@ -234,4 +238,39 @@ test('events of types or shapes it does not know are ignored', () => {
   expect(parseFactoryEvent({ type: 'from.the.future', at, data: {} })).toBeNull();
   expect(parseFactoryEvent({ type: 'agent.state', at, data: { agentId: 1 } })).toBeNull();
   expect(parseFactoryEvent('junk')).toBeNull();
+});
+
+test('of many bots only those of the team are read again in which something changed', async () => {
+  const engine = { running: true, error: null };
+  const others = Array.from({ length: 9 }, (_, at) => ({ ...agent, id: `other_${at}`, team: 'ops' }));
+  client.setQueryData(keys.agents, { agents: [agent, ...others], engine });
+  // Somebody looks at the list.
+  new QueryObserver(client, {
+    queryKey: keys.agents,
+    staleTime: Number.POSITIVE_INFINITY,
+    queryFn: skipToken,
+  }).subscribe(() => {});
+  const read: string[] = [];
+  let bots = [{ ...agent, queueDepth: 3 }];
+  readTeam = async (team) => {
+    read.push(team);
+    return { agents: bots, engine };
+  };
+  const cache = createEventCache(client, keys, readTeam);
+  const listed = () => client.getQueryData<{ agents: Agent[] }>(keys.agents)?.agents ?? [];
+  cache.apply(event('delivery', delivery), event('agent.state', { agentId: 'agent_1', state: 'working', pane: null }));
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(read).toEqual(['dev']);
+  expect(voided).not.toContainEqual(keys.agents);
+  expect(listed().map(({ queueDepth }) => queueDepth)).toEqual([3, ...others.map(() => 0)]);
+  expect(listed()[1]).toBe(others[0]);
+  // One that came, or an event that may concern any bot: the whole list.
+  bots = [agent, { ...agent, id: 'agent_new' }];
+  cache.apply(event('delivery', { ...delivery, state: 'verified' }));
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(voided.filter((key) => JSON.stringify(key) === JSON.stringify(keys.agents))).toHaveLength(1);
+  cache.apply(event('delivery', { ...delivery, to: 'channel:thread_1' }), event('delivery', delivery));
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(voided.filter((key) => JSON.stringify(key) === JSON.stringify(keys.agents))).toHaveLength(2);
+  expect(read).toEqual(['dev', 'dev']);
 });
