@@ -1,4 +1,4 @@
-import { QueryClient, QueryObserver, skipToken } from '@tanstack/react-query';
+import { QueryClient, QueryObserver } from '@tanstack/react-query';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Approval } from '../../../../src/contracts/approvals/approval.ts';
 import type { Agent } from '../../../../src/contracts/factory/agent.ts';
@@ -245,11 +245,8 @@ test('of many bots only those of the team are read again in which something chan
   const others = Array.from({ length: 9 }, (_, at) => ({ ...agent, id: `other_${at}`, team: 'ops' }));
   client.setQueryData(keys.agents, { agents: [agent, ...others], engine });
   // Somebody looks at the list.
-  new QueryObserver(client, {
-    queryKey: keys.agents,
-    staleTime: Number.POSITIVE_INFINITY,
-    queryFn: skipToken,
-  }).subscribe(() => {});
+  const looking = { queryKey: keys.agents, staleTime: Number.POSITIVE_INFINITY, queryFn: () => new Promise(() => {}) };
+  new QueryObserver(client, looking).subscribe(() => {});
   const read: string[] = [];
   let bots = [{ ...agent, queueDepth: 3 }];
   readTeam = async (team) => {
