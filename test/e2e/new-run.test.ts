@@ -381,7 +381,8 @@ describe('on Home', () => {
     expect(new URL(page.url()).pathname).toBe('/floor');
     // Its team has a name of Gantry's own, which nobody reads.
     await page.getByRole('heading', { name: 'Sweep the yard', level: 2 }).waitFor();
-    expect(await page.getByText(/^sweep-the-yard-/).count()).toBe(0);
+    const list = page.getByRole('region', { name: 'Teams and bots' });
+    expect(await list.getByText(/^sweep-the-yard-/).count()).toBe(0);
   });
 
   test('a run may have a budget, which is checked before it starts and forgotten after', async () => {
