@@ -127,6 +127,14 @@ export function createPasteDelivery(context: DriverContext, ways: PasteWays): Pa
     });
   }
 
+  /** Its hook or title may report the turn later, and the next message must not fall between. */
+  function begun(): void {
+    const claim = { state: 'working' } as const;
+    const rule = `${context.bot.harness}.taken`;
+    judge.take({ source: 'screen', rule, claim, seen: 'a prompt was taken', from: ['idle'] });
+    context.poke();
+  }
+
   function obstacle(): string | null {
     if (!context.facts()?.bracketedPaste) return 'the composer does not take pastes';
     const now = composer();
@@ -150,9 +158,9 @@ export function createPasteDelivery(context: DriverContext, ways: PasteWays): Pa
         if (!seen && (await enterAgain(text))) seen = await witness(text, written);
         if (seen) {
           left = null;
-          return seen === 'hook'
-            ? verified('hook', 'its submit hook reported this text')
-            : verified('transcript', 'its transcript holds this text');
+          if (seen === 'hook') return verified('hook', 'its submit hook reported this text');
+          begun();
+          return verified('transcript', 'its transcript holds this text');
         }
         // The composer held exactly our text before Enter; emptied into a turn, it was taken.
         const emptied = () => composer().kind === 'empty' && judge.state().state === 'working';

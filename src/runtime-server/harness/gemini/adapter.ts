@@ -74,21 +74,6 @@ function driveGemini(context: DriverContext): Driver {
     onExit: folder.exited,
     close: folder.close,
     approvals: folder.ids,
-    async deliver(message) {
-      const result = await delivery.deliver(message);
-      // Its title may follow later, and the next message must not fall between.
-      if (result.state === 'verified') {
-        const claim = { state: 'working' } as const;
-        context.judge.take({
-          source: 'screen',
-          rule: 'gemini.taken',
-          claim,
-          seen: 'a prompt was taken',
-          from: ['idle'],
-        });
-        context.poke();
-      }
-      return result;
-    },
+    deliver: delivery.deliver,
   };
 }
