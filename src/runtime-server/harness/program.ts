@@ -2,6 +2,7 @@
  * What Gantry knows of an agent program besides how it drives it: how a person installs it and signs in, which files decide what it runs, and where
  * it keeps its conversations. Each harness's folder has one, in `program.ts`; the list is `programs.ts`. Must not know bots.
  */
+import type { DeliveryEvidence } from '../../contracts/factory/delivery.ts';
 import type { Adapter, Surroundings } from './adapter.ts';
 import type { Conversations } from './conversations.ts';
 
@@ -17,6 +18,31 @@ export interface Program {
   /** Of the person's own conversations; null: they cannot be adopted. */
   readonly conversations: Conversations | null;
   readonly keeps?: Keeps;
+  /** Absent: Gantry starts it, and promises nothing else. */
+  readonly promises?: Promises;
+}
+
+/**
+ * What the adapter promises of the program. `docs/agent-programs.md` is written from it, and the conformance kit (`test/conformance/harness`) plays
+ * it, with a stand-in and with the real program.
+ */
+export interface Promises {
+  /** How a message gets in: pasted into its composer, as a line in a file that it reads, or by a call to a server inside it. */
+  readonly via: 'paste' | 'file' | 'server';
+  /** Who sees that a message arrived; the first one unless it is away. */
+  readonly witness: readonly [DeliveryEvidence, ...DeliveryEvidence[]];
+  readonly asks: {
+    /** How Gantry learns of its question. */
+    readonly by: 'hook' | 'file' | 'server' | 'screen';
+    readonly answered: 'approval' | 'pane';
+    readonly about: string;
+  };
+  /** Where the tokens that it used are read. */
+  readonly usage: 'transcript' | 'database';
+  /** The word on its command line that continues a conversation. */
+  readonly resume: string;
+  /** Rows of the kit that do not apply to it, each with the reason. */
+  readonly exempt: Readonly<Record<string, string>>;
 }
 
 /** A harness's folder, whole. */

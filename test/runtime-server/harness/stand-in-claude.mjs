@@ -8,8 +8,6 @@
 import { appendFileSync } from 'node:fs';
 import { mode, modes, play } from './stand-in-composer.mjs';
 
-/** A module whose `work` carries out each message; a turn lasts until it is over. */
-const work = process.env.STAND_IN_WORK ? (await import(process.env.STAND_IN_WORK)).work : () => undefined;
 let last = null;
 let shown = null;
 let ghost = mode === 'ghost';
@@ -96,7 +94,7 @@ play({
   pasted(text) {
     if (mode === 'blind') return false;
     const lines = text.split('\n').length;
-    shown = lines >= 6 ? `[Pasted text #1 +${lines - 1} lines]` : null;
+    shown = lines >= 6 ? `[Pasted text #1 +${lines - 1} lines]` : text.length > 800 ? '[Pasted text #1]' : null;
     return true;
   },
   submitted({ composer }) {
@@ -106,6 +104,5 @@ play({
     }
     shown = null;
     ghost = false;
-    return work(composer);
   },
 });

@@ -7,6 +7,8 @@ import { mode, play } from './stand-in-composer.mjs';
 let told = '';
 /** The choice that the cursor is on; null once it was made. */
 let trust = mode === 'trust' ? 1 : null;
+/** What stands for a paste of more than a thousand characters. */
+let marker = null;
 
 /**
  * As an emulator shows what the program thinks two columns wide and the emulator one: the column behind an emoji keeps what stood there
@@ -37,7 +39,7 @@ function draw({ composer, working, dialog }) {
   const box =
     composer === ''
       ? '› \x1b[2mAsk Codex to do anything\x1b[0m'
-      : `› ${shown(mode === 'garbles' ? composer.replaceAll('hello', 'h3ll0') : composer).replaceAll('\n', '\r\n  ')}`;
+      : `› ${marker ?? shown(mode === 'garbles' ? composer.replaceAll('hello', 'h3ll0') : composer).replaceAll('\n', '\r\n  ')}`;
   const rows = dialog
     ? [
         '  Would you like to run the following command?',
@@ -66,5 +68,12 @@ play({
     // The second choice opens a list of its own, which nobody recorded.
     if (key === '\r' && trust === 1) trust = null;
     return true;
+  },
+  pasted(text) {
+    marker = text.length > 1000 ? `[Pasted Content ${text.length} chars]` : null;
+    return true;
+  },
+  submitted() {
+    marker = null;
   },
 });

@@ -1,24 +1,54 @@
 /**
  * What stand-ins of programs with a composer have in common: it takes pastes, keys and Enter, a turn goes on for a while, Ctrl-O opens a
- * dialog that `1` answers, Ctrl-T begins or ends a turn. `STAND_IN` names one misbehaviour. What all of it looks like is each one's own.
+ * dialog that `1` or Enter answers, Ctrl-T begins or ends a turn. `STAND_IN` names one misbehaviour. What all of it looks like is each one's own.
+ * `STAND_IN_WORK` names a module whose `work(prompt, turn)` carries out each prompt; a turn lasts until its promise is over.
  */
+export const work = process.env.STAND_IN_WORK ? (await import(process.env.STAND_IN_WORK)).work : undefined;
 export const modes = (process.env.STAND_IN ?? '').split(' ');
 export const [mode] = modes;
 
+/** One turn, as the work in it sees it. `show`: draws its question, or takes it away again. */
+export function createTurn(show) {
+  const { promise: interrupted, resolve: interrupt } = Promise.withResolvers();
+  const turn = {
+    interrupted,
+    interrupt,
+    /** Answers the question that is drawn. */
+    answer: null,
+    /** Whether the person said yes, in the pane or by `elsewhere`. */
+    async ask(elsewhere = new Promise(() => {})) {
+      const { promise, resolve } = Promise.withResolvers();
+      turn.answer = resolve;
+      show(true);
+      const allowed = await Promise.race([promise, elsewhere]);
+      turn.answer = null;
+      show(false);
+      return allowed;
+    },
+  };
+  return turn;
+}
+
 /**
  * `turnMs`: longer than a witness is waited for before the composer is believed. `pasted` and `submitted` see what is taken, before it is;
- * `pasted` answers false where it is lost.
- * `submitted` may answer a promise: then the turn lasts until it is over. `taken` sees each key first, and answers true where it was for another
- * screen.
+ * `pasted` answers false where it is lost. `taken` sees each key first, and answers true where it was for another screen.
  */
 export function play({ turnMs, draw, pasted = () => true, submitted = () => {}, taken = () => false }) {
   const state = { composer: '', working: false, dialog: false };
   let enters = 0;
+  let turn = null;
+
+  function show(dialog) {
+    state.dialog = dialog;
+    draw(state);
+  }
 
   function submit() {
     enters += 1;
     if (mode === 'deaf' || (mode === 'drop-first-enter' && enters === 1)) return;
-    const turn = submitted(state);
+    submitted(state);
+    turn = createTurn(show);
+    const worked = work?.(state.composer, turn);
     state.composer = '';
     if (mode === 'no-turn') return;
     state.working = true;
@@ -26,8 +56,21 @@ export function play({ turnMs, draw, pasted = () => true, submitted = () => {}, 
       state.working = false;
       draw(state);
     };
-    if (turn === undefined) setTimeout(over, turnMs);
-    else turn.then(over, over);
+    if (worked === undefined) setTimeout(over, turnMs);
+    else worked.then(over, over);
+  }
+
+  function answer(allowed) {
+    state.dialog = false;
+    turn?.answer?.(allowed);
+  }
+
+  function pressEscape() {
+    if (turn?.answer) answer(false);
+    else if (mode !== 'no-escape') {
+      state.working = false;
+      turn?.interrupt();
+    }
   }
 
   /** As all of them do: the row that the cursor is in, then the line break before it. */
@@ -40,19 +83,19 @@ export function play({ turnMs, draw, pasted = () => true, submitted = () => {}, 
   }
 
   function press(key) {
-    if (key === '\r') submit();
+    if (state.dialog && (key === '1' || key === '\r')) answer(true);
+    else if (key === '\r') submit();
     else if (key === '\x15') clearRow(state);
-    else if (key === '\x1b') {
-      if (mode !== 'no-escape') state.working = false;
-    } else if (key === '\x03') process.exit(0);
+    else if (key === '\x1b') pressEscape();
+    else if (key === '\x03') process.exit(0);
     else if (key === '\x04') process.exit(7);
     else if (key === '\x0f') state.dialog = true;
     else if (key === '\x14') state.working = !state.working;
-    else if (state.dialog && key === '1') state.dialog = false;
     else state.composer += key;
   }
 
   process.stdin.setRawMode(true);
+  process.stdin.setEncoding('utf8');
   process.stdout.write('\x1b[?2004h');
   draw(state);
   let input = '';

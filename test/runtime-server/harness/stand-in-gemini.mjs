@@ -20,11 +20,16 @@ function drawTrust() {
   process.stdout.write(`\x1b[H\x1b[2J${rows.join('\r\n')}`);
 }
 
+/** What stands for a paste of more than five lines, or five hundred characters. */
+let marker = null;
+
 function draw({ composer, working, dialog }) {
   if (trust !== null) return drawTrust();
   const title = dialog ? '✋  Action Required (work)' : working ? '✦  Working… (work)' : '◇  Ready (work)';
   const box =
-    composer === '' ? ' >   Type your message or @path/to/file' : ` > ${composer.replaceAll('\n', '\r\n   ')}`;
+    composer === ''
+      ? ' >   Type your message or @path/to/file'
+      : ` > ${marker ?? composer.replaceAll('\n', '\r\n   ')}`;
   const rows = dialog
     ? [
         `╭${'─'.repeat(60)}╮`,
@@ -44,4 +49,17 @@ function taken(key) {
   return true;
 }
 
-play({ turnMs: 5000, draw, pasted: () => mode !== 'loses-paste', taken });
+play({
+  turnMs: 5000,
+  draw,
+  taken,
+  pasted(text) {
+    const lines = text.split('\n').length;
+    marker =
+      lines > 5 ? `[Pasted Text: ${lines} lines]` : text.length > 500 ? `[Pasted Text: ${text.length} chars]` : null;
+    return mode !== 'loses-paste';
+  },
+  submitted() {
+    marker = null;
+  },
+});

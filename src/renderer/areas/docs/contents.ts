@@ -24,6 +24,7 @@ export const contents: readonly Chapter[] = [
     title: 'Use',
     pages: [
       ['factory', 'Bots, teams and messages'],
+      ['agent-programs', 'Agent programs'],
       ['workflows', 'Workflows'],
       ['approvals', 'Approvals and the policy'],
       ['models', 'Hosted bots and models'],

@@ -37,6 +37,14 @@ export const claudeProgram = {
   },
   conversations: { process: /^claude(\.exe)?$/, list },
   keeps: { folders: ['.claude'], files: ['.claude.json'], elsewhere: { CLAUDE_CONFIG_DIR: '' }, reports: [] },
+  promises: {
+    via: 'paste',
+    witness: ['hook', 'transcript', 'composer'],
+    asks: { by: 'hook', answered: 'approval', about: 'commands, changes of files, requests to the web' },
+    usage: 'transcript',
+    resume: '--resume',
+    exempt: {},
+  },
 } satisfies Program;
 
 async function list({ env, home }: ConversationPlaces): Promise<Conversation[]> {

@@ -12,6 +12,14 @@ export const codexProgram = {
   settings: { files: [], folders: ['.codex'], instructions: ['AGENTS.md'], variables: [], asksItself: true },
   conversations: { process: /^codex(\.exe)?$/, list },
   keeps: { folders: ['.codex'], files: [], elsewhere: { CODEX_HOME: '' }, reports: [] },
+  promises: {
+    via: 'paste',
+    witness: ['hook', 'transcript', 'composer'],
+    asks: { by: 'hook', answered: 'approval', about: 'what its own sandbox blocks' },
+    usage: 'transcript',
+    resume: 'resume',
+    exempt: {},
+  },
 } satisfies Program;
 
 async function list({ env, home }: ConversationPlaces): Promise<Conversation[]> {

@@ -25,6 +25,14 @@ export const geminiProgram = {
   settings: { files: [], folders: ['.gemini'], instructions: ['GEMINI.md'], variables: ['.env'], asksItself: false },
   conversations: { process: /^gemini(\.js)?$/, list },
   keeps: { folders: ['.gemini'], files: [], elsewhere: { GEMINI_CLI_HOME: '.gemini' }, reports: [] },
+  promises: {
+    via: 'paste',
+    witness: ['transcript', 'composer'],
+    asks: { by: 'screen', answered: 'pane', about: 'commands, changes of files' },
+    usage: 'transcript',
+    resume: '--resume',
+    exempt: {},
+  },
 } satisfies Program;
 
 async function list({ env, home }: ConversationPlaces): Promise<Conversation[]> {

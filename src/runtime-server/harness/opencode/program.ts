@@ -34,6 +34,14 @@ export const opencodeProgram = {
     },
     reports: [],
   },
+  promises: {
+    via: 'server',
+    witness: ['transcript'],
+    asks: { by: 'server', answered: 'approval', about: 'commands, changes of files, requests to the web' },
+    usage: 'database',
+    resume: '--session',
+    exempt: {},
+  },
 } satisfies Program;
 
 async function list(places: ConversationPlaces): Promise<Conversation[]> {

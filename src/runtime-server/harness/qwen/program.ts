@@ -21,6 +21,14 @@ export const qwenProgram = {
   settings: { files: [], folders: ['.qwen'], instructions: ['QWEN.md'], variables: ['.env'], asksItself: false },
   conversations: { process: /^(qwen|cli-entry\.js)$/, list },
   keeps: { folders: ['.qwen'], files: [], elsewhere: { QWEN_HOME: '' }, reports: ['qwen-events.jsonl'] },
+  promises: {
+    via: 'file',
+    witness: ['hook', 'transcript'],
+    asks: { by: 'file', answered: 'approval', about: 'commands, changes of files, requests to the web' },
+    usage: 'transcript',
+    resume: '--resume',
+    exempt: {},
+  },
 } satisfies Program;
 
 async function list({ env, home }: ConversationPlaces): Promise<Conversation[]> {
