@@ -2,10 +2,13 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
+import { agentProgramsFile, agentProgramsText, versionOf } from '../../scripts/agent-programs.ts';
 import { apiReference, staleApiReference } from '../../scripts/api-reference.ts';
 import { cliReferenceFile, cliReferenceText } from '../../scripts/cli-reference.ts';
 import { commands, parts } from '../../src/cli/catalogue.ts';
 import { serverTables } from '../../src/contracts/servers.ts';
+import { rowNames } from '../conformance/harness/rows.ts';
+import { plays } from '../real/harness-plays.ts';
 
 const root = resolve(import.meta.dirname, '..', '..');
 
@@ -15,6 +18,18 @@ test('docs/cli.md is what the catalogue says; if this fails, run: npm run refere
 
 test('docs/api.md and docs/api are what the route tables say; if this fails, run: npm run references', () => {
   expect(staleApiReference()).toEqual([]);
+});
+
+test('docs/agent-programs.md is what the adapters say, with every row of their kit; if this fails, run: npm run references', () => {
+  const text = agentProgramsText();
+  expect(readFileSync(agentProgramsFile, 'utf8')).toBe(text);
+  expect(rowNames.filter((row) => !text.includes(`\n| ${row} | `))).toEqual([]);
+});
+
+test('the version of a program that is played is the one that its rules were recorded with', () => {
+  expect(plays.map(({ harness, version }) => [harness, version])).toEqual(
+    plays.map(({ harness }) => [harness, versionOf(harness)]),
+  );
 });
 
 test('no command and no route is missing from its reference', () => {
