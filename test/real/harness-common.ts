@@ -1,4 +1,7 @@
-/** Scenes that harnesses play alike, and what their own scenes are made of. What differs is given: how a dialog looks, who is the witness. */
+/**
+ * Scenes that harnesses play alike beside the rows of the conformance kit, and what their own scenes are made of. What differs is given: how a dialog
+ * looks, who is the witness.
+ */
 import assert from 'node:assert/strict';
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -29,10 +32,6 @@ export interface Common {
   found(name: string, version: string, signedIn?: true): Promise<void>;
   /** `then`: what else is to be seen, with what it says. */
   witnessed(by: string, evidence: 'hook' | 'transcript', then: () => Promise<string>): Promise<void>;
-  /** `draft`: words that stand in the composer meanwhile are left alone. */
-  isText(draft: boolean): Promise<void>;
-  draftHolds(also?: string, then?: () => Promise<void>): Promise<void>;
-  arrivesWhole(sizes: readonly (readonly [words: string, rows: number, width: number])[]): Promise<void>;
   /** `dialog`: what its pane says meanwhile. */
   answered(dialog: string): Promise<void>;
   fileAsked(how: string): Promise<void>;
@@ -40,7 +39,6 @@ export interface Common {
   outlives(again: () => void): Promise<void>;
   interrupted(how: string, shown: string, presses?: number): Promise<void>;
   refusesWith(name: string): Promise<void>;
-  tokens(where: string, spec: BotSpec): Promise<void>;
   exec(
     spec: BotSpec,
     how: {
@@ -94,47 +92,6 @@ export function createCommon(bench: Bench, live: () => HarnessBot): Common {
         await open(live());
         return `${took} ms to the witness; ${await then()}; ${bench.history()}`;
       }),
-
-    isText: (draft) =>
-      scene(
-        `a message that begins with ! or / and has tabs and many lines is text, not a command${draft ? '; a draft in the composer is left alone' : ''}`,
-        async () => {
-          if (draft) await live().input({ text: 'my own words' });
-          await verified(`!touch forged\n/status\n${Array.from({ length: 9 }, (_, row) => `\trow ${row}`).join('\n')}`);
-          await open(live());
-          assert.equal(existsSync(join(work, 'forged')), false);
-          const kept = bottom().includes('my own words');
-          if (draft) await press('C-u');
-          assert.equal(kept, draft, 'the draft is gone');
-          return bench.history();
-        },
-      ),
-
-    draftHolds: (also = '', then = async () => {}) =>
-      scene(`a draft in the composer holds a message and is left alone${also}`, async () => {
-        await live().input({ text: 'my own words' });
-        await until('a draft', () => JSON.stringify(live().gate()).includes('draft'), live());
-        assert.deepEqual(await live().deliver(bench.message('say hello')), { state: 'held', why: 'draft' });
-        assert.ok(bottom().includes('my own words'));
-        await press('C-u');
-        await open(live());
-        await then();
-        return bench.history();
-      }),
-
-    async arrivesWhole(sizes) {
-      for (const [words, rows, width] of sizes) {
-        await scene(`${words} arrive whole`, async () => {
-          const text = Array.from({ length: rows }, (_, row) => `row ${row} ${'x'.repeat(width)}`).join('\n');
-          const from = performance.now();
-          const result = await verified(text);
-          const took = Math.round(performance.now() - from);
-          await open(live());
-          await until('the whole text', () => model.requests.some(({ lastUser }) => lastUser.includes(text)), live());
-          return `${took} ms; ${JSON.stringify(result)}`;
-        });
-      }
-    },
 
     async answered(dialog) {
       for (const decision of ['approve', 'reject'] as const) {
@@ -220,13 +177,6 @@ export function createCommon(bench: Bench, live: () => HarnessBot): Common {
         await until('the reason', () => live().state().reason?.includes('the last turn failed') ?? false, live());
         await open(live());
         return bench.history();
-      }),
-
-    tokens: (where, spec) =>
-      scene(`its ${where} says tokens`, async () => {
-        const usage = await bench.harnesses.usage(spec, null, true);
-        assert.ok((usage?.lines.length ?? 0) > 3, JSON.stringify(usage));
-        return `${usage?.lines.length} answers; ${JSON.stringify(usage?.lines[0])}`;
       }),
 
     exec: (spec, { lateMs, refused = {}, resumes }) =>

@@ -29,8 +29,8 @@ export interface Play {
   readonly megabytes: number;
   /** Its install script from the package's folder, where npm may leave it out. */
   readonly afterInstall?: string;
-  /** Whether every scene passed. */
-  play(): Promise<boolean>;
+  /** Whether every scene passed. `kitOnly`: of those, the rows of the conformance kit. */
+  play(options: { readonly kitOnly: boolean }): Promise<boolean>;
 }
 
 export interface Bench {
@@ -46,12 +46,16 @@ export interface Bench {
   /** Takes the bot in this pane up anew, as a restarted runtime does. */
   again(bot: BotSpec, paneId: string): HarnessBot;
   killPane(paneId: string): Promise<void>;
+  /** kill -9 of its program, and the end of what that leaves behind. */
+  killNow(paneId: string): Promise<void>;
   message(words: string): Outgoing;
   until(what: string, condition: () => boolean, bot: HarnessBot, ms?: number): Promise<void>;
   state(bot: HarnessBot, wanted: string, ms?: number): Promise<void>;
   open(bot: HarnessBot): Promise<void>;
   sent(bot: HarnessBot, words: string): Promise<DeliverResult>;
   scene(name: string, act: () => Promise<string | undefined>): Promise<void>;
+  /** A line of what was played, and that it failed. */
+  note(passed: boolean, words: string): void;
   /** States since the scene began. */
   history(): string;
   close(): Promise<boolean>;
@@ -131,6 +135,12 @@ export async function createBench(
       return live;
     },
     killPane: (paneId) => panes.kill(paneId),
+    async killNow(paneId) {
+      const info = panes.get(paneId);
+      if (!info?.alive) return;
+      process.kill(info.pid, 'SIGKILL');
+      await panes.kill(paneId).catch(() => undefined);
+    },
     message(words) {
       count += 1;
       const deliveryId = `delivery_${Date.now()}_${count}`;
@@ -148,13 +158,14 @@ export async function createBench(
       history = [];
       try {
         const words = await act();
-        console.log(
-          `ok   ${harness}: ${name} (${Math.round(performance.now() - from)} ms)${words ? `: ${words}` : ''}`,
-        );
+        bench.note(true, `${name} (${Math.round(performance.now() - from)} ms)${words ? `: ${words}` : ''}`);
       } catch (error) {
-        failed += 1;
-        console.log(`FAIL ${harness}: ${name}: ${(error as Error).message}\n     states: ${history.join(' → ')}`);
+        bench.note(false, `${name}: ${(error as Error).message}\n     states: ${history.join(' → ')}`);
       }
+    },
+    note(passed, words) {
+      if (!passed) failed += 1;
+      console.log(`${passed ? 'ok  ' : 'FAIL'} ${harness}: ${words}`);
     },
     history: () => history.join(' → '),
     async close() {

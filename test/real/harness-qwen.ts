@@ -4,6 +4,7 @@ import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ModelReply, text, tools } from '../support/model-server/script.ts';
 import { createCommon } from './harness-common.ts';
+import { busy, playKit } from './harness-kit.ts';
 import { createBench, type Play } from './harness-play.ts';
 
 const reply = (words: string, work: string): ModelReply => {
@@ -15,11 +16,12 @@ const reply = (words: string, work: string): ModelReply => {
     return tools({ name: 'write_file', input: { file_path: join(work, 'second'), content: 'words\n' } });
   }
   if (words.includes('SLOW')) return text('slow '.repeat(200), { pieces: 200, pauseMs: 100 });
+  if (words.includes('BUSY')) return busy;
   if (words.includes('ERR429')) return { kind: 'error', status: 429, message: 'Too many requests, slow down' };
   return text('A plain answer.', { pieces: 10, pauseMs: 30 });
 };
 
-async function play(): Promise<boolean> {
+async function play({ kitOnly }: { readonly kitOnly: boolean }): Promise<boolean> {
   const bench = await createBench('qwen', {
     script:
       ({ work }) =>
@@ -30,17 +32,19 @@ async function play(): Promise<boolean> {
       },
     env: (model) => ({ OPENAI_API_KEY: 'scripted', OPENAI_BASE_URL: `${model.url}/v1`, OPENAI_MODEL: 'fake-1' }),
   });
-  const { scene, state, open, until } = bench;
+  const { scene, state, open } = bench;
   let bot = await bench.up(bench.spec('web', { culture: 'Be kind to newcomers.' }));
   const common = createCommon(bench, () => bot);
 
-  await common.found('qwen', '0.24.4', true);
+  if (!kitOnly) await common.found('qwen', '0.24.4', true);
   await scene('started: idle', async () => {
     await state(bot, 'idle', 60_000);
     await open(bot);
     assert.ok(common.bottom().includes('Ask permissions'), 'it is not in the mode that asks');
     return bench.history();
   });
+  await playKit(bench, { spec: bench.spec('kit') });
+  if (kitOnly) return bench.close();
   await common.witnessed('its event file', 'hook', async () => {
     const asked = bench.model.requests.find(
       ({ lastUser }) => lastUser.includes('say hello') && lastUser.includes('From owner'),
@@ -48,8 +52,6 @@ async function play(): Promise<boolean> {
     assert.ok(asked?.system.includes('Be kind to newcomers.'), 'the culture did not come in');
     return 'the culture came in';
   });
-  await common.isText(true);
-  await common.arrivesWhole([['30,000 characters', 600, 40]]);
   await common.answered('Yes, allow once');
   await common.fileAsked('whole');
   await common.answeredInPane('Yes, allow once', ['Enter', 'Escape']);
@@ -64,17 +66,6 @@ async function play(): Promise<boolean> {
     return undefined;
   });
   await common.interrupted('Esc', 'slow slow');
-  await common.tokens('transcript', bench.spec('web'));
-  await scene('killed, and resumed with its conversation', async () => {
-    await bench.killPane(bot.paneId);
-    await until('gone', () => ['offline', 'failed'].includes(bot.state().state), bot);
-    bot = await bench.up(bench.spec('web', { resume: true }));
-    await state(bot, 'idle', 60_000);
-    await common.verified('and further');
-    await open(bot);
-    assert.ok((bench.model.requests.findLast(({ lastUser }) => lastUser.includes('and further'))?.depth ?? 0) > 6);
-    return bench.history();
-  });
   await scene(
     'a provider that refuses: it retries for long and says nothing of it; an interrupt ends that',
     async () => {
