@@ -20,7 +20,7 @@ const { version, license, devDependencies } = JSON.parse(readFileSync(join(root,
 rmSync(place, { recursive: true, force: true });
 mkdirSync(place, { recursive: true });
 
-const settings = join(folder, 'tsconfig.json');
+const settings = join(folder, 'build.json');
 writeFileSync(
   settings,
   JSON.stringify({

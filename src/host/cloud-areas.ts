@@ -180,7 +180,7 @@ async function composeCore(parts: CloudParts, closing: Closing) {
     projects: identity.projects,
   });
   closing.add('hosted computers', () => hosted.close());
-  const work = createWorkQueue({ ...base, clock: storeClock, trace: telemetry?.carry });
+  const work = createWorkQueue({ ...base, clock: storeClock, trace: telemetry?.carry, images: parts.taskImages });
   closing.add('work queue', () => work.close());
   return { runtimes, events, approvals, notifications, usage, hosted, work };
 }

@@ -6,7 +6,7 @@ import type { OidcSettings } from '../cloud-api/identity/index.ts';
 import type { Devices } from '../cloud-api/link/devices.ts';
 import type { Link } from '../cloud-api/link/link.ts';
 import type { pipeMount } from '../cloud-api/link/replica-proof.ts';
-import type { StoreClock } from '../cloud-api/work-queue/index.ts';
+import type { ImageRule, StoreClock } from '../cloud-api/work-queue/index.ts';
 import type { DoctorCheck } from '../contracts/common/doctor-check.ts';
 import type { Route } from '../contracts/common/route.ts';
 import type { linkPath } from '../contracts/link/dial-in.ts';
@@ -99,6 +99,8 @@ export interface CloudOptions {
   readonly computersFolder?: string | undefined;
   /** Default: generated keys, only public addresses. */
   readonly push?: PushSettings;
+  /** Who may name which images in tasks. Default null: everybody any. */
+  readonly taskImages?: readonly ImageRule[] | null;
   /** Default null: no carrier is configured. */
   readonly phone?: PhoneSettings | null;
 }

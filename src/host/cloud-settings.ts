@@ -5,12 +5,14 @@
 import { readFileSync } from 'node:fs';
 import ipaddr from 'ipaddr.js';
 import type { OidcSettings } from '../cloud-api/identity/index.ts';
+import type { ImageRule } from '../cloud-api/work-queue/index.ts';
 import { AppError } from '../contracts/common/errors.ts';
 import { createAddressOf } from '../kit/http/client-address.ts';
 import type { Address } from '../kit/http/server.ts';
 import { type PhoneSettings, readPhoneSettings } from './phone-settings.ts';
 import { dataFolder } from './places.ts';
 import { type PushSettings, readPushSettings } from './push-settings.ts';
+import { readTaskImages } from './queue-settings.ts';
 
 export interface CloudSettings {
   readonly home: string;
@@ -22,6 +24,8 @@ export interface CloudSettings {
   readonly oidc: OidcSettings;
   readonly trustedProxies: readonly string[];
   readonly push: PushSettings;
+  /** Who may name which images in tasks; absent or null: everybody any. */
+  readonly taskImages?: readonly ImageRule[] | null;
   readonly phone?: PhoneSettings | null;
   /** Socket of `gantry computer-host`; absent: its default place. */
   readonly computersFolder?: string | undefined;
@@ -78,6 +82,7 @@ export function readCloudSettings(
     oidc: { issuer, clientId, clientSecret: secretFile === null ? null : secretIn(secretFile) },
     trustedProxies: proxiesIn(pick('trustedProxy') ?? ''),
     push: readPushSettings(env),
+    taskImages: readTaskImages(env),
     phone: readPhoneSettings(env),
     computersFolder: env.GANTRY_COMPUTERS || undefined,
     replicaUrl: replicaUrlOf(pick('replicaUrl')),

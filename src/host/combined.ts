@@ -13,6 +13,7 @@ import { openPort } from './listeners.ts';
 import { type Computer, type ComputerOptions, openComputer } from './open-computer.ts';
 import { type PhoneSettings, readPhoneLimits, readPhoneSettings } from './phone-settings.ts';
 import { readPushSettings } from './push-settings.ts';
+import { readTaskImages } from './queue-settings.ts';
 import { userName } from './user-name.ts';
 
 export interface Combined extends Computer {
@@ -82,6 +83,7 @@ export function startCombined(
       answers: options.answers,
       computersFolder: options.env.GANTRY_COMPUTERS || undefined,
       push: readPushSettings(options.env),
+      taskImages: readTaskImages(options.env),
       phone: demo === null ? phone : { ...demo.settings, ...readPhoneLimits(options.env) },
     });
     checks.add(() => cloud.checks());

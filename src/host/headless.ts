@@ -82,6 +82,7 @@ export function startHeadless(options: HeadlessOptions): Promise<Headless> {
       rendererFolder: options.rendererFolder,
       computersFolder: settings.computersFolder,
       push: settings.push,
+      taskImages: settings.taskImages,
       phone: settings.phone,
       limits: options.limits,
       answers: options.answers,

@@ -38,7 +38,7 @@ const reads = serverTables
   );
 
 /** Small, and read whole. */
-const small = ['work_move', 'ticket_key'];
+const small = ['work_move', 'work_slot', 'work_gate', 'work_turn', 'ticket_key'];
 /** Read in full by what they are for, or in one way that nobody takes. */
 const known: readonly RegExp[] = [
   // At a start: every call that goes on is looked after.

@@ -7,6 +7,7 @@ import type { Verb } from '../../src/cli/command.ts';
 import { ExecuteRequest } from '../../src/contracts/computer-use/run.ts';
 import { subscribeToEvent } from '../../src/contracts/connectors/subscription.ts';
 import { AttachServer } from '../../src/contracts/tool-server/servers.ts';
+import { NewTask } from '../../src/contracts/work-queue/task.ts';
 import { SettingsFile } from '../../src/host/settings.ts';
 import { readTeamFile } from '../../src/runtime-server/agents/team-file/read.ts';
 import { PolicyFile } from '../../src/runtime-server/policy/file.ts';
@@ -18,6 +19,7 @@ const blocks = pages.flatMap(blocksOf);
 /** What a block is an example of → what is wrong with it. */
 const readers: Readonly<Record<string, (text: string) => unknown>> = {
   team: (text) => teamProblems(text),
+  task: (text) => NewTask.safeParse(JSON.parse(text)).error ?? [],
   'part of a team': (text) => teamProblems(`name: part\nbots: [{ bot: one, harness: shell }]\n${text}`),
   policy: (text) => PolicyFile.safeParse(parse(text)).error ?? [],
   settings: (text) => SettingsFile.safeParse(JSON.parse(text)).error ?? [],

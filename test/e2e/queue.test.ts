@@ -122,6 +122,40 @@ test('a worker that drains is said to, until what it holds is done', async () =>
   await worker.ended;
 });
 
+test('a task that no worker can run says why in its row and in full, with what it asks for', async () => {
+  const { page } = first;
+  const { worker, job } = queue.work('gpu-1', 1, { labels: { gpu: 'a100', zone: 'eu' }, images: ['ghcr.io/acme/'] });
+  await seen(page.locator('[data-worker="gpu-1"]'), 'gpu=a100, zone=eu · ghcr.io/acme/');
+  const id = await queue.add('python train.py', {
+    ...{ labels: { gpu: 'h100' }, sandbox_image: 'ghcr.io/acme/train:3', retry: { on: ['exit_*', 'timeout'] } },
+    ...{
+      concurrency_key: 'training',
+      concurrency_limit: 2,
+      rate: { key: 'api', per_minute: 30 },
+      fairness_key: 'team-a',
+    },
+  });
+  const why = 'No connected worker has the label gpu=h100 and runs the image ghcr.io/acme/train:3.';
+  await seen(row(page, id), why);
+  await row(page, id).getByRole('button').click();
+  for (const words of [why, 'gpu=h100', 'after exit_*, timeout; first after 10 s', 'training', '2 at once', 'team-a'])
+    await seen(inspector(page), words);
+  await seen(inspector(page), '30 per minute');
+  await looked(page, 'queue-waits', { light: true });
+  const small = await visit(browser, `${gantry.origin}/queue?task=${id}`, { ...narrow, like: first.context });
+  await seen(small.page.getByRole('dialog', { name: 'Task' }), why);
+  await looked(small.page, 'queue-waits', { light: true });
+  await small.close();
+  const met = await queue.add('python eval.py', { labels: { gpu: 'a100' } });
+  (await job(met)).done(result('ok'));
+  await seen(row(page, met), 'Succeeded');
+  await queue.call('POST', `/beta/work/${id}/stop`, {});
+  await seen(row(page, id), 'Cancelled');
+  worker.drain();
+  await worker.ended;
+  await page.keyboard.press('Escape');
+});
+
 test('a running task is asked to stop or ended at once; what was given up goes back into the line', async () => {
   const { page } = first;
   const id = await queue.add('sleep 1000');

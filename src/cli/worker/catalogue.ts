@@ -11,6 +11,7 @@ export const worker: Verb = {
     { flags: '--key-file <file>', about: 'file with an API key that has the scope work' },
     { flags: '--name <name>', about: 'name of the worker (default: the host name and a random suffix)' },
     { flags: '--concurrency <n>', about: 'tasks at the same time, 1 to 256 (default 1)' },
+    { flags: '--labels <list>', about: 'what this worker has, such as gpu=a100,zone=eu, for tasks that ask for it' },
     { flags: '--drain', about: 'end once the queue is empty and its tasks are done' },
     { flags: '--spool <folder>', about: 'keeps results while the queue is away (default: run/worker in GANTRY_HOME)' },
     { flags: '--metrics <port>', about: 'answer figures for Prometheus at this port of 127.0.0.1' },

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { AppError } from '../../contracts/common/errors.ts';
+import { LabelList } from '../../contracts/work-queue/task.ts';
 import { dataFolder, packageVersion } from '../../host/places.ts';
 import { commandRunner } from '../../programs/worker/command.ts';
 import { createWorkerMetrics } from '../../programs/worker/metrics.ts';
@@ -21,6 +22,7 @@ export const worker: Action = async (context, input) => {
   const url = addressOf(optionalText(input, 'url') ?? env.GANTRY_URL);
   const key = keyIn(optionalText(input, 'keyFile') ?? env.GANTRY_KEY_FILE ?? text(input, 'keyFile'));
   const workerId = optionalText(input, 'name') ?? `${hostname()}-${randomBytes(3).toString('hex')}`;
+  const labels = labelsIn(optionalText(input, 'labels'));
   const concurrency = integer(input, 'concurrency', 1, maxConcurrent) ?? 1;
   const untilEmpty = flag(input, 'drain');
   const sandbox = await findSandbox({
@@ -42,6 +44,8 @@ export const worker: Action = async (context, input) => {
     url,
     key,
     workerId,
+    // Images are for workers with a container engine.
+    can: { labels, images: [] },
     concurrency,
     untilEmpty,
     run: tracing.run(commandRunner(sandbox, output.note)),
@@ -118,6 +122,18 @@ function spoolIn(folder: string, key: string, note: (words: string) => void): Sp
 function firstLine(text: string): string {
   const [line = ''] = text.split('\n');
   return line.length > 200 ? `${line.slice(0, 199)}…` : line;
+}
+
+function labelsIn(given = ''): Readonly<Record<string, string>> {
+  if (LabelList.safeParse(given).success) {
+    const pairs = given.split(',').filter((pair) => pair !== '');
+    return Object.fromEntries(pairs.map((pair) => pair.split('=') as [string, string]));
+  }
+  throw new AppError(
+    'usage',
+    `--labels ${JSON.stringify(given)} is not a list of labels.`,
+    'Give names and values such as gpu=a100,zone=eu.',
+  );
 }
 
 /** With the path that it has behind a server in front. What else an address may have would be lost without a word. */

@@ -11,6 +11,7 @@ import { createChanges } from './changes.ts';
 import { forgetSamples } from './history.ts';
 import { createLinks } from './links.ts';
 import { moves } from './model.ts';
+import type { ImageRule } from './needs.ts';
 import { createQueue, type Queue } from './queue.ts';
 import { createWorkReads } from './reads.ts';
 import { workOwners, workRoutes } from './routes.ts';
@@ -19,6 +20,7 @@ import type { StoreClock } from './store-clock.ts';
 import { createTaskWaits } from './wait.ts';
 
 export { workQueueMigrations } from './migrations.ts';
+export type { ImageRule } from './needs.ts';
 export { createStoreClock, type StoreClock } from './store-clock.ts';
 
 interface WorkQueue {
@@ -45,14 +47,18 @@ export function createWorkQueue(deps: {
   readonly leaseMs?: number;
   /** The `traceparent` of the span that runs now: what a worker does is part of the span that added its task. */
   readonly trace?: (() => string | null) | undefined;
+  /** Who may name which images. Default: everybody any. */
+  readonly images?: readonly ImageRule[] | null | undefined;
   readonly log: { error(message: string, fields?: Record<string, unknown>): void };
 }): WorkQueue {
   const { store, clock, timers, ids, log, leaseMs = leaseSeconds * 1000 } = deps;
   const now = () => clock.now();
   const onFault = (what: string, error: unknown) => log.error(what, { fault: String(error) });
   const reads = createWorkReads(store);
+  const tasks = createWorkStore({ store, now, leaseMs, trace: deps.trace });
   const queue = createQueue({
-    store: createWorkStore({ store, now, leaseMs, trace: deps.trace }),
+    store: tasks,
+    images: deps.images ?? null,
     ids,
     now,
     timers,
@@ -95,6 +101,7 @@ export function createWorkQueue(deps: {
     async forgetOld(at) {
       await forgetEnded(store, at - retentionMs);
       await forgetSamples(store, at);
+      await tasks.forgetTurns();
     },
     close() {
       closed = true;

@@ -66,18 +66,23 @@ CREATE TABLE work_poller (
 `;
 
 /** What a task counts as: its state, or `later` before its time. */
-const kindOf = (row: 'NEW' | 'OLD') =>
+type Kind = (row: 'NEW' | 'OLD') => string;
+const kindOf: Kind = (row) =>
   `CASE WHEN ${row}.status = 'queued' AND ${row}.waits = 1 THEN 'later' ELSE ${row}.status END`;
+const kindOfAll: Kind = (row) =>
+  `CASE WHEN ${row}.status = 'queued' AND ${row}.waits IN (1, 3) THEN 'later' ELSE ${row}.status END`;
 const isCounted = (row: 'NEW' | 'OLD') => `${row}.status NOT IN ('succeeded', 'cancelled')`;
 const hasMoved = 'OLD.status <> NEW.status OR OLD.waits <> NEW.waits';
-const moved = {
+const movedAs = (kind: Kind) => ({
   made: `INSERT INTO work_move (user_id, was, was_since, became, became_since)
-    VALUES (NEW.user_id, '', 0, ${kindOf('NEW')}, NEW.queued_at)`,
+    VALUES (NEW.user_id, '', 0, ${kind('NEW')}, NEW.queued_at)`,
   changed: `INSERT INTO work_move (user_id, was, was_since, became, became_since)
-    VALUES (NEW.user_id, ${kindOf('OLD')}, OLD.queued_at, ${kindOf('NEW')}, NEW.queued_at)`,
+    VALUES (NEW.user_id, ${kind('OLD')}, OLD.queued_at, ${kind('NEW')}, NEW.queued_at)`,
   gone: `INSERT INTO work_move (user_id, was, was_since, became, became_since)
-    VALUES (OLD.user_id, ${kindOf('OLD')}, OLD.queued_at, '', 0)`,
-};
+    VALUES (OLD.user_id, ${kind('OLD')}, OLD.queued_at, '', 0)`,
+});
+const moved = movedAs(kindOf);
+const movedAll = movedAs(kindOfAll);
 
 /**
  * How many tasks of each kind there are, without counting them: each change leaves a row that describes it (by a trigger, so that no statement can
@@ -130,6 +135,56 @@ CREATE INDEX work_task_all_over ON work_task (lease_until)
   WHERE status || '' IN ('leased', 'running') AND (stop_requested = 1 OR attempts >= max_attempts);
 CREATE INDEX work_poller_seen ON work_poller (user_id, seen_at);
 CREATE INDEX work_poller_old ON work_poller (seen_at);
+`;
+
+/**
+ * Queued tasks that name an image, labels or a key, which no index of the other tasks knows. `parked`: empty for those that may be leased, else what
+ * they wait for (`line.ts`). Of those with a fairness key `queued_at` may be the place of another, with which they changed turns. A slot is held by each task that a gate has let through; a gate with a time lets nobody through before it.
+ */
+const line = `
+CREATE TABLE work_line (
+  id TEXT PRIMARY KEY,
+  user_id TEXT NOT NULL,
+  needs TEXT NOT NULL,
+  rank INTEGER NOT NULL,
+  fair INTEGER NOT NULL,
+  round INTEGER NOT NULL,
+  queued_at INTEGER NOT NULL,
+  seq INTEGER NOT NULL,
+  parked TEXT NOT NULL
+) STRICT;
+CREATE INDEX work_line_ready ON work_line (user_id, rank, queued_at, seq, id) WHERE parked = '';
+CREATE INDEX work_line_needs ON work_line (user_id, needs, rank, queued_at, seq, id) WHERE parked = '';
+CREATE INDEX work_line_fair ON work_line (user_id, rank, round, queued_at, seq, id, needs) WHERE parked = '' AND fair = 1;
+CREATE INDEX work_line_fair_needs ON work_line (user_id, needs, rank, round, queued_at, seq, id) WHERE parked = '' AND fair + 0 = 1;
+CREATE INDEX work_line_parked ON work_line (user_id, parked, rank, queued_at, seq, id) WHERE parked <> '';
+CREATE INDEX work_line_age ON work_line (user_id, queued_at);
+CREATE INDEX work_line_due ON work_line (user_id, queued_at) WHERE parked = 'time';
+CREATE INDEX work_line_later ON work_line (queued_at) WHERE parked || '' = 'time';
+CREATE TABLE work_slot (
+  id TEXT NOT NULL,
+  gate TEXT NOT NULL,
+  user_id TEXT NOT NULL,
+  PRIMARY KEY (id, gate)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX work_slot_gate ON work_slot (user_id, gate, id);
+CREATE TABLE work_gate (
+  user_id TEXT NOT NULL,
+  gate TEXT NOT NULL,
+  due_at INTEGER NOT NULL,
+  PRIMARY KEY (user_id, gate)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX work_gate_due ON work_gate (user_id, due_at) WHERE due_at > 0;
+CREATE TABLE work_turn (
+  user_id TEXT NOT NULL,
+  rank INTEGER NOT NULL,
+  fairness_key TEXT NOT NULL,
+  round INTEGER NOT NULL,
+  PRIMARY KEY (user_id, rank, fairness_key)
+) STRICT, WITHOUT ROWID;
+ALTER TABLE work_task ADD COLUMN needs TEXT;
+ALTER TABLE work_task ADD COLUMN options TEXT;
+ALTER TABLE work_poller ADD COLUMN can TEXT;
 `;
 
 export const workQueueMigrations: readonly Migration[] = [
@@ -205,5 +260,21 @@ CREATE INDEX work_sample_old ON work_sample (at);`,
     name: 'part of which trace',
     // The `traceparent` of the span that added it; null where nothing is traced.
     sql: 'ALTER TABLE work_task ADD COLUMN trace TEXT',
+  },
+  {
+    area: 'work-queue',
+    number: 7,
+    name: 'images, labels, keys and retries',
+    sql: `${line}
+DROP TRIGGER work_task_made;
+DROP TRIGGER work_task_moved;
+DROP TRIGGER work_task_gone;
+CREATE TRIGGER work_task_made AFTER INSERT ON work_task WHEN ${isCounted('NEW')} BEGIN ${movedAll.made}; END;
+CREATE TRIGGER work_task_moved AFTER UPDATE OF status, waits ON work_task WHEN ${hasMoved} BEGIN ${movedAll.changed}; END;
+CREATE TRIGGER work_task_gone AFTER DELETE ON work_task WHEN ${isCounted('OLD')} BEGIN ${movedAll.gone}; END;`,
+    postgres: `${line}
+CREATE OR REPLACE FUNCTION work_task_made() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${movedAll.made}; RETURN NULL; END $$;
+CREATE OR REPLACE FUNCTION work_task_moved() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${movedAll.changed}; RETURN NULL; END $$;
+CREATE OR REPLACE FUNCTION work_task_gone() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${movedAll.gone}; RETURN NULL; END $$;`,
   },
 ];

@@ -7,6 +7,7 @@ import type { Timers } from '../../kit/clock/timers.ts';
 import { canonicalJson } from '../../kit/ledger/canonical.ts';
 import type { Wake } from '../../kit/wake/wake.ts';
 import { isEnded } from './model.ts';
+import { type Can, type ImageRule, mayName } from './needs.ts';
 import type { TaskRow } from './rows.ts';
 import { type Holder, readyTopic, type WorkStore } from './store.ts';
 import { createWaiters } from './waiters.ts';
@@ -25,6 +26,8 @@ export interface Queue {
   lease(wish: {
     userId: string;
     workerId: string;
+    /** Null: the call says nothing about its worker. */
+    can: Can | null;
     waitMs: number;
     draining: boolean;
     /** Null: the call does not wait. */
@@ -52,34 +55,39 @@ export function createQueue({
   now,
   timers,
   wake,
+  images,
   onFault,
 }: {
   readonly store: WorkStore;
+  /** Who may name which images; null: everybody any. */
+  readonly images: readonly ImageRule[] | null;
   readonly ids: { next(prefix: string): string };
   readonly now: () => number;
   readonly timers: Timers;
   readonly wake: Wake;
   readonly onFault: (what: string, error: unknown) => void;
 }): Queue {
-  const seen = new Map<string, { readonly at: number; readonly draining: boolean }>();
+  const seen = new Map<string, { readonly at: number; readonly draining: boolean; readonly kind: string }>();
 
-  const leaseNow = (userId: string, workerId: string) => store.lease(userId, workerId, ids.next('lease'));
+  const leaseNow = (userId: string, workerId: string, can: Can | null) =>
+    store.lease(userId, workerId, ids.next('lease'), can);
 
-  const waiters = createWaiters<TaskRow>({
+  const waiters = createWaiters<TaskRow, Can | null>({
     lease: leaseNow,
     listen: (userId, listener) => wake.on(readyTopic(userId), listener),
     timers,
   });
 
-  function note(userId: string, workerId: string, draining: boolean): void {
+  function note(userId: string, workerId: string, draining: boolean, can: Can | null): void {
+    const kind = kindOf(can);
     const who = `${userId} ${workerId}`;
     const at = now();
     const last = seen.get(who);
-    if (last !== undefined && last.draining === draining && last.at > at - seenEveryMs) return;
+    if (last !== undefined && last.draining === draining && last.kind === kind && last.at > at - seenEveryMs) return;
     if (seen.size >= maxRemembered) seen.clear();
-    seen.set(who, { at, draining });
+    seen.set(who, { at, draining, kind });
     store
-      .seen(userId, workerId, draining)
+      .seen(userId, workerId, draining, can)
       .catch((error) => onFault('The workers that poll could not be recorded.', error));
   }
 
@@ -99,6 +107,15 @@ export function createQueue({
 
   return {
     async create(userId, seed, task) {
+      const { sandbox_image: image } = task;
+      if (image !== undefined && !mayName(images, userId, image)) {
+        throw new AppError(
+          'usage',
+          `The image ${image} is not allowed here.`,
+          'Name an image that your administrator allows (GANTRY_TASK_IMAGES).',
+          { wireCode: 'image_not_allowed' },
+        );
+      }
       const row = await store.create(userId, seed === null ? ids.next('task') : `task_${seed}`, task);
       if (typeof row !== 'string') return row;
       const [noun, id] =
@@ -108,20 +125,21 @@ export function createQueue({
       });
     },
     find,
-    async lease({ userId, workerId, waitMs, draining, signal }) {
-      note(userId, workerId, draining);
+    async lease({ userId, workerId, can, waitMs, draining, signal }) {
+      note(userId, workerId, draining, can);
       if (draining) {
         // Wherever it still waits, at any replica.
         wake.signal(drainTopic(userId, workerId));
         return null;
       }
-      if (waitMs <= 0 || signal === null) return leaseNow(userId, workerId);
+      if (waitMs <= 0 || signal === null) return leaseNow(userId, workerId, can);
       const drained = new AbortController();
       const off = wake.on(drainTopic(userId, workerId), () => drained.abort());
       try {
+        const ends = AbortSignal.any([signal, drained.signal]);
         const row =
-          (await leaseNow(userId, workerId)) ??
-          (await waiters.wait({ userId, workerId, ms: waitMs, signal: AbortSignal.any([signal, drained.signal]) }));
+          (await leaseNow(userId, workerId, can)) ??
+          (await waiters.wait({ userId, workerId, can, kind: kindOf(can), ms: waitMs, signal: ends }));
         if (row === null || !signal.aborted) return row;
         // It left while it was being served.
         await store.giveBack({ userId, id: row.id, workerId, leaseId: row.lease_id });
@@ -186,11 +204,17 @@ export function createQueue({
     async sweep() {
       await store.settle(null);
       while ((await store.lineUp()) > 0);
+      await store.sweepLine();
       await store.fold();
       await store.forgetPollers(now() - forgetPollersMs);
     },
     close: () => waiters.close(),
   };
+}
+
+/** Equal for workers that can run the same. */
+function kindOf(can: Can | null): string {
+  return can === null ? '' : canonicalJson(can);
 }
 
 function heldIt(row: TaskRow, { workerId, leaseId }: Holder): boolean {

@@ -5,8 +5,10 @@ import { cursorOf, type Page, type Place, pageOf } from '../../kit/http/place.ts
 import type { SharedStore } from '../../kit/store/shared-store.ts';
 import { countsOf } from './counts.ts';
 import { type History, momentsOf } from './history.ts';
-import { statusIn } from './model.ts';
-import { type TaskRow, tasks } from './rows.ts';
+import { parkedByTime, parkedInWords } from './line.ts';
+import { isListed, statusIn, waits } from './model.ts';
+import { type Can, canRun, needsInWords } from './needs.ts';
+import { readOptions, type TaskRow, tasks } from './rows.ts';
 
 interface TaskFilter {
   readonly userId: string;
@@ -36,6 +38,8 @@ interface SeenWorker {
   readonly seen_at: number | null;
   readonly draining: boolean;
   readonly holding: number;
+  /** Null: it says nothing about itself. */
+  readonly can: Can | null;
 }
 
 export interface ChangedTask {
@@ -58,6 +62,8 @@ export interface WorkReads {
   history(userId: string, range: HistoryRange, now: number): Promise<History>;
   /** Workers that asked since, and those that hold something: the latter first. */
   workers(userId: string, since: number): Promise<SeenWorker[]>;
+  /** Why queued ones among these tasks cannot be leased now, by id. `pollersSince`: which workers count. */
+  waitingFor(userId: string, rows: readonly TaskRow[], pollersSince: number): Promise<ReadonlyMap<string, string>>;
   /** The changes after this point, ordered by time and id, at most this many. */
   changed(userId: string, after: ChangePoint, limit: number): Promise<ChangedTask[]>;
 }
@@ -90,7 +96,8 @@ const ranks = `WITH RECURSIVE ranks(rank) AS (SELECT min(rank) ${ofReady} UNION 
 const ofDue = `FROM work_task WHERE user_id = ? AND status = 'queued' AND waits = 1 AND queued_at <= ?`;
 const oldestSql = `${ranks} SELECT min(at) AS at FROM (
   SELECT (SELECT min(queued_at) ${ofReady} AND rank = ranks.rank) AS at FROM ranks WHERE rank IS NOT NULL UNION ALL
-  SELECT min(queued_at) ${ofDue}) AS ends`;
+  SELECT min(queued_at) ${ofDue} UNION ALL
+  SELECT min(queued_at) FROM work_line WHERE user_id = ? AND queued_at <= ?) AS ends`;
 /** Due tasks until they are queued, which takes only a moment: at most this many. */
 const dueSql = `SELECT queued_at ${ofDue} ORDER BY queued_at LIMIT 10000`;
 export function createWorkReads(store: SharedStore): WorkReads {
@@ -117,6 +124,18 @@ export function createWorkReads(store: SharedStore): WorkReads {
     const branch =
       column === 'lease_worker_id' ? `user_id = ? AND ${column} = ?` : `COALESCE(user_id, '') = ? AND ${column} = ?`;
     return { branch, made: 'created_at', values: [userId, value], rest };
+  }
+
+  /** What the workers say that asked since and do not drain; null for one that says nothing. */
+  async function pollers(userId: string, since: number): Promise<(Can | null)[]> {
+    const rows = await store.all<{ can: string | null; draining: number }>(
+      `SELECT can, draining FROM work_poller WHERE user_id = ? AND seen_at >= ? ORDER BY seen_at DESC LIMIT ${few}`,
+      userId,
+      since,
+    );
+    return rows.flatMap(({ can, draining }) =>
+      draining === 1 ? [] : [can === null ? null : (JSON.parse(can) as Can)],
+    );
   }
 
   return {
@@ -152,7 +171,16 @@ export function createWorkReads(store: SharedStore): WorkReads {
       store.read(function* (tx) {
         const { counts } = yield* countsOf(tx, userId);
         const due = yield* tx.all<{ queued_at: number }>(dueSql, userId, now);
-        const oldest = yield* tx.get<{ at: number | null }>(oldestSql, userId, userId, userId, userId, now);
+        const oldest = yield* tx.get<{ at: number | null }>(
+          oldestSql,
+          userId,
+          userId,
+          userId,
+          userId,
+          now,
+          userId,
+          now,
+        );
         const pollers = yield* tx.get<{ n: number }>(
           `SELECT count(*) AS n FROM (SELECT draining FROM work_poller WHERE user_id = ? AND seen_at >= ?
             ORDER BY seen_at DESC LIMIT ${few}) AS seen WHERE draining = 0`,
@@ -190,14 +218,15 @@ export function createWorkReads(store: SharedStore): WorkReads {
             ORDER BY lease_until DESC LIMIT ${maxHeld}) AS held GROUP BY worker_id ORDER BY n DESC, worker_id LIMIT ${maxWorkers}`,
           userId,
         );
-        const seen = yield* tx.all<{ worker_id: string; seen_at: number; draining: number }>(
-          `SELECT worker_id, seen_at, draining FROM work_poller WHERE user_id = ? ORDER BY seen_at DESC, worker_id DESC LIMIT ${few}`,
+        const seen = yield* tx.all<{ worker_id: string; seen_at: number; draining: number; can: string | null }>(
+          `SELECT worker_id, seen_at, draining, can FROM work_poller WHERE user_id = ? ORDER BY seen_at DESC, worker_id DESC LIMIT ${few}`,
           userId,
         );
         const known = new Map(seen.map((row) => [row.worker_id, row]));
         const worker = (worker_id: string, holding: number): SeenWorker => {
           const row = known.get(worker_id);
-          return { worker_id, seen_at: row?.seen_at ?? null, draining: row?.draining === 1, holding };
+          const can = row?.can == null ? null : (JSON.parse(row.can) as Can);
+          return { worker_id, seen_at: row?.seen_at ?? null, draining: row?.draining === 1, holding, can };
         };
         const holding = new Set(holders.map((row) => row.worker_id));
         const idle = seen.filter((row) => row.seen_at >= since && !holding.has(row.worker_id));
@@ -206,6 +235,35 @@ export function createWorkReads(store: SharedStore): WorkReads {
           ...idle.map((row) => worker(row.worker_id, 0)),
         ].slice(0, maxWorkers);
       }),
+    async waitingFor(userId, rows, pollersSince) {
+      const reasons = new Map<string, string>();
+      const queued = rows.filter(({ status }) => status === 'queued');
+      for (const row of queued) {
+        const { last_failure: last } = readOptions(row);
+        const isLater = row.waits === waits.later || row.waits === waits.listedLater;
+        if (isLater && last !== undefined)
+          reasons.set(row.id, `It failed with ${last.code} and waits to be tried again.`);
+      }
+      const listed = queued.filter((row) => isListed(row) && !reasons.has(row.id));
+      if (listed.length === 0) return reasons;
+      // Few texts, however many tasks a page has: each is prepared once.
+      const ids = listed.map(({ id }) => id);
+      while (ids.length > 1 && ids.length < maxPageSize) ids.push('');
+      const sql = `SELECT id, parked FROM work_line WHERE id IN (${ids.map(() => '?').join(', ')})`;
+      const places = await store.all<{ id: string; parked: string }>(sql, ...ids);
+      const parked = new Map(places.map((row) => [row.id, row.parked]));
+      const workers = listed.some(({ needs }) => needs !== null) ? await pollers(userId, pollersSince) : [];
+      for (const row of listed) {
+        const place = parked.get(row.id) ?? '';
+        if (place === parkedByTime) continue;
+        const options = readOptions(row);
+        const needs = { image: row.sandbox_image, labels: options.labels ?? {} };
+        const isMet = row.needs === null || workers.some((can) => can === null || canRun(can, needs));
+        const reason = isMet ? parkedInWords(place, options) : `No connected worker ${needsInWords(needs)}.`;
+        if (reason !== null) reasons.set(row.id, reason);
+      }
+      return reasons;
+    },
     changed: (userId, { at, id }, limit) =>
       store.all<ChangedTask>(
         `SELECT id, status, fence, updated_at FROM work_task

@@ -7,9 +7,10 @@ import { placeOf } from '../../kit/http/place.ts';
 import { type BoundRoute, bind, type OwnerLookups } from '../../kit/http/types.ts';
 import type { Changes } from './changes.ts';
 import { type LinkRow, type Links, wireDeployment, wireSession } from './links.ts';
+import { canOf } from './needs.ts';
 import type { Queue } from './queue.ts';
 import type { WorkReads } from './reads.ts';
-import { wireLease, wireTask } from './rows.ts';
+import { type TaskRow, wireLease, wireTask } from './rows.ts';
 import type { TaskWaits } from './wait.ts';
 
 interface WorkRoutesDeps {
@@ -36,10 +37,13 @@ export function workRoutes(deps: WorkRoutesDeps): BoundRoute[] {
 }
 
 function queueRoutes({ queue, reads, changes, waits, now }: WorkRoutesDeps): BoundRoute[] {
+  const withReason = async (userId: string, row: TaskRow) =>
+    wireTask(row, (await reads.waitingFor(userId, [row], now() - pollingMs)).get(row.id));
+
   return [
     bind(contract.createTask, async ({ principal: { userId }, body, seed }) => {
       const row = await queue.create(userId, seed, body);
-      return { body: { task: wireTask(row), id: row.id } };
+      return { body: { task: await withReason(userId, row), id: row.id } };
     }),
     bind(contract.listTasks, async ({ principal: { userId }, query }) => {
       const { limit = defaultLimit, cursor, status } = query;
@@ -52,14 +56,22 @@ function queueRoutes({ queue, reads, changes, waits, now }: WorkRoutesDeps): Bou
         after: cursor === undefined ? null : placeOf(cursor),
         limit,
       });
-      return { body: { tasks: shown.map(wireTask), next_cursor: nextCursor } };
+      const reasons = await reads.waitingFor(userId, shown, now() - pollingMs);
+      return { body: { tasks: shown.map((row) => wireTask(row, reasons.get(row.id))), next_cursor: nextCursor } };
     }),
     bind(contract.leaseTask, async (context) => {
       const { userId } = context.principal;
-      const { worker_id: workerId, wait = 0, draining = false } = context.query;
+      const { worker_id: workerId, wait = 0, draining = false, labels, images } = context.query;
       // Only a waiting call needs to know that the caller has left.
       const signal = wait > 0 ? context.signal : null;
-      const row = await queue.lease({ userId, workerId, waitMs: wait * 1000, draining, signal });
+      const row = await queue.lease({
+        userId,
+        workerId,
+        can: canOf({ labels, images }),
+        waitMs: wait * 1000,
+        draining,
+        signal,
+      });
       return {
         ...(row === null || row.trace === null ? {} : { headers: { traceparent: row.trace } }),
         // The lease began when the row was written: the answer has its full time.
@@ -102,12 +114,14 @@ function queueRoutes({ queue, reads, changes, waits, now }: WorkRoutesDeps): Bou
       const workers = await reads.workers(userId, at - recentMs);
       return {
         body: {
-          workers: workers.map(({ worker_id, seen_at: seen, draining, holding }) => ({
+          workers: workers.map(({ worker_id, seen_at: seen, draining, holding, can }) => ({
             worker_id,
             last_seen_at: seen === null ? null : iso(seen),
             polling: seen !== null && seen >= at - pollingMs && !draining,
             draining,
             holding,
+            labels: can?.labels ?? null,
+            images: can === null ? null : [...can.images],
           })),
         },
       };
@@ -124,7 +138,7 @@ function queueRoutes({ queue, reads, changes, waits, now }: WorkRoutesDeps): Bou
       if (sink.signal.aborted) stop();
     }),
     bind(contract.getTask, async ({ principal, params }) => ({
-      body: { task: wireTask(await queue.find(principal.userId, params.id)) },
+      body: { task: await withReason(principal.userId, await queue.find(principal.userId, params.id)) },
     })),
     bind(contract.waitForTask, async ({ principal, params: { id }, query, signal }) => ({
       body: await waits.wait({ principal, id, states: query.for, seconds: query.seconds, signal }),
@@ -150,7 +164,7 @@ function queueRoutes({ queue, reads, changes, waits, now }: WorkRoutesDeps): Bou
       };
     }),
     bind(contract.retryTask, async ({ principal, params }) => ({
-      body: { task: wireTask(await queue.retry(principal.userId, params.id)) },
+      body: { task: await withReason(principal.userId, await queue.retry(principal.userId, params.id)) },
     })),
   ];
 }

@@ -2,13 +2,17 @@
  * Tasks in the database: whole operations, most of them one statement, so that the second of two finds nothing to change. Every statement names the
  * owner. The two engines have different SQL only for taking a lease. Must not know HTTP.
  */
-import type { NewTask } from '../../contracts/work-queue/task.ts';
+import type { NewTask, TaskError } from '../../contracts/work-queue/task.ts';
 import { systemTimers, type Timers } from '../../kit/clock/timers.ts';
 import type { Op, SharedStore, SharedTx, Sql } from '../../kit/store/shared-store.ts';
 import type { Value } from '../../kit/store/store.ts';
 import { createCounts } from './counts.ts';
-import { expiredError, held, moves, openFor, statusIn } from './model.ts';
-import { newTask, type TaskRow, tasks } from './rows.ts';
+import { leaseSql, mine, readyAmongSql, readySql, soonestSql, thereSql } from './lease-sql.ts';
+import { entering, reentering } from './line.ts';
+import { type Asker, createListed } from './listed.ts';
+import { backoffMs, expiredError, held, isListed, moves, openFor, retries, statusIn, waits } from './model.ts';
+import { type Can, canRun, needsKey } from './needs.ts';
+import { belongsInLine, newTask, readOptions, type TaskRow, tasks } from './rows.ts';
 
 /** Who claims to hold a task. If `leaseId` is given, it must match the lease. */
 export interface Holder {
@@ -24,14 +28,14 @@ type Unlinked = 'session_not_found' | 'deployment_not_found';
 export interface WorkStore {
   create(userId: string, id: string, task: NewTask): Promise<TaskRow | Unlinked>;
   find(userId: string, id: string): Promise<TaskRow | null>;
-  /** The oldest that is queued or whose lease has ended. */
-  lease(userId: string, workerId: string, leaseId: string): Promise<TaskRow | null>;
+  /** The oldest that is queued or whose lease has ended; with `can` only of those that such a worker can run. */
+  lease(userId: string, workerId: string, leaseId: string, can?: Can | null): Promise<TaskRow | null>;
   /** Undoes a lease that nobody received: it costs no attempt. */
   giveBack(holder: Holder): Promise<void>;
   /** Null: not the holder. */
   heartbeat(holder: Holder): Promise<TaskRow | null>;
   ack(holder: Holder, result: string): Promise<TaskRow | null>;
-  /** `by` null: any holder. `error` is JSON or null. */
+  /** `by` null: any holder. `error` is JSON or null. A failure that its worker reports and the task wants retried puts it back into the queue. */
   stop(
     userId: string,
     id: string,
@@ -50,11 +54,15 @@ export interface WorkStore {
   settle(userId: string | null): Promise<number>;
   /** Queues tasks whose time has come. */
   lineUp(): Promise<number>;
+  /** Lets through at the gates of the line whoever may pass, after a crash or another version left something behind. */
+  sweepLine(): Promise<void>;
   /** `draining`: it asks for no more tasks. */
-  seen(userId: string, workerId: string, draining: boolean): Promise<void>;
+  seen(userId: string, workerId: string, draining: boolean, can?: Can | null): Promise<void>;
   forgetPollers(before: number): Promise<void>;
   /** Adds up the recorded changes. */
   fold(): Promise<void>;
+  /** Removes what is known of keys that took turns and have nothing queued. */
+  forgetTurns(): Promise<void>;
 }
 
 /** For a person: until when nothing changes by time, and the reports during that lookup. */
@@ -81,72 +89,23 @@ const perRow = { isolation: 'rows' } as const;
 /** A large backlog that is due at once is queued in portions, so that no write takes long. */
 const portion = 5_000;
 
-const line = 'rank, queued_at, seq, id';
-const candidate = (where: string) =>
-  `SELECT id, rank, queued_at, seq FROM work_task WHERE ${where} ORDER BY ${line} LIMIT 1`;
-const mine = 'user_id = ?';
-const ready = candidate(`${mine} AND status = 'queued' AND waits = 0`);
-/**
- * Finds ended leases by their end and due tasks by their time, each up to this many; the oldest among them goes first. No single index can answer
- * both who may go and who is first.
- */
-const timedBatch = 1_000;
-const isDue = `${mine} AND status = 'queued' AND waits = 1 AND queued_at <= ?`;
-const dueIds = `SELECT id FROM work_task WHERE ${isDue} ORDER BY queued_at LIMIT ${timedBatch}`;
-const due = candidate(`id IN (${dueIds})`);
-/** Checked again on the locked row, since somebody may have taken or renewed it in between; this condition uses no index. */
-const locked = (ids: string, still: string) =>
-  candidate(`id = ANY (ARRAY(${ids})) AND CASE WHEN ${still} THEN TRUE ELSE FALSE END`);
-const dueLocked = locked(dueIds, isDue);
-const isLapsed = `${mine} AND ${statusIn(held)} AND lease_until <= ? AND attempts < max_attempts AND stop_requested = 0`;
-const lapsedIds = `SELECT id FROM work_task WHERE ${isLapsed} ORDER BY lease_until LIMIT ${timedBatch}`;
-const lapsed = candidate(`id IN (${lapsedIds})`);
-const lapsedLocked = locked(lapsedIds, isLapsed);
-const taken = `UPDATE work_task SET status = '${moves.lease.to}', attempts = attempts + 1, fence = fence + 1, lease_id = ?,
-  lease_worker_id = ?, lease_until = ?, updated_at = ?`;
-const oldest = `ORDER BY ${line} LIMIT 1`;
-/** Nobody may lease it again, and nobody holds it. */
-const over = `lease_until <= ? AND (stop_requested = 1 OR attempts >= max_attempts)`;
-const leaseSql: Sql = {
-  sqlite: `${taken} WHERE id = (SELECT id FROM (SELECT * FROM (${ready}) UNION ALL SELECT * FROM (${due})
-    UNION ALL SELECT * FROM (${lapsed})) ${oldest}) RETURNING ${tasks.columns}`,
-  // Locks each row where it is found, and skips rows that another has locked.
-  postgres: `${taken} WHERE id = (WITH ready AS (${ready} FOR UPDATE SKIP LOCKED), due AS (${dueLocked} FOR UPDATE SKIP LOCKED),
-    lapsed AS (${lapsedLocked} FOR UPDATE SKIP LOCKED)
-    SELECT id FROM (TABLE ready UNION ALL TABLE due UNION ALL TABLE lapsed) AS found ${oldest}) RETURNING ${tasks.columns}`,
-};
-
 /**
  * On PostgreSQL a lease locks the row found in each of three places and takes one; the others are hidden from everybody until it commits. A caller
  * that finds nothing looks again while there is something, after these milliseconds.
  */
 const hiddenPauses = [0, 5, 10, 20, 50, 100];
+/** How often a caller looks again whose choice went to others. */
+const maxTries = 20;
 
-/** The same while only ready tasks can be leased. */
-const readySql = `${taken} WHERE id = (${ready.replace('id, rank, queued_at, seq', 'id')}) RETURNING ${tasks.columns}`;
-/**
- * What could be leased now, including rows that another operation holds for a moment, and when the first lease ends that nobody may take over. Each
- * is read as the first of its index: EXISTS would scan the whole table if the planner expects many matches.
- */
-const firstOf = (of: string, where: string) => `(SELECT min(${of}) FROM work_task WHERE ${mine} AND ${where})`;
-const firstDue = firstOf('queued_at', `status = 'queued' AND waits = 1`);
-const firstEnd = firstOf('lease_until', statusIn(held));
-const firstOver = firstOf('lease_until', `${statusIn(held)} AND (stop_requested = 1 OR attempts >= max_attempts)`);
-const thereSql = `SELECT (${ready.replace('id, rank, queued_at, seq', 'id')}) AS ready_id, ${firstDue} AS due_at, ${firstEnd} AS end_at,
-  ${firstOver} AS over_at`;
-/** The same beside other processes, only if nothing else can be leased: otherwise it takes nothing, and all three are compared. */
-const readyAmongSql = `${taken} WHERE id = (${ready.replace('id, rank, queued_at, seq', 'id')} FOR UPDATE SKIP LOCKED)
-  AND COALESCE(${firstDue}, ?) > ? AND COALESCE(${firstEnd}, ?) > ? RETURNING ${tasks.columns}`;
-const soonestSql = `SELECT min(at) AS at FROM (SELECT min(lease_until) AS at FROM work_task WHERE ${mine} AND ${statusIn(held)}
-  UNION ALL SELECT min(queued_at) FROM work_task WHERE ${mine} AND status = 'queued' AND waits = 1) AS ends`;
-
+/** Nobody may lease it again, and nobody holds it. */
+const over = `lease_until <= ? AND (stop_requested = 1 OR attempts >= max_attempts)`;
 const byHolder = `id = ? AND ${mine} AND lease_worker_id = ? AND lease_id = COALESCE(?, lease_id)`;
 const heartbeatSql = `UPDATE work_task SET updated_at = CASE WHEN status = '${moves.heartbeat.to}' THEN updated_at ELSE ? END,
   status = '${moves.heartbeat.to}', lease_until = CASE WHEN lease_until > ? THEN lease_until ELSE ? END
   WHERE ${byHolder} AND ${openFor('heartbeat')} RETURNING ${tasks.columns}`;
 const giveBackSql = `UPDATE work_task SET status = '${moves.giveBack.to}', attempts = attempts - 1, lease_id = NULL,
   lease_worker_id = NULL, lease_until = NULL, updated_at = ? WHERE ${byHolder} AND ${openFor('giveBack')}
-  AND stop_requested = 0 RETURNING id`;
+  AND stop_requested = 0 RETURNING ${tasks.columns}`;
 const ackSql = `UPDATE work_task SET status = '${moves.ack.to}', result = ?, error = NULL, updated_at = ?
   WHERE ${byHolder} AND ${openFor('ack')} RETURNING ${tasks.columns}`;
 /**
@@ -158,13 +117,17 @@ const atEnd = (at: string, userId: string, rank: string) =>
   AND last.waits = 0 AND last.rank = ${rank} ORDER BY last.queued_at DESC LIMIT 1))`;
 const retrySql = (
   place: string,
-) => `UPDATE work_task SET status = '${moves.retry.to}', attempts = 0, waits = 0, stop_requested = 0,
+) => `UPDATE work_task SET status = '${moves.retry.to}', attempts = 0, waits = ?, options = ?, stop_requested = 0,
   lease_id = NULL, lease_worker_id = NULL, lease_until = NULL, result = NULL, error = NULL, not_before = NULL, ${place}, updated_at = ?
   WHERE id = ? AND ${mine} AND ${openFor('retry')} RETURNING ${tasks.columns}`;
 const retryTexts: Sql = {
   sqlite: retrySql('queued_at = ?'),
   postgres: retrySql(`queued_at = ${atEnd('?', 'work_task.user_id', 'work_task.rank')}, seq = DEFAULT`),
 };
+/** Of the lease that failed, unless somebody asked meanwhile for its stop. */
+const againSql = `UPDATE work_task SET status = '${moves.again.to}', waits = ?, queued_at = ?, not_before = ?, options = ?, lease_id = NULL,
+  lease_worker_id = NULL, lease_until = NULL, updated_at = ?
+  WHERE ${byHolder} AND fence = ? AND stop_requested = 0 AND ${openFor('again')} RETURNING ${tasks.columns}`;
 /** Returns no row if the task exists: a caller that missed the first response creates it again under its own id. */
 const unlessKnown = 'ON CONFLICT (id) DO NOTHING RETURNING queued_at';
 const insertAt = tasks.insert(unlessKnown);
@@ -195,11 +158,17 @@ export function createWorkStore({
   const { wake } = store;
   const tell = (tx: SharedTx, userId: string) => tx.afterCommit(() => wake.signal(changedTopic(userId)));
   const counts = createCounts(store, now);
+  const moved = (tx: SharedTx, userId: string) => {
+    tell(tx, userId);
+    tx.afterCommit(counts.moved);
+  };
   const tellReady = (tx: SharedTx, userId: string) =>
     tx.afterCommit(() => {
       wake.signal(readyTopic(userId));
       wake.signal(changedTopic(userId));
     });
+
+  const listed = createListed({ store, now, leaseMs, timers, moved, tellReady });
 
   // If only this process writes, it knows the earliest next end of a person's lease or due time: until then a lease looks only at ready tasks, which
   // saves two looks of three.
@@ -246,8 +215,7 @@ export function createWorkStore({
   ): Op<T | null> {
     const row = yield* tx.get<T>(sql, ...values);
     if (row === undefined) return null;
-    tell(tx, userId);
-    tx.afterCommit(counts.moved);
+    moved(tx, userId);
     return row;
   }
 
@@ -262,14 +230,17 @@ export function createWorkStore({
       const sql = 'SELECT 1 AS there FROM work_deployment WHERE id = ? AND user_id = ?';
       if ((yield* tx.get(sql, deploymentId, userId)) === undefined) return 'deployment_not_found';
     }
-    const waits = row.waits === 1;
     // Only one process writes to SQLite, by one clock.
-    const insert = store.engine === 'postgres' && !waits ? insertAtEnd : insertAt;
+    const insert = store.engine === 'postgres' && row.waits === waits.ready ? insertAtEnd : insertAt;
     const kept = yield* tx.get<Pick<TaskRow, 'queued_at'>>(insert.sql, ...insert.values(row));
     if (kept === undefined) return null;
+    if (isListed(row)) {
+      yield* entering(tx, row, now());
+      listed.changed(tx, userId);
+    }
     tellReady(tx, userId);
     tx.afterCommit(counts.moved);
-    if (waits) tx.afterCommit(() => notBefore(userId, queuedAt));
+    if (row.waits === waits.later) tx.afterCommit(() => notBefore(userId, queuedAt));
     return kept.queued_at === queuedAt ? row : { ...row, queued_at: kept.queued_at };
   }
 
@@ -308,7 +279,8 @@ export function createWorkStore({
   }
 
   /** If no other process writes. */
-  async function leaseAlone(userId: string, workerId: string, leaseId: string): Promise<TaskRow | null> {
+  async function leaseAlone(asker: Asker): Promise<TaskRow | null> {
+    const { userId, workerId, leaseId, can } = asker;
     const at = now();
     const until = at + leaseMs;
     const lease = [leaseId, workerId, until, at];
@@ -317,20 +289,28 @@ export function createWorkStore({
     latest = at;
     const quiet = at < quietOf(userId).until;
     if (!quiet) await settle(userId);
-    const row = await (quiet
-      ? change(userId, readySql, [...lease, userId])
-      : change(userId, leaseSql, [...lease, userId, userId, at, userId, at]));
+    const sql = can === null ? leaseSql.silent : leaseSql.telling;
+    // Of held tasks with needs only the other way knows which this worker can run.
+    const before = quiet || can === null ? null : await listed.take(asker);
+    const row =
+      before !== null && before !== 'elsewhere'
+        ? before
+        : await (quiet
+            ? change(userId, readySql, [...lease, userId])
+            : change(userId, sql, [...lease, userId, userId, at, userId, at]));
     // After the commit, so that no concurrent lookup has missed it.
     if (row !== null) notBefore(userId, until);
     if (!quiet) askSoonest(userId);
     return row;
   }
 
-  async function leaseAmong(userId: string, workerId: string, leaseId: string): Promise<TaskRow | null> {
+  async function leaseAmong(asker: Asker): Promise<TaskRow | null> {
+    const { userId, workerId, leaseId, can } = asker;
     const at = now();
     const lease = [leaseId, workerId, at + leaseMs, at];
     const row = await change(userId, readyAmongSql, [...lease, userId, userId, at + 1, at, userId, at + 1, at]);
     if (row !== null) return row;
+    const sql = can === null ? leaseSql.silent : leaseSql.telling;
     for (const pause of hiddenPauses) {
       if (pause > 0) await new Promise<void>((resolve) => void timers.after(pause, resolve));
       const there = await store.get<There>(thereSql, userId, userId, userId, userId);
@@ -338,48 +318,110 @@ export function createWorkStore({
       if (there.over_at !== null && there.over_at <= at) await settle(userId);
       const timed = (there.due_at ?? at + 1) <= at || (there.end_at ?? at + 1) <= at;
       if (there.ready_id === null && !timed) return null;
-      const found = await change(userId, leaseSql, [...lease, userId, ...[1, 2, 3, 4].flatMap(() => [userId, at])]);
+      const before = can === null || !timed ? null : await listed.take(asker);
+      if (before !== null && before !== 'elsewhere') return before;
+      const found = await change(userId, sql, [...lease, userId, ...[1, 2, 3, 4].flatMap(() => [userId, at])]);
       if (found !== null) return found;
     }
     return null;
+  }
+
+  const leaseOutside = store.engine === 'sqlite' ? leaseAlone : leaseAmong;
+
+  async function lease(asker: Asker): Promise<TaskRow | null> {
+    const { userId, can } = asker;
+    for (let tries = 1; ; tries += 1) {
+      const inLine = (await listed.mayHave(userId)) ? await listed.take(asker) : null;
+      const row = inLine === null || inLine === 'elsewhere' ? await leaseOutside(asker) : inLine;
+      // What went before the line may have gone to somebody else.
+      if (row === null && inLine === 'elsewhere' && tries < maxTries) continue;
+      if (row === null) return null;
+      if (isListed(row)) notBefore(userId, row.lease_until ?? 0);
+      const needs = { image: row.sandbox_image, labels: {} };
+      if (can === null || row.needs !== null || canRun(can, needs)) return row;
+      // A version that does not know the line queued it: this worker cannot run it.
+      await listed.sortIn(row, needsKey(needs) ?? '');
+    }
+  }
+
+  /** Puts a task back into the queue whose worker reports a failure that the task wants retried; null: it does not. */
+  async function again(holder: Holder, error: string): Promise<TaskRow | null> {
+    const { userId, id, workerId, leaseId } = holder;
+    const there = await find(userId, id);
+    if (there === null || there.options === null || there.attempts >= there.max_attempts) return null;
+    const options = readOptions(there);
+    const last = JSON.parse(error) as TaskError;
+    if (options.retry === undefined || !retries(options.retry, last.code)) return null;
+    const failures = (options.failures ?? 0) + 1;
+    const at = now();
+    const due = at + backoffMs(options.retry, failures);
+    const text = JSON.stringify({ ...options, failures, last_failure: last });
+    const place = belongsInLine(there) ? waits.listedLater : waits.later;
+    const row = await store.write(function* (tx) {
+      const given = [place, due, due, text, at, id, userId, workerId, leaseId, there.fence];
+      const queued = yield* tx.get<TaskRow>(againSql, ...given);
+      if (queued === undefined) return null;
+      if (isListed(queued)) {
+        yield* entering(tx, queued, at);
+        listed.changed(tx, userId);
+      }
+      moved(tx, userId);
+      tx.afterCommit(() => notBefore(userId, due));
+      return queued;
+    }, perRow);
+    if (row !== null) await listed.left(row);
+    return row;
   }
 
   return {
     async create(userId, id, task) {
       const row = newTask(userId, id, now(), task, trace?.() ?? null);
       // A task's session and deployment are never removed, so looking before writing is enough.
-      const links = row.session_id !== null || row.deployment_id !== null;
-      const kept = await store.write((tx) => adding(tx, row), links ? perRow : statement);
+      const more = row.session_id !== null || row.deployment_id !== null || isListed(row);
+      const kept = await store.write((tx) => adding(tx, row), more ? perRow : statement);
       return kept ?? (await find(userId, id)) ?? row;
     },
     find,
-    lease: (userId, workerId, leaseId) =>
-      store.engine === 'sqlite' ? leaseAlone(userId, workerId, leaseId) : leaseAmong(userId, workerId, leaseId),
+    lease(userId, workerId, leaseId, can = null) {
+      const asker = { userId, workerId, leaseId, can };
+      return can === null && listed.hasNone(userId) ? leaseOutside(asker) : lease(asker);
+    },
     giveBack({ userId, id, workerId, leaseId }) {
       const at = now();
       return store.write(function* (tx) {
-        const row = yield* tx.get(giveBackSql, at, id, userId, workerId, leaseId);
+        const row = yield* tx.get<TaskRow>(giveBackSql, at, id, userId, workerId, leaseId);
         if (row === undefined) return;
+        if (isListed(row)) {
+          yield* reentering(tx, row);
+          listed.changed(tx, userId);
+        }
         tellReady(tx, userId);
         tx.afterCommit(counts.moved);
         // A task with a future time is found by that time.
         tx.afterCommit(() => notBefore(userId, at));
-      }, statement);
+      }, perRow);
     },
     heartbeat({ userId, id, workerId, leaseId }) {
       const at = now();
       // A report that was delayed shortens nothing.
       return change(userId, heartbeatSql, [at, at + leaseMs, at + leaseMs, id, userId, workerId, leaseId]);
     },
-    ack: ({ userId, id, workerId, leaseId }, result) =>
-      change(userId, ackSql, [result, now(), id, userId, workerId, leaseId]),
-    stop(userId, id, { by, error }) {
+    async ack({ userId, id, workerId, leaseId }, result) {
+      const row = await change(userId, ackSql, [result, now(), id, userId, workerId, leaseId]);
+      if (row !== null) await listed.left(row);
+      return row;
+    },
+    async stop(userId, id, { by, error }) {
+      const retried = by === null || error === null ? null : await again({ userId, id, ...by }, error);
+      if (retried !== null) return retried;
       const { sql, values } = whose(userId, id, by);
       // The reason of the person who asked for the stop counts, unless the worker gives its own.
       const text = `UPDATE work_task SET error = COALESCE(?, error), updated_at = ?,
         status = CASE WHEN COALESCE(?, error) IS NULL THEN '${moves.cancel.to}' ELSE '${moves.fail.to}' END
         WHERE ${sql} AND ${openFor('fail')} RETURNING ${tasks.columns}`;
-      return change(userId, text, [error, now(), error, ...values]);
+      const row = await change(userId, text, [error, now(), error, ...values]);
+      if (row !== null) await listed.left(row);
+      return row;
     },
     askToStop(userId, id, { by, error }) {
       const { sql, values } = whose(userId, id, by);
@@ -387,15 +429,24 @@ export function createWorkStore({
         WHERE ${sql} AND ${statusIn(held)} RETURNING ${tasks.columns}`;
       return change(userId, text, [error, now(), ...values]);
     },
-    retry(userId, id) {
+    async retry(userId, id) {
       const at = now();
+      const there = await find(userId, id);
+      if (there === null) return null;
+      const { failures, last_failure, ...options } = readOptions(there);
+      const text = there.options === null ? null : JSON.stringify(options);
+      const place = belongsInLine(there) ? waits.listed : waits.ready;
       return store.write(function* (tx) {
-        const row = yield* tx.get<TaskRow>(retryTexts, at, at, id, userId);
+        const row = yield* tx.get<TaskRow>(retryTexts, place, text, at, at, id, userId);
         if (row === undefined) return null;
+        if (isListed(row)) {
+          yield* entering(tx, row, at);
+          listed.changed(tx, userId);
+        }
         tellReady(tx, userId);
         tx.afterCommit(counts.moved);
         return row;
-      }, statement);
+      }, perRow);
     },
     settle,
     async lineUp() {
@@ -412,16 +463,19 @@ export function createWorkStore({
       if (lined > 0) await counts.fold();
       return lined;
     },
-    seen: (userId, workerId, draining) =>
+    sweepLine: () => listed.sweep(),
+    seen: (userId, workerId, draining, can = null) =>
       store.write(function* (tx) {
-        const sql = `INSERT INTO work_poller (user_id, worker_id, seen_at, draining) VALUES (?, ?, ?, ?)
-          ON CONFLICT (user_id, worker_id) DO UPDATE SET seen_at = excluded.seen_at, draining = excluded.draining`;
-        yield* tx.run(sql, userId, workerId, now(), draining ? 1 : 0);
+        const sql = `INSERT INTO work_poller (user_id, worker_id, seen_at, draining, can) VALUES (?, ?, ?, ?, ?)
+          ON CONFLICT (user_id, worker_id) DO UPDATE SET seen_at = excluded.seen_at, draining = excluded.draining, can = excluded.can`;
+        const said = can === null ? null : JSON.stringify(can);
+        yield* tx.run(sql, userId, workerId, now(), draining ? 1 : 0, said);
       }, statement),
     forgetPollers: (before) =>
       store.write(function* (tx) {
         yield* tx.run('DELETE FROM work_poller WHERE seen_at < ?', before);
       }, statement),
     fold: () => counts.fold(),
+    forgetTurns: () => listed.forgetTurns(),
   };
 }

@@ -1,34 +1,45 @@
 /**
- * Callers that wait for a task: one queue for each person, served in order, so that a new task costs one lease and not one for each caller. Commits
+ * Callers that wait for a task: one queue for each person and for what their workers can run, served in order, so that a new task costs one lease and not one for each caller. Commits
  * wake it, and it looks each second: a lost wake, an ended lease and a due time cost no more than that. Must not know what a task is.
  */
 import type { Timers } from '../../kit/clock/timers.ts';
 
-interface WaitersDeps<T> {
-  /** Null: no task is ready now. */
-  readonly lease: (userId: string, workerId: string) => Promise<T | null>;
+interface WaitersDeps<T, C> {
+  /** Null: no task is ready now that such a worker can run. */
+  readonly lease: (userId: string, workerId: string, can: C) => Promise<T | null>;
   /** Calls back when a task may be ready. */
   readonly listen: (userId: string, listener: () => void) => () => void;
   readonly timers: Timers;
 }
 
-interface Waiters<T> {
-  /** Null after `ms`, when `signal` is aborted, or at the close. Rejects with the error of looking for one. */
-  wait(who: { userId: string; workerId: string; ms: number; signal: AbortSignal }): Promise<T | null>;
+interface Waiters<T, C> {
+  /**
+   * Null after `ms`, when `signal` is aborted, or at the close. Rejects with the error of looking for one. A caller for whom there is nothing makes
+   * those of the same `kind` wait, and nobody else.
+   */
+  wait(who: {
+    userId: string;
+    workerId: string;
+    can: C;
+    kind: string;
+    ms: number;
+    signal: AbortSignal;
+  }): Promise<T | null>;
   close(): void;
 }
 
-interface Waiter<T> {
+interface Waiter<T, C> {
   readonly workerId: string;
+  readonly can: C;
   /** Its time ended while it was being served. */
   late: boolean;
   readonly end: (task: T | null) => void;
   readonly fail: (error: unknown) => void;
 }
 
-interface Line<T> {
+interface Line<T, C> {
   readonly userId: string;
-  waiting: Waiter<T>[];
+  waiting: Waiter<T, C>[];
   serving: boolean;
   /** A task came while it was being served. */
   again: boolean;
@@ -39,12 +50,13 @@ const lookMs = 1000;
 /** The number of callers served at the same time grows for as long as there is something for each. */
 const growth = 2;
 
-export function createWaiters<T>({ lease, listen, timers }: WaitersDeps<T>): Waiters<T> {
-  const lines = new Map<string, Line<T>>();
+export function createWaiters<T, C>({ lease, listen, timers }: WaitersDeps<T, C>): Waiters<T, C> {
+  const lines = new Map<string, Line<T, C>>();
   let closed = false;
 
-  function lineOf(userId: string): Line<T> {
-    const known = lines.get(userId);
+  function lineOf(userId: string, kind: string): Line<T, C> {
+    const key = `${userId} ${kind}`;
+    const known = lines.get(key);
     if (known !== undefined) return known;
     let cancel = () => {};
     const off = listen(userId, () => look(line));
@@ -54,7 +66,7 @@ export function createWaiters<T>({ lease, listen, timers }: WaitersDeps<T>): Wai
         look(line);
       });
     };
-    const line: Line<T> = {
+    const line: Line<T, C> = {
       userId,
       waiting: [],
       serving: false,
@@ -62,15 +74,15 @@ export function createWaiters<T>({ lease, listen, timers }: WaitersDeps<T>): Wai
       stop: () => {
         off();
         cancel();
-        if (lines.get(userId) === line) lines.delete(userId);
+        if (lines.get(key) === line) lines.delete(key);
       },
     };
     tick();
-    lines.set(userId, line);
+    lines.set(key, line);
     return line;
   }
 
-  function look(line: Line<T>): void {
+  function look(line: Line<T, C>): void {
     line.again = true;
     if (line.serving) return;
     line.serving = true;
@@ -81,7 +93,7 @@ export function createWaiters<T>({ lease, listen, timers }: WaitersDeps<T>): Wai
     });
   }
 
-  async function serve(line: Line<T>): Promise<void> {
+  async function serve(line: Line<T, C>): Promise<void> {
     while (line.again) {
       line.again = false;
       for (let size = 1; line.waiting.length > 0; size *= growth) {
@@ -97,9 +109,9 @@ export function createWaiters<T>({ lease, listen, timers }: WaitersDeps<T>): Wai
   }
 
   /** Null: it waits no longer. */
-  async function serveOne(line: Line<T>, waiter: Waiter<T>): Promise<Waiter<T> | null> {
+  async function serveOne(line: Line<T, C>, waiter: Waiter<T, C>): Promise<Waiter<T, C> | null> {
     try {
-      const task = await lease(line.userId, waiter.workerId);
+      const task = await lease(line.userId, waiter.workerId, waiter.can);
       if (task === null && !waiter.late && !closed) return waiter;
       waiter.end(task);
     } catch (error) {
@@ -109,16 +121,17 @@ export function createWaiters<T>({ lease, listen, timers }: WaitersDeps<T>): Wai
   }
 
   return {
-    wait: ({ userId, workerId, ms, signal }) =>
+    wait: ({ userId, workerId, can, kind, ms, signal }) =>
       new Promise((resolve, reject) => {
         if (closed || signal.aborted) return resolve(null);
-        const line = lineOf(userId);
+        const line = lineOf(userId, kind);
         const finish = () => {
           cancel();
           signal.removeEventListener('abort', giveUp);
         };
-        const waiter: Waiter<T> = {
+        const waiter: Waiter<T, C> = {
           workerId,
+          can,
           late: false,
           end: (task) => {
             finish();

@@ -9,6 +9,8 @@ import { Waited, waitQuery } from '../common/waiting.ts';
 import { workLinkRoutes } from './links.ts';
 import {
   historyRanges,
+  ImageList,
+  LabelList,
   Lease,
   Line,
   maxWaitSeconds,
@@ -39,7 +41,7 @@ const LeaseId = Line.max(200);
 export const createTask = defineRoute({
   ...base,
   op: 'createTask',
-  summary: 'Adds a task to the queue; 400 if its session or deployment does not exist',
+  summary: 'Adds a task to the queue; 400 if its session or deployment does not exist, or its image is not allowed',
   method: 'POST',
   path: mount,
   owner: 'collection',
@@ -76,6 +78,13 @@ export const leaseTask = defineRoute({
     worker_id: WorkerId,
     wait: z.coerce.number().min(0).max(maxWaitSeconds).optional().meta({ description: 'Seconds to wait for a task.' }),
     draining: QueryFlag,
+    labels: LabelList.optional().meta({
+      description:
+        'What the worker has, such as gpu=a100,zone=eu. With `labels` or `images` the call is passed over for tasks that the worker cannot run.',
+    }),
+    images: ImageList.optional().meta({
+      description: 'Images that the worker runs: none, *, or beginnings of their names, with commas between them.',
+    }),
   }),
   answers: { 200: z.strictObject({ task: Task.nullable(), lease: Lease.nullable() }) },
 });

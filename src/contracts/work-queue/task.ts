@@ -29,17 +29,84 @@ export const TaskError = z
   .meta({ id: 'TaskError' });
 export type TaskError = z.infer<typeof TaskError>;
 
+export const maxLabels = 16;
+const labelName = '[a-z0-9](?:[a-z0-9._/-]{0,61}[a-z0-9])?';
+const labelValue = '[A-Za-z0-9._-]{0,63}';
+/** What a worker has and a task may ask for, such as `gpu: a100`. */
+export const Labels = z
+  .record(
+    z.string().regex(new RegExp(`^${labelName}$`), 'a label such as gpu'),
+    z.string().regex(new RegExp(`^${labelValue}$`), 'up to 63 letters, digits and . _ -'),
+  )
+  .refine((labels) => Object.keys(labels).length <= maxLabels, `at most ${maxLabels} labels`);
+export type Labels = z.infer<typeof Labels>;
+
+/** `gpu=a100,zone=eu`; empty: none. */
+export const LabelList = z
+  .string()
+  .regex(
+    new RegExp(`^(?:${labelName}=${labelValue}(?:,${labelName}=${labelValue}){0,${maxLabels - 1}})?$`),
+    'labels such as gpu=a100,zone=eu',
+  );
+
+/** `none`, `*`, or the beginnings of the names of images, with commas between them. */
+export const ImageList = z
+  .string()
+  .regex(/^[!-+\--~]{1,500}(?:,[!-+\--~]{1,500}){0,31}$/, 'none, * or names of images');
+
+const GroupKey = Line.min(1).max(200);
+
+export const maxBackoffSeconds = 86_400;
+export const TaskRetry = z
+  .strictObject({
+    on: z
+      .array(z.string().regex(/^[a-z][a-z0-9_]{0,63}\*?$/, 'a code such as timeout, or exit_*'))
+      .min(1)
+      .max(20)
+      .meta({ description: 'Codes of errors; a `*` at the end stands for any rest.' }),
+    backoff_seconds: z
+      .number()
+      .int()
+      .min(1)
+      .max(maxBackoffSeconds)
+      .optional()
+      .meta({ description: 'Before the first retry (default 10); doubled for each further one, at most a day.' }),
+  })
+  .meta({ id: 'TaskRetry' });
+export type TaskRetry = z.infer<typeof TaskRetry>;
+
+export const TaskRate = z
+  .strictObject({
+    key: GroupKey,
+    per_minute: z.number().int().min(1).max(60_000),
+  })
+  .meta({ id: 'TaskRate' });
+export type TaskRate = z.infer<typeof TaskRate>;
+
 /** As its caller describes it. */
-export const NewTask = z.strictObject({
-  session_id: Id.optional(),
-  deployment_id: Id.optional(),
-  payload: Payload.optional(),
-  env: Env.optional(),
-  sandbox_image: Line.min(1).max(500).optional(),
-  priority: z.number().int().min(-1000).max(1000).optional(),
-  not_before: z.iso.datetime({ offset: true }).optional(),
-  max_attempts: z.number().int().min(1).max(100).optional(),
-});
+export const NewTask = z
+  .strictObject({
+    session_id: Id.optional(),
+    deployment_id: Id.optional(),
+    payload: Payload.optional(),
+    env: Env.optional(),
+    sandbox_image: Line.min(1).max(500).optional(),
+    priority: z.number().int().min(-1000).max(1000).optional(),
+    not_before: z.iso.datetime({ offset: true }).optional(),
+    max_attempts: z.number().int().min(1).max(100).optional(),
+    labels: Labels.optional().meta({ description: 'Labels that a worker must have.' }),
+    retry: TaskRetry.optional().meta({ description: 'Which failures are retried, while attempts are left.' }),
+    concurrency_key: GroupKey.optional().meta({
+      description: 'At most `concurrency_limit` tasks of a key run at once.',
+    }),
+    concurrency_limit: z.number().int().min(1).max(1000).optional().meta({ description: 'Default 1.' }),
+    rate: TaskRate.optional().meta({ description: 'At most so many tasks of a key begin in a minute, evenly spaced.' }),
+    fairness_key: GroupKey.optional().meta({ description: 'Keys take turns among the tasks that name one.' }),
+  })
+  .refine(
+    (task) => task.concurrency_limit === undefined || task.concurrency_key !== undefined,
+    'concurrency_limit needs a concurrency_key',
+  );
 export type NewTask = z.infer<typeof NewTask>;
 
 export const Task = z
@@ -64,6 +131,17 @@ export const Task = z
     }),
     result: z.unknown().meta({ description: 'What the acknowledgement carried.' }),
     error: TaskError.nullable(),
+    labels: Labels.meta({ description: 'Labels that a worker must have.' }),
+    retry: TaskRetry.nullable(),
+    failures: z.number().int().meta({ description: 'How often it failed and was put back into the queue.' }),
+    last_failure: TaskError.nullable().meta({ description: 'The failure after which it was put back last.' }),
+    concurrency_key: z.string().nullable(),
+    concurrency_limit: z.number().int().nullable(),
+    rate: TaskRate.nullable(),
+    fairness_key: z.string().nullable(),
+    waiting_for: z.string().nullable().meta({
+      description: 'Why a queued task cannot be leased now, as a sentence. Null: it only waits for its turn.',
+    }),
     created_at: Time,
     updated_at: Time,
   })
@@ -119,6 +197,11 @@ export const QueueWorker = z
     polling: z.boolean().meta({ description: 'It asked in the last 30 seconds and does not drain.' }),
     draining: z.boolean().meta({ description: 'It takes nothing new.' }),
     holding: z.number().int().meta({ description: 'Tasks under its leases, including expired ones.' }),
+    labels: Labels.nullable().meta({ description: 'Null: it says nothing about itself, and gets the oldest task.' }),
+    images: z
+      .array(z.string())
+      .nullable()
+      .meta({ description: 'Beginnings of the names of images that it runs; `*`: any. Null: it says nothing.' }),
   })
   .meta({ id: 'QueueWorker' });
 export type QueueWorker = z.infer<typeof QueueWorker>;

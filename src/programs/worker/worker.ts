@@ -38,6 +38,12 @@ export type WorkerEvent =
   | { readonly kind: 'kept'; readonly task: Task; readonly ms: number; readonly why: string }
   | { readonly kind: 'draining'; readonly held: number };
 
+export interface WorkerAbilities {
+  readonly labels: Readonly<Record<string, string>>;
+  /** Beginnings of the names of images that `run` can run; `*`: any. */
+  readonly images: readonly string[];
+}
+
 export interface WorkerOptions {
   readonly url: string;
   /** API key with the scope `work`, or an access token. */
@@ -45,6 +51,8 @@ export interface WorkerOptions {
   readonly workerId: string;
   /** What a task is: its answer becomes the result; a `TaskFailure` makes it fail, as does whatever else is thrown. */
   readonly run: (leased: LeasedTask) => Promise<unknown>;
+  /** What it has and can run; tasks that ask for more are left to other workers. Absent: it says nothing, and gets the oldest task. */
+  readonly can?: WorkerAbilities;
   /** At once; default 1. */
   readonly concurrency?: number;
   /** Ends when there is nothing left to lease, as after {@link Worker.drain}. */
@@ -101,6 +109,7 @@ export function startWorker(options: WorkerOptions): Worker {
   const now = new AbortController();
   const resting = new AbortController();
   const within = createWithin({ url: options.url, timeout, now: now.signal });
+  let said = options.can === undefined ? {} : sayingOf(options.can);
   let draining = false;
   let asking = false;
   const reports = createReports({
@@ -126,7 +135,7 @@ export function startWorker(options: WorkerOptions): Worker {
   async function endAsking(): Promise<void> {
     // Also sent while the worker asks for nothing: it shows viewers of the queue that this worker drains.
     do {
-      const query = { worker_id: workerId, draining: '1' } as const;
+      const query = { worker_id: workerId, draining: '1', ...said } as const;
       await within(patienceMs.telling, (signal) => client.leaseTask({ query }, { signal })).catch(() => {});
       // It may have overtaken the call that it was to end.
       if (asking) await pause(firstPauseMs / 4);
@@ -149,7 +158,7 @@ export function startWorker(options: WorkerOptions): Worker {
       const wait = options.untilEmpty === true ? 0 : (options.waitSeconds ?? maxWaitSeconds);
       try {
         asking = true;
-        const query = { worker_id: workerId, wait };
+        const query = { worker_id: workerId, wait, ...said };
         const patience = wait * 1000 + patienceMs.asking;
         const asked = within(patience, (signal) => client.leaseTask({ query }, { signal }));
         const { task, lease } = await asked.finally(() => {
@@ -166,6 +175,10 @@ export function startWorker(options: WorkerOptions): Worker {
         } else if (sharedNow() - askedAt < idleMs) await rest(idleMs + random() * idleMs);
       } catch (error) {
         if (now.signal.aborted) return;
+        if (isOlderQueue(error) && Object.keys(options.can?.labels ?? {}).length === 0 && 'images' in said) {
+          said = {};
+          continue;
+        }
         if (isFatal(error)) throw error;
         const againMs = backoff(failures, random);
         failures += 1;
@@ -320,6 +333,21 @@ function holdLease(beats: Beats, task: Task, lease: Lease, askedAt: number) {
 function unsettled(error: unknown): Ending {
   if (error instanceof Kept) return { kind: 'kept', why: error.message };
   return { kind: 'lost', why: error instanceof Lost ? error.message : sentence(error) };
+}
+
+/** As the lease call has it. */
+function sayingOf({ labels, images }: WorkerAbilities) {
+  return {
+    labels: Object.entries(labels)
+      .map(([name, value]) => `${name}=${value}`)
+      .join(','),
+    images: images.length === 0 ? 'none' : images.join(','),
+  };
+}
+
+/** A queue of an earlier version refuses what a worker says about itself. One that has no labels works there, too. */
+function isOlderQueue(error: unknown): boolean {
+  return error instanceof AppError && error.code === 'usage';
 }
 
 /** A queue that does not know the key, or the way to it, will not another time. */

@@ -153,7 +153,11 @@ export function taskStatus(task: Task, now: number): StatusLook {
   }
 }
 
-export function workerStatus({ draining, holding, polling }: QueueWorker): StatusLook {
+export function workerStatus({
+  draining,
+  holding,
+  polling,
+}: Pick<QueueWorker, 'draining' | 'holding' | 'polling'>): StatusLook {
   if (draining) {
     return holding > 0
       ? { word: 'Draining', icon: LogOut, tone: 'muted' }

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { forgetSamples } from '../../../src/cloud-api/work-queue/history.ts';
 import { forgetEnded, workQueueMigrations } from '../../../src/cloud-api/work-queue/index.ts';
 import { createWorkReads } from '../../../src/cloud-api/work-queue/reads.ts';
-import { createWorkStore } from '../../../src/cloud-api/work-queue/store.ts';
+import { createWorkStore, type WorkStore } from '../../../src/cloud-api/work-queue/store.ts';
 import { historyRanges, type NewTask, taskStatuses } from '../../../src/contracts/work-queue/task.ts';
 import { iso, systemClock } from '../../../src/kit/clock/clock.ts';
 import { openSharedStore } from '../../../src/kit/store/open-shared-store.ts';
@@ -27,7 +27,10 @@ async function plansOfSqlite(others: number): Promise<Plans> {
   // What a close learns, and a later start plans with.
   await store.write((tx) => tx.run('ANALYZE'));
   const asked = await everything(store);
-  return { asked: asked.size, scans: await scansOfSqlite(store, asked.values(), ['work_move']) };
+  return {
+    asked: asked.size,
+    scans: await scansOfSqlite(store, asked.values(), ['work_move', 'work_slot', 'work_gate', 'work_turn']),
+  };
 }
 
 async function plansOfPostgres(server: TestPostgres, others: number): Promise<Plans> {
@@ -82,11 +85,16 @@ async function everything(real: SharedStore) {
   await lease();
   now += 61_000;
   await lease();
+  await everythingListed(work, userId, (ms) => {
+    now += ms;
+  });
   await work.settle(null);
   await work.settle(userId);
   await work.lineUp();
   await work.seen(userId, 'w1', false);
+  await work.seen(userId, 'w2', false, can);
   await work.forgetPollers(1);
+  await work.forgetTurns();
   await work.fold();
   // Much later, so that what was recorded is put into larger steps.
   now += 3 * 60 * 60_000;
@@ -105,10 +113,43 @@ async function everything(real: SharedStore) {
   await reads.stats(userId, now, now - 30_000);
   for (const range of historyRanges) await reads.history(userId, range, now);
   await reads.workers(userId, now - 30_000);
+  const shown = await reads.list({ userId, after: null, limit: 50 });
+  await reads.waitingFor(userId, shown.shown, now - 30_000);
   await reads.changed(userId, { at: now - 60_000, id: '' }, 1_000);
   await forgetEnded(store, 1);
   await work.lease('user_nobody', 'w1', 'lease_2');
+  await work.lease('user_nobody', 'w1', 'lease_2', can);
   return asked;
+}
+
+const can = { labels: { gpu: 'a100' }, images: ['alpine'] };
+
+/** What is asked of tasks that name an image, labels or a key. */
+async function everythingListed(work: WorkStore, userId: string, later: (ms: number) => void): Promise<void> {
+  const named: NewTask[] = [
+    { labels: { gpu: 'a100' } },
+    { sandbox_image: 'alpine:3', fairness_key: 'one', retry: { on: ['x'] } },
+    { sandbox_image: 'alpine:3', fairness_key: 'two' },
+    { fairness_key: 'one' },
+    { concurrency_key: 'db', rate: { key: 'api', per_minute: 60 } },
+    { concurrency_key: 'db', rate: { key: 'api', per_minute: 60 } },
+  ];
+  for (const [n, task] of named.entries()) await work.create(userId, `task_ada_listed_${n}`, task);
+  const leased: string[] = [];
+  for (let n = 0; n < 12; n += 1) {
+    const row = await work.lease(userId, 'w1', 'lease_listed', n % 2 === 0 ? can : null);
+    if (row !== null) leased.push(row.id);
+  }
+  const holder = { userId, workerId: 'w1', leaseId: 'lease_listed' };
+  const failure = JSON.stringify({ code: 'x', message: 'x' });
+  for (const [n, id] of leased.entries()) {
+    if (n % 3 === 0) await work.giveBack({ ...holder, id });
+    else await work.stop(userId, id, { by: holder, error: failure });
+    await work.retry(userId, id);
+  }
+  later(61_000);
+  await work.sweepLine();
+  await work.lease(userId, 'w1', 'lease_listed', can);
 }
 
 /** Holds of both engines, beside so many tasks of somebody else. */

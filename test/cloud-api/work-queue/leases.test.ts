@@ -73,6 +73,7 @@ describe.each(engines)('on $name', (engine) => {
         q.work.queue.lease({
           userId: 'user_ada',
           workerId: 'gone',
+          can: null,
           waitMs: 30_000,
           draining: false,
           signal: gone.signal,
@@ -287,7 +288,7 @@ describe.each(engines)('on $name', (engine) => {
 test('those that wait are served in the order in which they came', async () => {
   const tasks: number[] = [];
   let look = () => {};
-  const waiters = createWaiters<number>({
+  const waiters = createWaiters<number, null>({
     lease: async () => tasks.shift() ?? null,
     listen: (_userId, listener) => {
       look = listener;
@@ -298,7 +299,7 @@ test('those that wait are served in the order in which they came', async () => {
   const got: (readonly [worker: number, task: number | null])[] = [];
   const { signal } = new AbortController();
   const all = Array.from({ length: 50 }, async (_, n) => {
-    got.push([n, await waiters.wait({ userId: 'ada', workerId: `w${n}`, ms: 30_000, signal })]);
+    got.push([n, await waiters.wait({ userId: 'ada', workerId: `w${n}`, can: null, kind: '', ms: 30_000, signal })]);
   });
   for (const some of [[0, 1], Array.from({ length: 20 }, (_, n) => n + 2)]) {
     tasks.push(...some);

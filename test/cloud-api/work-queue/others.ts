@@ -21,6 +21,10 @@ export async function fillOthers(store: SharedStore, many: number, userId = 'use
     SELECT user_id, CASE WHEN status = 'queued' AND waits = 1 THEN 'later' ELSE status END AS kind,
       CASE WHEN status = 'queued' AND waits = 0 THEN queued_at / 1000 ELSE 0 END AS since
     FROM work_task WHERE user_id = '${userId}' AND status NOT IN ('succeeded', 'cancelled')) AS tasks GROUP BY user_id, kind, since`;
+  // A part of those that wait names labels; of some, keys.
+  const line = `INSERT INTO work_line (id, user_id, needs, rank, fair, round, queued_at, seq, parked)
+    SELECT 'line_${userId}_' || n, '${userId}', 'needs_' || (n % 20), 0, n % 2, n, ${at}, 0,
+    CASE n % 5 WHEN 0 THEN 'slots:a' WHEN 1 THEN 'time' ELSE '' END FROM n`;
   // As much as a hundred busy people leave.
   const samples = `INSERT INTO work_sample (user_id, at, added, succeeded, failed, cancelled, waiting, oldest)
     SELECT '${userId}_' || (n % 100), ${Math.floor(now / 1000)} - n * 60, 1, 1, 0, 0, 0, 0 FROM n`;
@@ -43,6 +47,10 @@ export async function fillOthers(store: SharedStore, many: number, userId = 'use
       yield* tx.run({
         sqlite: `WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ${many / 10}) ${samples}`,
         postgres: `WITH n (n) AS (SELECT generate_series(1, ${many / 10})) ${samples}`,
+      });
+      yield* tx.run({
+        sqlite: `WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ${many / 20}) ${line}`,
+        postgres: `WITH n (n) AS (SELECT generate_series(1, ${many / 20})) ${line}`,
       });
       for (const { sql } of kept) yield* tx.run(sql);
       if (store.engine === 'postgres') yield* tx.run('ALTER TABLE work_task ENABLE TRIGGER USER');

@@ -262,7 +262,7 @@ describe.each(engines)('on $name', (engine) => {
     await q.lease('w2');
     await q.lease('w2');
     await q.lease('w1');
-    const two = { last_seen_at: began, polling: true, draining: false, holding: 2 };
+    const two = { last_seen_at: began, polling: true, draining: false, holding: 2, labels: null, images: null };
     await expect.poll(workers).toEqual([
       ['w2', two],
       ['w1', { ...two, holding: 0 }],

@@ -1,6 +1,6 @@
 /** A work queue behind a real server, on either engine, with a clock that stands still and two people. */
 import { onTestFinished } from 'vitest';
-import { createWorkQueue, workQueueMigrations } from '../../../src/cloud-api/work-queue/index.ts';
+import { createWorkQueue, type ImageRule, workQueueMigrations } from '../../../src/cloud-api/work-queue/index.ts';
 import type { Scope } from '../../../src/contracts/common/route.ts';
 import type { Lease, Task } from '../../../src/contracts/work-queue/task.ts';
 import { systemClock } from '../../../src/kit/clock/clock.ts';
@@ -40,12 +40,13 @@ export interface Answered {
 }
 
 export interface QueueOptions {
+  readonly images?: readonly ImageRule[];
   readonly leaseMs?: number;
   /** Leases end by the real clock: for workers, whose own time nobody moves. */
   readonly real?: boolean;
 }
 
-export async function startQueue(engine: Engine, { leaseMs, real = false }: QueueOptions = {}) {
+export async function startQueue(engine: Engine, { leaseMs, images, real = false }: QueueOptions = {}) {
   const clock = createTestClock();
   const place = await engine.place();
   const store: SharedStore = await place.open([...idempotencyMigrations, ...workQueueMigrations], clock);
@@ -58,6 +59,7 @@ export async function startQueue(engine: Engine, { leaseMs, real = false }: Queu
     timers: real ? systemTimers : clock,
     ids,
     leaseMs,
+    images,
     log: { error: (message, fields) => void faults.push(`${message} ${JSON.stringify(fields)}`) },
   });
   await work.start();

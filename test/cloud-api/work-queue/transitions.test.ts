@@ -37,6 +37,7 @@ const tries: Readonly<Record<Move, (q: TestQueue, id: string) => Promise<unknown
   heartbeat: (q, id) => q.post(`/${id}/heartbeat`, { worker_id: 'w1' }),
   ack: (q, id) => q.post(`/${id}/ack`, { worker_id: 'w1', result: 1 }),
   fail: (q, id) => q.post(`/${id}/stop`, { error: 'x' }),
+  again: (q, id) => q.post(`/${id}/stop`, { worker_id: 'w1', error: { code: 'x', message: 'x' } }),
   cancel: (q, id) => q.post(`/${id}/stop`),
   expire: (q) => {
     q.later(60_001);
@@ -51,7 +52,8 @@ describe.each(engines)('on $name', (engine) => {
     const { from, to } = moves[move];
     for (const status of taskStatuses) {
       // The last attempt, where the end of a lease is the end.
-      const { id } = await q.create({ max_attempts: move === 'expire' ? 1 : 5 });
+      const retry = move === 'again' ? { on: ['x'] } : undefined;
+      const { id } = await q.create({ max_attempts: move === 'expire' ? 1 : 5, retry });
       await ways[status](q, id);
       expect((await q.task(id)).status).toBe(status);
       await tries[move](q, id);

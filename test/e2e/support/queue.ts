@@ -2,7 +2,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { type LeasedTask, startWorker, type Worker } from '../../../src/programs/worker/worker.ts';
+import {
+  type LeasedTask,
+  startWorker,
+  type Worker,
+  type WorkerAbilities,
+} from '../../../src/programs/worker/worker.ts';
 import type { Gantry } from './gantry.ts';
 import { ownerCall } from './owner-call.ts';
 
@@ -19,8 +24,13 @@ export function queueOf(gantry: Gantry) {
   const call = <T = { id: string }>(method: string, path: string, body?: unknown): Promise<T> =>
     ownerCall<T>(gantry, method, path, body);
 
-  function start(workerId: string, concurrency: number, run: (task: LeasedTask) => Promise<unknown>): Worker {
-    const worker = startWorker({ url: gantry.origin, key, workerId, concurrency, random: Math.random, run });
+  function start(
+    workerId: string,
+    concurrency: number,
+    run: (task: LeasedTask) => Promise<unknown>,
+    can?: WorkerAbilities,
+  ): Worker {
+    const worker = startWorker({ url: gantry.origin, key, workerId, concurrency, can, random: Math.random, run });
     workers.push(worker);
     return worker;
   }
@@ -31,7 +41,7 @@ export function queueOf(gantry: Gantry) {
     add: async (command: string, more: Record<string, unknown> = {}) =>
       (await call('POST', '/beta/work', { payload: { command }, ...more })).id,
     /** A worker whose jobs end when the test says so, or when they are to stop. */
-    work(workerId: string, concurrency = 1) {
+    work(workerId: string, concurrency = 1, can?: WorkerAbilities) {
       const held = new Map<string, Held>();
       const worker = start(
         workerId,
@@ -41,6 +51,7 @@ export function queueOf(gantry: Gantry) {
             signal.addEventListener('abort', () => reject(new Error('stopped')), { once: true });
             held.set(task.id, { done: resolve, fail: (why) => reject(new Error(why)) });
           }),
+        can,
       );
       const job = async (id: string): Promise<Held> => {
         await expect.poll(() => held.has(id), { interval: 20 }).toBe(true);

@@ -45,6 +45,37 @@ test('it ends each task with what became of it, and with an empty queue it ends 
   ]);
 });
 
+test('it says what it has and runs, and leaves tasks that ask for more to other workers', async () => {
+  const q = await start();
+  const [plain, labelled, image] = [
+    await q.create(),
+    await q.create({ labels: { gpu: 'a100' } }),
+    await q.create({ sandbox_image: 'alpine:3' }),
+  ];
+  const can = { labels: { gpu: 'a100' }, images: [] };
+  const { worker } = begin(q, async () => 1, { untilEmpty: true, can });
+  expect((await worker.ended).succeeded).toBe(2);
+  expect((await q.task(plain.id)).status).toBe('succeeded');
+  expect((await q.task(labelled.id)).status).toBe('succeeded');
+  expect(await q.task(image.id)).toMatchObject({ status: 'queued', attempts: 0 });
+});
+
+test('a queue of an earlier version, which refuses what it says, is asked without it', async () => {
+  const q = await start();
+  await q.create();
+  const refusing: WorkerOptions['fetch'] = async (url, init) =>
+    url.includes('images=')
+      ? new Response(JSON.stringify({ error: 'bad_request', message: 'images is unknown.' }), { status: 400 })
+      : fetch(url, init);
+  const more = { untilEmpty: true, fetch: refusing };
+  expect(await begin(q, async () => 1, { ...more, can: { labels: {}, images: [] } }).worker.ended).toMatchObject({
+    succeeded: 1,
+  });
+  // Labels that the queue does not know would be a promise that nobody keeps.
+  const labelled = begin(q, async () => 1, { ...more, can: { labels: { gpu: 'a100' }, images: [] } }).worker.ended;
+  await expect(labelled).rejects.toThrow('images is unknown.');
+});
+
 test('it works on as many at once as it was told, and on no more', async () => {
   const q = await start();
   for (let count = 0; count < 6; count += 1) await q.create();

@@ -5,7 +5,7 @@ import type { QueueWorker } from '../../../contracts/work-queue/task.ts';
 import { Command } from '../../ui/copy.tsx';
 import { Ago, Elapsed } from '../../ui/now.tsx';
 import { Status, workerStatus } from '../../ui/status.tsx';
-import { barsOf, commandLines, shortCount } from './task-words.ts';
+import { abilityWords, barsOf, commandLines, shortCount } from './task-words.ts';
 import { useQueueServices } from './use-queue-services.ts';
 
 const box = 'flex min-w-0 flex-col overflow-hidden rounded-panel border border-line bg-panel';
@@ -104,6 +104,7 @@ function Workers({ onWorker }: { onWorker: (id: string) => void }) {
 
 function WorkerRow({ worker, onOpen }: { worker: QueueWorker; onOpen: () => void }) {
   const look = workerStatus(worker);
+  const abilities = abilityWords(worker);
   return (
     <li data-worker={worker.worker_id}>
       <button
@@ -116,6 +117,11 @@ function WorkerRow({ worker, onOpen }: { worker: QueueWorker; onOpen: () => void
           <Status look={look} wire={worker.draining ? 'draining' : worker.polling ? 'polling' : 'not polling'} />
         </span>
         <span className="min-w-0 flex-1 truncate">{worker.worker_id}</span>
+        {abilities !== '' && (
+          <span className="max-w-[45%] min-w-0 truncate text-meta text-muted" title={abilities}>
+            {abilities}
+          </span>
+        )}
         <span className="shrink-0 text-meta text-muted tabular-nums">
           {worker.holding > 0 ? (
             `holds ${worker.holding}`

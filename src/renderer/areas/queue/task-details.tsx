@@ -13,7 +13,7 @@ import { Problem } from '../../ui/problem.tsx';
 import { TextView } from '../../ui/text-view.tsx';
 import { StopTaskDialog } from './stop-task-dialog.tsx';
 import { LeaseLeft, LinkTo, TaskAge, TaskStatus } from './task-parts.tsx';
-import { commandResult, isHeld, isOver, mayRetry, taskName } from './task-words.ts';
+import { commandResult, isHeld, isOver, labelWords, mayRetry, retryWords, taskName } from './task-words.ts';
 import { useQueueServices } from './use-queue-services.ts';
 
 export function TaskDetails({ id, known, onClose }: { id: string; known: Task | undefined; onClose: () => void }) {
@@ -66,6 +66,11 @@ function Body({ task }: { task: Task }) {
             )}
           </span>
         </Fact>
+        {task.waiting_for !== null && (
+          <Fact name="Waiting">
+            <span data-waits="true">{task.waiting_for}</span>
+          </Fact>
+        )}
         <Fact name="Attempts">
           <span className="tabular-nums">
             {task.attempts} of {task.max_attempts}
@@ -105,6 +110,7 @@ function Body({ task }: { task: Task }) {
             <span className="tabular-nums">{task.priority}</span>
           </Fact>
         )}
+        <Asks task={task} />
         {task.session_id !== null && (
           <Fact name="Session">
             <LinkTo kind="sessions" id={task.session_id} name={session.data?.name ?? undefined} />
@@ -124,6 +130,11 @@ function Body({ task }: { task: Task }) {
           <ShortId id={task.id} />
         </Fact>
       </dl>
+      {task.last_failure !== null && task.error === null && (
+        <Part title={`Last failure: ${task.last_failure.code}`}>
+          <TextView text={task.last_failure.message} label="Last failure" maxLines={6} wrap />
+        </Part>
+      )}
       {task.error !== null && (
         <Part title={`Error: ${task.error.code}`} tone="text-fail">
           <TextView text={task.error.message} label="Error" maxLines={12} wrap />
@@ -151,6 +162,43 @@ function Body({ task }: { task: Task }) {
       </Part>
       <Environment key={task.id} env={task.env} />
     </div>
+  );
+}
+
+/** What few tasks name: labels, retries, keys. */
+function Asks({ task }: { task: Task }) {
+  const labels = labelWords(task.labels);
+  return (
+    <>
+      {labels !== '' && (
+        <Fact name="Labels">
+          <span className="font-mono text-code break-all">{labels}</span>
+        </Fact>
+      )}
+      {task.retry !== null && (
+        <Fact name="Retries">
+          {retryWords(task.retry)}
+          {task.failures > 0 && <span className="text-muted"> · failed {task.failures} so far</span>}
+        </Fact>
+      )}
+      {task.concurrency_key !== null && (
+        <Fact name="Concurrency">
+          <span className="break-all">{task.concurrency_key}</span>
+          <span className="text-muted tabular-nums"> · {task.concurrency_limit} at once</span>
+        </Fact>
+      )}
+      {task.rate !== null && (
+        <Fact name="Rate">
+          <span className="break-all">{task.rate.key}</span>
+          <span className="text-muted tabular-nums"> · {task.rate.per_minute} per minute</span>
+        </Fact>
+      )}
+      {task.fairness_key !== null && (
+        <Fact name="Fairness">
+          <span className="break-all">{task.fairness_key}</span>
+        </Fact>
+      )}
+    </>
   );
 }
 

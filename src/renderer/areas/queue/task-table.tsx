@@ -159,6 +159,14 @@ function TaskRow({
           >
             {taskName(task)}
           </button>
+          {task.waiting_for !== null && (
+            <span
+              className="max-w-[45%] min-w-0 shrink-0 truncate text-meta text-muted @max-[719px]:hidden"
+              title={task.waiting_for}
+            >
+              {task.waiting_for}
+            </span>
+          )}
           {task.error !== null && (
             <span
               className="max-w-[45%] min-w-0 shrink-0 truncate text-meta text-fail @max-[719px]:hidden"
@@ -174,6 +182,7 @@ function TaskRow({
           <span className="tabular-nums">attempt {attemptWords(task)}</span>
           {task.last_worker_id !== null && <span className="min-w-0 truncate">{task.last_worker_id}</span>}
           <LeaseLeft task={task} />
+          {task.waiting_for !== null && <span className="w-full truncate">{task.waiting_for}</span>}
           {task.error !== null && <span className="w-full truncate text-fail">{task.error.message}</span>}
         </div>
       </td>

@@ -1,5 +1,5 @@
 /** Tasks and figures in a person's words. Pure. */
-import type { QueueAge, Task, TaskStatus } from '../../../contracts/work-queue/task.ts';
+import type { QueueAge, QueueWorker, Task, TaskRetry, TaskStatus } from '../../../contracts/work-queue/task.ts';
 import { formatElapsed } from '../../ui/now.tsx';
 
 export const statusWords: Readonly<Record<TaskStatus, string>> = {
@@ -41,6 +41,24 @@ export function leaseWords(expiresAt: string, now: number): string {
 /** `attempt 1 of 5`; a task that was never leased has none. */
 export function attemptWords({ attempts, max_attempts }: Pick<Task, 'attempts' | 'max_attempts'>): string {
   return `${attempts} of ${max_attempts}`;
+}
+
+/** `gpu=a100, zone=eu`. */
+export function labelWords(labels: Readonly<Record<string, string>>): string {
+  return Object.entries(labels)
+    .map(([name, value]) => (value === '' ? name : `${name}=${value}`))
+    .join(', ');
+}
+
+/** `after exit_*, timeout; first after 10 s`. */
+export function retryWords({ on, backoff_seconds: seconds = 10 }: TaskRetry): string {
+  return `after ${on.join(', ')}; first after ${seconds} s`;
+}
+
+/** What a worker says about itself, for its row; empty: nothing. */
+export function abilityWords({ labels, images }: Pick<QueueWorker, 'labels' | 'images'>): string {
+  const runs = images === null || images.length === 0 ? '' : images.includes('*') ? 'any image' : images.join(', ');
+  return [labelWords(labels ?? {}), runs].filter((part) => part !== '').join(' · ');
 }
 
 const units = [

@@ -6,6 +6,8 @@ const task = (of: Partial<Task>): Task => ({
   ...{ id: 'task_1', status: 'queued', session_id: null, deployment_id: null, priority: 0 },
   ...{ not_before: null, attempts: 0, max_attempts: 5, stop_requested: false },
   ...{ lease_worker_id: null, lease_expires_at: null, last_worker_id: null, sandbox_image: null, result: null },
+  ...{ labels: {}, retry: null, failures: 0, last_failure: null, concurrency_key: null, concurrency_limit: null },
+  ...{ rate: null, fairness_key: null, waiting_for: null },
   ...{ payload: {}, env: {}, error: null, created_at: '2026-11-28T10:00:00Z', updated_at: '2026-11-28T10:00:00Z' },
   ...of,
 });

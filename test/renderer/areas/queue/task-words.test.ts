@@ -1,11 +1,14 @@
 import { expect, test } from 'vitest';
 import type { Task } from '../../../../src/contracts/work-queue/task.ts';
 import {
+  abilityWords,
   barsOf,
   commandLines,
   commandResult,
+  labelWords,
   leaseWords,
   mayRetry,
+  retryWords,
   shortCount,
   taskName,
   waitsSince,
@@ -26,6 +29,16 @@ const task = (more: Partial<Task> = {}) =>
     updated_at: at(-60),
     ...more,
   }) as Task;
+
+test('labels, retries and what a worker can do are words of one line', () => {
+  expect(labelWords({ gpu: 'a100', spot: '' })).toBe('gpu=a100, spot');
+  expect(retryWords({ on: ['exit_*', 'timeout'] })).toBe('after exit_*, timeout; first after 10 s');
+  expect(abilityWords({ labels: { gpu: 'a100' }, images: ['alpine', 'ghcr.io/acme/'] })).toBe(
+    'gpu=a100 · alpine, ghcr.io/acme/',
+  );
+  expect(abilityWords({ labels: {}, images: ['*'] })).toBe('any image');
+  expect(abilityWords({ labels: null, images: null })).toBe('');
+});
 
 test.each([
   [{ command: 'npm  test' }, 'npm  test'],

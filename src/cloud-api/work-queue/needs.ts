@@ -1,0 +1,69 @@
+/**
+ * What a task asks of its worker, what a worker says it has, and who may name which image. A worker that says nothing about itself is not asked.
+ * Pure.
+ */
+import { hash } from 'node:crypto';
+import { canonicalJson } from '../../kit/ledger/canonical.ts';
+
+export interface Needs {
+  readonly image: string | null;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** What a worker says in its lease call. */
+export interface Can {
+  readonly labels: Readonly<Record<string, string>>;
+  /** Beginnings of the names of images; `*`: any. Empty: none. */
+  readonly images: readonly string[];
+}
+
+/** The images that this person may name; without `userId` everybody may. */
+export interface ImageRule {
+  readonly userId: string | null;
+  readonly beginning: string;
+}
+
+/** Equal for tasks that the same workers can run; null: every worker can. */
+export function needsKey({ image, labels }: Needs): string | null {
+  if (image === null && Object.keys(labels).length === 0) return null;
+  return hash('sha256', canonicalJson({ image, labels }), 'hex').slice(0, 32);
+}
+
+/** Null: the call says nothing about its worker. */
+export function canOf({ labels, images }: { readonly labels?: string; readonly images?: string }): Can | null {
+  if (labels === undefined && images === undefined) return null;
+  const pairs = (labels ?? '').split(',').filter((pair) => pair !== '');
+  return {
+    labels: Object.fromEntries(pairs.map((pair) => pair.split('=') as [string, string])),
+    images: images === undefined || images === 'none' ? [] : images.split(','),
+  };
+}
+
+export function canRun({ labels, images }: Can, needs: Needs): boolean {
+  return (
+    Object.entries(needs.labels).every(([name, value]) => labels[name] === value) &&
+    (needs.image === null || images.some((beginning) => beginsWith(needs.image ?? '', beginning)))
+  );
+}
+
+/** Without rules everybody may name any image. */
+export function mayName(rules: readonly ImageRule[] | null, userId: string, image: string): boolean {
+  if (rules === null) return true;
+  return rules.some((rule) => (rule.userId === null || rule.userId === userId) && beginsWith(image, rule.beginning));
+}
+
+/** `ghcr.io/acme` is the beginning of `ghcr.io/acme/api:1`, not of `ghcr.io/acme-other/api`. */
+function beginsWith(image: string, beginning: string): boolean {
+  if (beginning === '*' || image === beginning) return true;
+  if (!image.startsWith(beginning)) return false;
+  return /[/:@]$/.test(beginning) || /^[/:@]/.test(image.slice(beginning.length));
+}
+
+/** `has the label gpu=a100 and runs the image alpine:3`. */
+export function needsInWords({ image, labels }: Needs): string {
+  const pairs = Object.entries(labels).map(([name, value]) => `${name}=${value}`);
+  return [
+    ...(pairs.length === 0 ? [] : [`has the ${pairs.length === 1 ? 'label' : 'labels'} ${pairs.join(', ')}`]),
+    ...(image === null ? [] : [`runs the image ${image}`]),
+  ].join(' and ');
+}
