@@ -203,6 +203,7 @@ const given: Readonly<Record<string, Example>> = {
   takeReport: { body: { id: 'rep_0123456789abcdef0123456789abcdef' } },
   agentInput: { body: { text: 'npm test', keys: ['Enter'] } },
   agentSize: { body: { cols: 120, rows: 40 } },
+  setAgentMode: { body: { mode: 'plan' } },
   addAgentImage: {
     body: {
       data: 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
@@ -573,6 +574,7 @@ const needs: readonly (readonly [status: number, what: string, ops: readonly str
       ...['retryAutomationRun', 'stopAutomationRun'],
     ],
   ],
+  [404, 'a bot without a terminal', ['agentConversation', 'setAgentMode']],
   [410, 'a subscription at the service that calls', ['connectorEventCallback']],
   [404, 'a subscription of an outside app', ['endEdgeSubscription']],
   [404, 'a number that is being ported', ['getPhonePort', 'correctPhonePort', 'settleDemoPort']],

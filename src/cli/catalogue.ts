@@ -125,6 +125,14 @@ export const commands: readonly Verb[] = [
     load: () => import('./verbs/doctor.ts').then((m) => m.doctor),
   },
   {
+    name: 'acp',
+    args: '<bot>',
+    stays: true,
+    about: 'Let an editor talk to a bot over the Agent Client Protocol',
+    more: 'For the settings of an editor that starts agents by a command: it speaks the protocol on stdin and stdout, and prints nothing else.',
+    load: () => import('./acp/agent.ts').then((m) => m.acp),
+  },
+  {
     name: 'completion',
     args: '[shell]',
     about: 'Print the completion script for bash, zsh or fish',

@@ -5,6 +5,7 @@ export const examples: Readonly<Record<string, string>> = {
   do: 'gantry do "Fix the flaky test" --repo . --agent claude',
   open: 'gantry open coder@shop',
   doctor: 'gantry doctor',
+  acp: 'gantry acp coder@shop',
   completion: 'source <(gantry completion bash)',
   cloud: 'gantry cloud --base-url https://gantry.example --oidc-issuer https://login.example --oidc-client-id gantry',
   runtime: 'gantry runtime --cloud https://gantry.example',
@@ -112,7 +113,7 @@ export const examples: Readonly<Record<string, string>> = {
 
 /** The groups that `gantry --help` shows commands in, each in this order. */
 export const helpGroups: readonly (readonly [heading: string, names: readonly string[]])[] = [
-  ['Every day:', ['do', 'open', 'agents', 'teams', 'orchestration', 'workspace', 'workflows', 'why', 'wait']],
+  ['Every day:', ['do', 'open', 'agents', 'teams', 'orchestration', 'workspace', 'workflows', 'why', 'wait', 'acp']],
   ['Start and stop:', ['start', 'stop', 'install', 'doctor', 'trust', 'desktop', 'completion']],
   ['What bots may use:', ['tools', 'vault', 'gate']],
   ['Keep and check:', ['backup', 'restore', 'ledger', 'support']],

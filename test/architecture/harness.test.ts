@@ -9,10 +9,10 @@ const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf
   /\.tsx?$/.test(path),
 );
 
-/** Another list of another thing: programs that take Gantry as a tool server. */
-const others = ['cli/tools/mcp-clients.ts'];
-/** Too common a word, or a harness that others are built on. */
-const named = harnesses.filter((name) => !['shell', 'custom'].includes(name));
+/** Other lists of other things: programs that take Gantry as a tool server, and programs that speak ACP. */
+const others = ['cli/tools/mcp-clients.ts', 'runtime-server/harness/acp/known-agents.ts'];
+/** Too common a word, a harness that others are built on, or a protocol with a room of its own. */
+const named = harnesses.filter((name) => !['shell', 'custom', 'acp'].includes(name));
 
 test.each(named)(
   '%s is named in its own folder, in the contract and in the list of folders, and nowhere else',

@@ -53,6 +53,9 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
       // The token is read by the rules it was written by.
       'kit/secrets/token-file.ts',
       'kit/files/within.ts',
+      // A bot as an agent for an editor.
+      'kit/acp/stream.ts',
+      'kit/clock/timers.ts',
       // What a bot reports is kept before it is sent.
       'kit/spool/bot-spool.ts',
       // The client of the hooks: `gantry hook` runs inside a bot's program and must load nothing else.
@@ -101,7 +104,7 @@ function runtimeRooms(): Record<string, readonly string[]> {
     // Where bots in a sandbox may connect.
     'sandboxes',
     // Which bots exist, what they use, how they are reached, where else they run.
-    ...['agents', 'usage', 'messaging', 'hosted-bots', 'peers'],
+    ...['agents', 'usage', 'messaging', 'hosted-bots', 'acp-bots', 'peers'],
     // What they work on together, and the read models over all of it.
     ...['workflows', 'quick-runs', 'work-engine', 'reports', 'reading'],
   ];
@@ -149,6 +152,7 @@ function rendererRooms(): Record<string, readonly string[]> {
 
 /** Packages with one home each: whoever else wants them goes through what that home offers. */
 export const packageHomes: Readonly<Record<string, readonly string[]>> = {
+  '@agentclientprotocol/sdk': ['kit/acp', 'runtime-server/acp-bots', 'cli/acp'],
   zod: [
     'contracts',
     'client',

@@ -178,6 +178,7 @@ const ofPhone: Readonly<Record<string, unknown>> = {
 
 function validBody(op: string): unknown {
   if (op === 'agentSize') return { cols: 80, rows: 24 };
+  if (op === 'setAgentMode') return { mode: 'plan' };
   if (op === 'addAgentImage') return { data: 'AAAA' };
   if (op === 'resolveApproval') return { decision: 'approve' };
   if (op === 'progressNode') return { text: 'x' };
@@ -209,6 +210,7 @@ test('a bot can call these operations and no others', async () => {
     'agentScreen',
     'explainAgent',
     'agentHook',
+    'agentConversation',
     'takeReport',
     'listTeams',
     'checkTeam',

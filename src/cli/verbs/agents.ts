@@ -1,6 +1,6 @@
 /** `gantry agents …`: lists, inspects and controls bots. */
 import { AppError } from '../../contracts/common/errors.ts';
-import type { Agent } from '../../contracts/factory/agent.ts';
+import { type Agent, runsInPane } from '../../contracts/factory/agent.ts';
 import { type Action, optionalText, text, words } from '../command.ts';
 import { computerWords } from '../computer-names.ts';
 import { verb } from '../route-verb.ts';
@@ -48,9 +48,10 @@ export const list = verb('listAgents', {
   },
 });
 
-/** A hosted bot has no terminal to attach to; what it asks is among the approvals. */
+/** A hosted bot or an ACP agent has no terminal to attach to; what it asks is among the approvals. */
 function lookAt(agent: Agent): string {
-  if (agent.binding.type !== 'hosted') return `agents attach ${agent.address}`;
+  const { type, harness } = agent.binding;
+  if (type !== 'hosted' && (harness === undefined || runsInPane(harness))) return `agents attach ${agent.address}`;
   return agent.stateReason?.startsWith('asks:') === true ? 'workspace approvals' : `why ${agent.address}`;
 }
 

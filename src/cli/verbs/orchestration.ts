@@ -34,6 +34,7 @@ const witness: Readonly<Record<DeliveryEvidence, string>> = {
   composer: 'its composer',
   exec: 'the program itself',
   model: 'the model',
+  acp: 'the agent',
 };
 
 /** `verified by its transcript: …`, `queued: the bot is working` */

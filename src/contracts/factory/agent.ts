@@ -18,16 +18,18 @@ export type AgentState = z.infer<typeof AgentState>;
 
 /**
  * The agent programs that Gantry drives; each has a folder of its name in the runtime. `title`: how its maker calls it. `adoptable`: its own
- * conversations can be listed and continued. `takesPrompt`: a new run can give it a prompt.
+ * conversations can be listed and continued. `takesPrompt`: a new run can give it a prompt. `pane`: it runs in a terminal that people watch; otherwise it
+ * speaks a protocol with Gantry, and what there is to see of it is its conversation.
  */
 const programs = {
-  shell: { title: 'Shell', adoptable: false, takesPrompt: false },
-  claude: { title: 'Claude Code', adoptable: true, takesPrompt: true },
-  codex: { title: 'Codex', adoptable: true, takesPrompt: true },
-  gemini: { title: 'Gemini CLI', adoptable: true, takesPrompt: true },
-  opencode: { title: 'opencode', adoptable: true, takesPrompt: true },
-  qwen: { title: 'Qwen Code', adoptable: true, takesPrompt: true },
-  custom: { title: 'Custom program', adoptable: false, takesPrompt: false },
+  shell: { title: 'Shell', adoptable: false, takesPrompt: false, pane: true },
+  claude: { title: 'Claude Code', adoptable: true, takesPrompt: true, pane: true },
+  codex: { title: 'Codex', adoptable: true, takesPrompt: true, pane: true },
+  gemini: { title: 'Gemini CLI', adoptable: true, takesPrompt: true, pane: true },
+  opencode: { title: 'opencode', adoptable: true, takesPrompt: true, pane: true },
+  qwen: { title: 'Qwen Code', adoptable: true, takesPrompt: true, pane: true },
+  custom: { title: 'Custom program', adoptable: false, takesPrompt: false, pane: true },
+  acp: { title: 'ACP agent', adoptable: false, takesPrompt: false, pane: false },
 } as const;
 
 type Programs = typeof programs;
@@ -37,6 +39,8 @@ type With<T extends Trait> = { [N in keyof Programs]: Programs[N][T] extends tru
 export const harnesses = Object.keys(programs) as readonly (keyof Programs)[];
 export const HarnessName = z.enum(harnesses);
 export type HarnessName = z.infer<typeof HarnessName>;
+
+export const runsInPane = (harness: HarnessName): boolean => programs[harness].pane;
 
 export const titleOf = (harness: HarnessName): string => programs[harness].title;
 

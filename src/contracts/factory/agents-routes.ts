@@ -70,7 +70,8 @@ export const captureAgent = defineRoute({
   op: 'captureAgent',
   area,
   errors,
-  summary: 'Reads the last lines of the pane as text; for a closed pane from its journal',
+  summary:
+    'Reads the last lines of the pane as text; for a closed pane from its journal, for an ACP agent from its conversation',
   method: 'GET',
   path: `${base}/agents/:id/capture`,
   auth: readers,
@@ -93,7 +94,7 @@ export const agentTranscript = defineRoute({
   area,
   errors,
   summary:
-    'Reads what the pane printed, or a hosted bot said and did, as plain text in pieces; next is null once it is gone and all is read',
+    'Reads what the pane printed, or a bot without one said and did, as plain text in pieces; next is null once it is gone and all is read',
   method: 'GET',
   path: `${base}/agents/:id/transcript`,
   auth: readers,

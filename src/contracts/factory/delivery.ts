@@ -2,9 +2,9 @@
 import { z } from 'zod';
 import { Time } from '../common/values.ts';
 
-export const deliveryVias = ['pane', 'pane_queue', 'hosted', 'vendor', 'channel', 'peer'] as const;
+export const deliveryVias = ['pane', 'pane_queue', 'hosted', 'vendor', 'channel', 'peer', 'acp'] as const;
 export const deliveryStates = ['accepted', 'queued', 'verified', 'unconfirmed', 'best_effort', 'failed'] as const;
-export const deliveryEvidences = ['hook', 'transcript', 'composer', 'exec', 'model'] as const;
+export const deliveryEvidences = ['hook', 'transcript', 'composer', 'exec', 'model', 'acp'] as const;
 
 export const DeliveryState = z.enum(deliveryStates);
 export type DeliveryState = z.infer<typeof DeliveryState>;

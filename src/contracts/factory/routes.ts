@@ -17,6 +17,7 @@ import {
   listAgents,
 } from './agents-routes.ts';
 import { budgetRoutes } from './budget-routes.ts';
+import { conversationRoutes } from './conversation-routes.ts';
 import { fileRoutes } from './file-routes.ts';
 import { listGuests, stopGuests } from './guest-routes.ts';
 import { addAgentImage } from './image-routes.ts';
@@ -50,6 +51,7 @@ export * from '../approvals/gate.ts';
 export * from './adopt-routes.ts';
 export * from './agents-routes.ts';
 export * from './budget-routes.ts';
+export * from './conversation-routes.ts';
 export * from './file-routes.ts';
 export * from './guest-routes.ts';
 export * from './image-routes.ts';
@@ -84,6 +86,7 @@ export const factoryRoutes = [
   agentSize,
   explainAgent,
   agentHook,
+  ...conversationRoutes,
   ...reportRoutes,
   listTeams,
   teamUp,

@@ -114,7 +114,10 @@ const bot = {
   permissions: z.enum(hostedModes).optional().meta({ description: 'Hosted only; default REQUIRE_APPROVAL.' }),
   limits: TurnLimitsFile.optional().meta({ description: 'Hosted only; for one turn.' }),
   machine: z.string().min(1).optional().meta({ description: 'A paired computer, by name or id; default: this one.' }),
-  command: z.string().min(1).optional().meta({ description: 'For custom (and shell): what runs in the pane.' }),
+  command: z.string().min(1).optional().meta({
+    description:
+      'For custom (and shell): what runs in the pane. For acp: the command of the agent, or the name of a known one, such as gemini.',
+  }),
   cwd: z.string().min(1).optional().meta({ description: 'Absolute, ~/…, or relative to the workspace.' }),
   env: z
     .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'a name such as PATH'), z.string())

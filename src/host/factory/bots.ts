@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { createCapKeeper } from '../../kit/sandbox/caps.ts';
+import { acpPlacement } from '../../runtime-server/acp-bots/placement.ts';
 import { createAgentRuns } from '../../runtime-server/agent-runs/agent-runs.ts';
 import { createBotCaps } from '../../runtime-server/agents/bot-caps.ts';
 import { createBotHomes } from '../../runtime-server/agents/bot-homes.ts';
@@ -24,7 +25,12 @@ import { createVault } from '../../runtime-server/vault/vault.ts';
 import { usageOf } from './connector-port.ts';
 import type { FactoryDeps } from './deps.ts';
 
-const placements: Placements = { terminal: terminalPlacement, hosted: hostedPlacement, vendor: vendorPlacement };
+const placements: Placements = {
+  terminal: terminalPlacement,
+  hosted: hostedPlacement,
+  vendor: vendorPlacement,
+  acp: acpPlacement,
+};
 
 export type Bots = ReturnType<typeof createBots>;
 

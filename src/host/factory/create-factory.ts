@@ -23,7 +23,7 @@ export function createFactory(deps: FactoryDeps): Factory {
   const { reports, ...mounted } = openRoutes(deps, { bots, messaging, work, teams });
 
   const { registry, vault, restarts, needs } = bots;
-  const { workflows, hosted, metering, schedules } = work;
+  const { workflows, hosted, acp, metering, schedules } = work;
   const { remote, peers } = teams;
   const livePanes = () => panes.list().filter((pane) => pane.alive);
   return {
@@ -31,6 +31,7 @@ export function createFactory(deps: FactoryDeps): Factory {
     peerRoutes: peers.routes,
     async start() {
       await hosted.recover();
+      await acp.recover();
       await needs.start();
       await registry.start();
       await remote.start();
@@ -44,6 +45,7 @@ export function createFactory(deps: FactoryDeps): Factory {
       metering.start();
       await schedules.start();
       await hosted.tellInterrupted();
+      await acp.tellUnanswered();
       bots.caps.start();
       restarts.begin();
     },
@@ -89,6 +91,7 @@ export function createFactory(deps: FactoryDeps): Factory {
       await schedules.close();
       await workflows.close();
       await hosted.close();
+      await acp.close();
       messaging.offGate();
       teams.teams.close();
       peers.close();

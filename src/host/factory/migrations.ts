@@ -1,4 +1,5 @@
 /** The migrations of the folders that make up a factory, each folder's in its own order. */
+import { acpMigrations } from '../../runtime-server/acp-bots/index.ts';
 import { factoryMigrations as agentMigrations } from '../../runtime-server/agents/migrations.ts';
 import { hostedMigrations } from '../../runtime-server/hosted-bots/index.ts';
 import { peerMigrations } from '../../runtime-server/peers/index.ts';
@@ -15,6 +16,7 @@ export const factoryMigrations = [
   ...workflowMigrations,
   ...workEngineMigrations,
   ...hostedMigrations,
+  ...acpMigrations,
   ...peerMigrations,
   ...remoteMigrations,
   ...meteringMigrations,

@@ -4,6 +4,8 @@ import { factoryRoutes, readProgress } from '../../contracts/factory/routes.ts';
 import { createLocalCall } from '../../kit/http/local-call.ts';
 import { type BoundRoute, bind, type OwnerLookup, type OwnerLookups, type Principal } from '../../kit/http/types.ts';
 import { createGit } from '../../kit/process/git.ts';
+import { acpPlacement } from '../../runtime-server/acp-bots/placement.ts';
+import { conversationRoutesOf } from '../../runtime-server/acp-bots/routes.ts';
 import { createAdopting } from '../../runtime-server/agents/adopt/index.ts';
 import { adoptingRoutes } from '../../runtime-server/agents/adopt/routes.ts';
 import { agentImageRoutes } from '../../runtime-server/agents/images.ts';
@@ -18,6 +20,7 @@ import { gateRoutes } from '../../runtime-server/approvals/gate.ts';
 import { createDrain } from '../../runtime-server/messaging/drain.ts';
 import { orchestrationRoutes } from '../../runtime-server/messaging/routes.ts';
 import { readThread, threadConcerns } from '../../runtime-server/messaging/store/threads.ts';
+import type { Conversations } from '../../runtime-server/panes/pane-transcript.ts';
 import { createParties } from '../../runtime-server/parties/parties.ts';
 import { policyRuleRoutes } from '../../runtime-server/policy/rule-routes.ts';
 import { createQuickRuns } from '../../runtime-server/quick-runs/index.ts';
@@ -87,7 +90,7 @@ export function openRoutes(
   const { store, ledger, clock, timers } = deps;
   const { registry } = all.bots;
   const { sends, threads, lanes, deliverer } = all.messaging;
-  const { folder, worktrees, setup, hosted, metering, quickTeams, workflows } = all.work;
+  const { folder, worktrees, setup, hosted, acp, metering, quickTeams, workflows } = all.work;
   const { views, remote, sizes, teams, peers } = all.teams;
   const parts = partsWithRoutes(deps, all);
 
@@ -105,6 +108,11 @@ export function openRoutes(
     models: deps.hosted.models,
   });
 
+  const conversations: Conversations = {
+    transcript: (id, after) => (registry.find(id)?.placement === acpPlacement ? acp : hosted).transcript(id, after),
+    // A hosted bot's is read from its beginning.
+    capture: async (id, lines) => (registry.find(id)?.placement === acpPlacement ? acp.capture(id, lines) : null),
+  };
   const routes = peers.routing.open([
     ...parts.flatMap((part) => part.routes),
     ...metering.routes,
@@ -122,7 +130,8 @@ export function openRoutes(
         (await deps.approvals.asked()).flatMap(({ id, action }) => (action === null ? [] : [{ id, action }])),
     }),
     ...agentImageRoutes({ home: deps.home, find: registry.find }),
-    ...agentRoutes({ ...deps, registry, views, remote: remote.panes, sizes, conversations: hosted }),
+    ...agentRoutes({ ...deps, registry, views, remote: remote.panes, sizes, conversations }),
+    ...conversationRoutesOf({ registry, acp, hosted }),
     ...teamRoutes({ teams, progress: deps.progress }),
     ...trustRoutes({ trust: deps.trust, taken: () => teams.refresh() }),
     ...adoptingRoutes(createAdopting({ ...deps, registry, folder, teams })),

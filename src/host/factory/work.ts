@@ -1,5 +1,6 @@
 /** The bots' work and its places: worktrees, runs, hosted bots that work on them, and the usage of all. */
 import { availableParallelism } from 'node:os';
+import { composeAcp } from '../../runtime-server/acp-bots/compose.ts';
 import { createTeamFolder } from '../../runtime-server/agents/team-file/folder.ts';
 import { createWorktrees } from '../../runtime-server/agents/worktrees/index.ts';
 import { worktreeBot } from '../../runtime-server/agents/worktrees/worktree-bot.ts';
@@ -118,6 +119,17 @@ export function createWork(deps: FactoryDeps, bots: Bots, messaging: Messaging) 
     openSecrets: vault.secrets.open,
   });
   followTeams({ attach: hosted.attach, registry });
+  const acp = composeAcp({
+    ...deps,
+    homes: bots.homes,
+    tokens: deps.botTokens,
+    secrets: vault.secrets,
+    sandboxes: bots.sandboxes,
+    worktrees,
+    setUp: setup.ensure,
+    registry,
+    sends: messaging.sends,
+  });
   const metering = composeMetering({
     ...deps,
     models,
@@ -140,6 +152,7 @@ export function createWork(deps: FactoryDeps, bots: Bots, messaging: Messaging) 
     setup,
     workflows,
     hosted,
+    acp,
     metering,
     schedules: composeSchedules({ ...deps, workflows, botEvents: events, registry }),
     off() {

@@ -19,6 +19,8 @@ export function witnessWords(evidence: Delivery['evidence'], harness: HarnessNam
       return 'its command finished';
     case 'model':
       return 'the model answered it';
+    case 'acp':
+      return 'the agent answered it';
   }
 }
 

@@ -40,6 +40,7 @@ import type { JobStatus } from '../../contracts/connectors/rule.ts';
 import type { Subscription, TrailEvent } from '../../contracts/connectors/subscription.ts';
 import type { EdgeSubscription } from '../../contracts/edge/routes.ts';
 import type { AgentState } from '../../contracts/factory/agent.ts';
+import type { ConversationTool } from '../../contracts/factory/conversation-routes.ts';
 import type { DeliveryState } from '../../contracts/factory/delivery.ts';
 import type { NodeCause, NodeStatus } from '../../contracts/factory/node.ts';
 import type { QuickOutcome } from '../../contracts/factory/quick-run-routes.ts';
@@ -86,6 +87,15 @@ export const nodeStatus: Readonly<Record<NodeStatus, StatusLook>> = {
   blocked: { word: 'Blocked', icon: Lock, tone: 'muted' },
   skipped: { word: 'Skipped', icon: CornerDownRight, tone: 'faint' },
   cancelled: looks.cancelled,
+};
+
+/** Of one tool call in a conversation. */
+export const callStatus: Readonly<Record<ConversationTool['status'], StatusLook>> = {
+  pending: looks.waits,
+  running: looks.running,
+  done: looks.saidDone,
+  failed: looks.failed,
+  unknown: { word: 'Unknown', icon: CircleHelp, tone: 'muted' },
 };
 
 /** A step that its bot reported done, and that nobody checked, is done and not proven. */

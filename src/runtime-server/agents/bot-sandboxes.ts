@@ -18,7 +18,7 @@ import { hostMounts, type Mount, readIfThere, type Sandbox, systemMounts } from 
 import type { Base } from '../base/base.ts';
 import { findProgram } from '../harness/find-program.ts';
 import type { BotPaths, BotSandbox, BotSpec, Launch } from '../harness/harness.ts';
-import { programs } from '../harness/programs.ts';
+import { keptBy } from '../harness/programs.ts';
 import { repositoryOf } from '../tool-server/shell-sandbox.ts';
 import { createFinder, isIn, realOf } from '../tool-server/what-runs-finder.ts';
 import { guardWhatRuns } from '../tool-server/what-runs-guard.ts';
@@ -178,8 +178,8 @@ export function createBotSandboxes(
    * Its sign-in and conversations, which it keeps over its starts. Where they lie is the person's to say: a team file, which may be somebody else's,
    * names paths only in `sees`.
    */
-  function keptMounts({ harness }: BotSpec): Mount[] {
-    const { folders = [], files = [], elsewhere = {} } = programs[harness].keeps ?? {};
+  function keptMounts(spec: BotSpec): Mount[] {
+    const { folders = [], files = [], elsewhere = {} } = keptBy(spec) ?? {};
     const own = folders.map((name) => join(userHome, name));
     // As the program itself does at its first start.
     for (const folder of own) mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -209,7 +209,7 @@ export function createBotSandboxes(
   function folderMounts(spec: BotSpec, paths: BotPaths): Mount[] {
     const spool = join(paths.folder, 'spool');
     mkdirSync(spool, { recursive: true, mode: 0o700 });
-    const reports = programs[spec.harness].keeps?.reports ?? [];
+    const reports = keptBy(spec)?.reports ?? [];
     return [
       { at: paths.folder, shows: 'read' },
       { at: spool, shows: 'write' },

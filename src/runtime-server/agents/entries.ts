@@ -1,7 +1,7 @@
 /** The agents of a workspace in memory: by id, by address and by pane, in the order of their team files. Must not know how a bot runs. */
 import { byName } from '../../contracts/common/by-name.ts';
 import { type AgentRecord, addressOf, type Shown } from './model.ts';
-import type { PlacedBot, Placement, Placements, RemoteRef } from './placement.ts';
+import { type PlacedBot, type Placement, type Placements, placeNamed, type RemoteRef } from './placement.ts';
 import type { RestartingEntry } from './restarting.ts';
 import type { ResolvedBot } from './team-file/resolve.ts';
 import { terminalPlacement } from './terminal/placement.ts';
@@ -41,7 +41,7 @@ export function createEntries(placements: Placements) {
       live: record.panes.at(-1)?.endedAt === null,
       get placement() {
         if (this.bot !== null) return this.bot.placement;
-        return this.live ? terminalPlacement : placements[this.definition?.binding.type ?? 'terminal'];
+        return this.live ? terminalPlacement : placements[placeNamed(this.definition?.binding ?? { type: 'terminal' })];
       },
       get remote() {
         return this.bot?.ref() ?? null;

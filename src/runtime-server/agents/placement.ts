@@ -3,7 +3,7 @@
  * registry. Each place has a folder of its own with `placement.ts` and, unless its bots live in somebody else's app, `bot.ts`; the composer gives them
  * to the registry. Code that uses bots asks for what is declared here, never which place it is.
  */
-import type { AgentBinding, HarnessName, PaneInput } from '../../contracts/factory/agent.ts';
+import { type AgentBinding, type HarnessName, type PaneInput, runsInPane } from '../../contracts/factory/agent.ts';
 import type { DeliveryVia } from '../../contracts/factory/delivery.ts';
 import type { Execution, ExecutionEnd } from '../connectors/ports.ts';
 import type { BotActivity } from '../harness/activity.ts';
@@ -60,7 +60,12 @@ export interface Placement {
 }
 
 /** The places that a team file names. */
-export type Placements = Readonly<Record<AgentBinding['type'], Placement>>;
+export type Placements = Readonly<Record<AgentBinding['type'] | 'acp', Placement>>;
+
+/** A program in a terminal, or an agent that is spoken with over a protocol, have the same binding. */
+export function placeNamed({ type, harness }: Pick<AgentBinding, 'type' | 'harness'>): keyof Placements {
+  return type === 'terminal' && harness !== undefined && !runsInPane(harness) ? 'acp' : type;
+}
 
 /** Where a bot of another computer runs. */
 export interface RemoteRef {

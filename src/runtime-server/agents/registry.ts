@@ -14,7 +14,7 @@ import { addressOf, type Shown } from './model.ts';
 import type { PlacedBot, Placements, Seat } from './placement.ts';
 import type { Restarts } from './restarts.ts';
 import { createSeats } from './seats.ts';
-import { ensureAgent, readAgents } from './store/agents.ts';
+import { ensureAgent, readAgents, saveSpec } from './store/agents.ts';
 import type { ResolvedTeam } from './team-file/resolve.ts';
 
 export type { Member } from './member.ts';
@@ -33,8 +33,8 @@ export interface Registry {
   bot(agentId: string): PlacedBot | null;
   /** A pane was started for the agent with this spec. */
   started(agentId: string, spec: BotSpec, pane: PaneInfo): Promise<void>;
-  /** It is live from now on without a pane of this computer. Shows nothing of it before its seat reports. */
-  place(agentId: string, bot: PlacedBot): Seat;
+  /** It is live from now on without a pane of this computer. Shows nothing of it before its seat reports. `spec`: of a program that was started. */
+  place(agentId: string, bot: PlacedBot, spec?: BotSpec): Seat;
   /** Ends the agent's whole process tree, wherever it runs; false: it is released, and may run on where this computer cannot reach it. */
   stop(agentId: string): Promise<boolean>;
   /** Called with the current team files once they were applied: placements follow them. */
@@ -114,7 +114,17 @@ export function createRegistry(
     known: (agentId) => entries.byId.get(agentId) ?? null,
     bot: (agentId) => entries.byId.get(agentId)?.bot ?? null,
     started: async (agentId, spec, pane) => agentPanes.started(entries.mustHave(agentId), spec, pane),
-    place: (agentId, bot) => seats.place(entries.mustHave(agentId), bot),
+    place(agentId, bot, spec) {
+      const entry = entries.mustHave(agentId);
+      if (spec !== undefined) {
+        entry.spec = spec;
+        seats.behind(
+          `The start of ${entry.address}`,
+          deps.store.write((tx) => saveSpec(tx, entry.id, spec)),
+        );
+      }
+      return seats.place(entry, bot);
+    },
 
     async stop(agentId) {
       const entry = entries.byId.get(agentId);

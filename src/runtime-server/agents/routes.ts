@@ -25,6 +25,7 @@ import { refuseUnreadable } from '../panes/readable.ts';
 import type { SizeOwners } from '../panes/size-owners.ts';
 import type { AgentViews } from './agent-views.ts';
 import { paneOf } from './member.ts';
+import { placeNamed } from './placement.ts';
 import type { Member, Registry } from './registry.ts';
 
 const captureLines = 80;
@@ -39,7 +40,7 @@ export function agentRoutes(deps: {
   readonly sizes: SizeOwners;
   readonly prove: (challenge: string) => string;
   readonly store: Pick<Store, 'trouble'>;
-  /** Conversations of hosted bots. */
+  /** Conversations of bots that are spoken with without a terminal. */
   readonly conversations: Conversations;
 }): BoundRoute[] {
   const { registry, views, panes } = deps;
@@ -89,7 +90,11 @@ export function agentRoutes(deps: {
     bind(getAgent, ({ params }) => ({ body: views.show(find(params.id)) })),
     bind(captureAgent, async ({ params, query }) => {
       const member = find(params.id);
-      if (member.placement.keepsConversation) throw withoutPane(member);
+      if (member.placement.keepsConversation) {
+        const said = await deps.conversations.capture(member.id, query.lines ?? captureLines);
+        if (said === null) throw withoutPane(member);
+        return { body: said };
+      }
       return { body: await viewOf(member).capture(anyPane(member), query.lines ?? captureLines) };
     }),
     bind(agentTranscript, async ({ params, query }) => {
@@ -150,7 +155,7 @@ function viewerOf(principal: Principal): string {
 function withoutPane(member: Member): AppError {
   return new AppError(
     'not_found',
-    `${member.address} is a hosted bot and has no live pane.`,
+    `${member.address} ${placeNamed(member.definition?.binding ?? { type: 'hosted' }) === 'acp' ? 'speaks ACP' : 'is a hosted bot'} and has no live pane.`,
     `Read what it said with \`gantry agents transcript ${member.address}\`; \`gantry orchestration steer ${member.address} interrupt\` ends its turn.`,
   );
 }

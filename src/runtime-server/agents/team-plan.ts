@@ -2,7 +2,7 @@
  * Plans the start of a team, bot by bot, with every reason why it cannot start. Pure: facts in, plan out. Must not start anything or touch the disk.
  */
 import { AppError } from '../../contracts/common/errors.ts';
-import type { HarnessName, TeamPlanStep } from '../../contracts/factory/agent.ts';
+import { type HarnessName, runsInPane, type TeamPlanStep } from '../../contracts/factory/agent.ts';
 import type { SandboxMode } from '../../contracts/factory/team-file.ts';
 import type { BotSandbox, BotSpec, FoundHarness } from '../harness/harness.ts';
 import type { Models } from '../models/index.ts';
@@ -45,6 +45,8 @@ interface PlanFacts {
   readonly sandbox: SandboxMode;
   /** Why this computer cannot make a sandbox, as half a sentence; null: it can. */
   readonly noSandbox: string | null;
+  /** The team is from another computer, which speaks with no agent that runs here. */
+  readonly forGuests?: boolean | undefined;
 }
 
 export function planUp(team: ResolvedTeam, facts: PlanFacts): UpPlan {
@@ -77,6 +79,12 @@ export function planUp(team: ResolvedTeam, facts: PlanFacts): UpPlan {
       const sandbox = bot.sandbox ?? (facts.sandbox === 'none' ? null : { mode: facts.sandbox, ...bot.inSandbox });
       if (sandbox !== null && facts.noSandbox !== null) {
         hindrances.push({ address, ...withoutSandbox(sandbox, facts.noSandbox) });
+      } else if (facts.forGuests === true && 'harness' in choice && !runsInPane(choice.harness)) {
+        hindrances.push({
+          address,
+          fact: 'agents over ACP run only on the computer whose workspace names them',
+          action: 'Remove `machine:`, or use a harness that runs in a terminal.',
+        });
       } else if ('harness' in choice) {
         starts.push({ bot, harness: choice.harness, sandbox });
         const reason = [

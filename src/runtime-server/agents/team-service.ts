@@ -4,7 +4,13 @@
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { OnProgress } from '../../contracts/common/work-progress.ts';
-import type { InvalidTeam, Team, TeamPlanStep, TeamProblem } from '../../contracts/factory/agent.ts';
+import {
+  type InvalidTeam,
+  runsInPane,
+  type Team,
+  type TeamPlanStep,
+  type TeamProblem,
+} from '../../contracts/factory/agent.ts';
 import { maxTeams } from '../../contracts/factory/team-file.ts';
 import type { Actor } from '../base/actor.ts';
 import type { Base } from '../base/base.ts';
@@ -73,6 +79,8 @@ export function createTeamService(
     readonly setUp: (address: string) => void;
     readonly secrets: BotSecrets;
     readonly sandboxes: BotSandboxes;
+    /** Its teams come from another computer. */
+    readonly forGuests?: true;
     readonly abroad: Abroad;
     /** Where models of hosted bots are asked; absent where no bot is hosted. */
     readonly models?: Pick<Models, 'find'>;
@@ -126,6 +134,7 @@ export function createTeamService(
         machines,
         only: request.only,
         models: deps.models,
+        forGuests: deps.forGuests,
         ...(await sandboxFacts(deps.sandboxes, team)),
       };
       const plan = planUp(team, facts);
@@ -134,7 +143,7 @@ export function createTeamService(
         await starts.tryOut(team, plan.starts);
         return { plan: [...plan.steps, ...(await upElsewhere(team, machines, request))], applied };
       }
-      if (plan.starts.length > 0) refuseUnreadable(deps.panes);
+      if (plan.starts.some(({ harness }) => runsInPane(harness))) refuseUnreadable(deps.panes);
       const prepared = await starts.prepare(team, plan.starts, request.adopts);
       // Other computers first, where a start may fail: everything here is prepared by now.
       const elsewhere = await upElsewhere(team, machines, request);

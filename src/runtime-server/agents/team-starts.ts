@@ -6,6 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AppError } from '../../contracts/common/errors.ts';
+import { runsInPane } from '../../contracts/factory/agent.ts';
 import type { Base } from '../base/base.ts';
 import type { BotPaths, BotSpec, Harnesses, Launch } from '../harness/harness.ts';
 import type { PaneEngine } from '../panes/pane-engine.ts';
@@ -105,6 +106,8 @@ export function createTeamStarts(
           await deps.worktrees.create(bot.cwd, team.name, spec.slug);
           deps.setUp(addressOf(spec.slug, team.name));
         }
+        // It is started where it is spoken with, once its team is up.
+        if (!runsInPane(spec.harness)) continue;
         await deps.homes.writeToken(spec.agentId, await deps.tokens.mint(spec.agentId));
         const id = deps.ids.next('pane');
         const env = { ...launch.env, ...(await deps.secrets.open(spec.env)), GANTRY_PANE: id };

@@ -1,4 +1,5 @@
 /** The folders of harnesses: one line each. */
+export { acp } from './acp/adapter.ts';
 export { claude } from './claude/adapter.ts';
 export { codex } from './codex/adapter.ts';
 export { custom } from './custom/adapter.ts';

@@ -4,7 +4,7 @@
  */
 import { access, readFile, realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { type HarnessName, harnesses } from '../../contracts/factory/agent.ts';
+import { type HarnessName, harnesses, runsInPane } from '../../contracts/factory/agent.ts';
 import type { Surroundings } from './adapter.ts';
 import { personEnvironment } from './environment.ts';
 import { findProgram } from './find-program.ts';
@@ -36,7 +36,9 @@ async function findOne(
       version: null,
       signedIn: null,
       covered: null,
-      detail: 'Any program: set `command:` in team.yaml. Gantry cannot confirm that messages to it arrive.',
+      detail: runsInPane(name)
+        ? 'Any program: set `command:` in team.yaml. Gantry cannot confirm that messages to it arrive.'
+        : 'Any agent that speaks ACP: set `command:` in team.yaml.',
       fix: null,
     };
   }

@@ -5,7 +5,7 @@
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { AppError } from '../../contracts/common/errors.ts';
-import { type HarnessName, harnesses } from '../../contracts/factory/agent.ts';
+import { type HarnessName, harnesses, runsInPane } from '../../contracts/factory/agent.ts';
 import type { Clock } from '../../kit/clock/clock.ts';
 import { systemTimers, type Timers } from '../../kit/clock/timers.ts';
 import type { Adapter, HarnessPanes, ProcessRunner } from './adapter.ts';
@@ -14,7 +14,7 @@ import type { Environment } from './environment.ts';
 import { findHarnesses } from './found.ts';
 import type { BotMemory, BotPaths, FoundHarness, Harnesses, PermissionApprovals, PermissionPolicy } from './harness.ts';
 import { compileRules, type Matcher } from './judge/rules.ts';
-import { programs } from './programs.ts';
+import { programs, settingsHarnessOf } from './programs.ts';
 import { quote } from './shell/start-file.ts';
 
 /** How long a lookup of the installed harnesses is valid. */
@@ -77,7 +77,9 @@ export function createHarnesses(deps: {
       return found.list;
     },
     async prepare(bot, paths) {
-      deps.trust.demandSettings(bot.harness, bot.cwd, false);
+      const owner = settingsHarnessOf(bot);
+      // Nobody sits at a program without a terminal.
+      if (owner !== null) deps.trust.demandSettings(owner, bot.cwd, !runsInPane(bot.harness));
       const before = { ...memory.recall(bot.agentId), ...bot.adopts };
       const { launch, facts } = await adapterOf(bot.harness).prepare(bot, paths, before);
       // Each names the conversation of a start in the same way: the previous one is continued.

@@ -5,6 +5,7 @@
 import { iso } from '../../kit/clock/clock.ts';
 import { createHostedBot, type HostedBot } from './bot.ts';
 import { shownLine } from './conversation.ts';
+import { readPage } from './conversation-page.ts';
 import type { HostedDeps } from './deps.ts';
 import type { HostedSpec } from './spec.ts';
 import { dropTurn, lastTurn, linesAfter, moveTurn, openTurns, type TurnRecord } from './store.ts';
@@ -23,6 +24,8 @@ export interface Hosted {
   attach(spec: HostedSpec): HostedBot;
   /** The conversation as text, after the line `after`. */
   transcript(agentId: string, after: number): Promise<{ chunks: { at: string; text: string }[]; last: number }>;
+  /** As a page shows it. */
+  page(agentId: string, range: Parameters<typeof readPage>[2]): Promise<ReturnType<typeof readPage>>;
   close(): Promise<void>;
 }
 
@@ -83,6 +86,7 @@ export function createHosted(deps: HostedDeps): Hosted {
         last: lines.at(-1)?.seq ?? after,
       };
     },
+    page: (agentId, range) => store.read((tx) => readPage(tx, agentId, range)),
     async close() {
       // A turn that does not end in time is found as interrupted, like the others.
       const gone = Promise.all([...bots.values()].map((bot) => bot.abandon()));

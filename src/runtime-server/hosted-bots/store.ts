@@ -158,8 +158,18 @@ export function linesAfter(tx: Read, agentId: string, seq: number, limit: number
 
 /** The newest lines, ascending. */
 export function lastLines(tx: Read, agentId: string, limit: number): StoredLine[] {
+  return linesBefore(tx, agentId, undefined, limit);
+}
+
+/** The newest lines, or the newest before `seq`; ascending. */
+export function linesBefore(tx: Read, agentId: string, seq: number | undefined, limit: number): StoredLine[] {
   return tx
-    .all<LineRow>('SELECT * FROM hosted_message WHERE agent_id = ? ORDER BY seq DESC LIMIT ?', agentId, limit)
+    .all<LineRow>(
+      'SELECT * FROM hosted_message WHERE agent_id = ? AND seq < ? ORDER BY seq DESC LIMIT ?',
+      agentId,
+      seq ?? Number.MAX_SAFE_INTEGER,
+      limit,
+    )
     .map(toLine)
     .reverse();
 }

@@ -268,9 +268,10 @@ function createOutcome({
     return store.write((tx) => {
       const now = readDelivery(tx, accepted.id) ?? accepted;
       if (isSettled(now.state) || now.state === 'queued') return now;
-      if (now.via === 'hosted') {
-        const detail = 'its model has not started to answer yet';
-        return deliverer.move(tx, accepted.id, { state: 'queued', via: 'hosted', evidence: null, detail }) ?? now;
+      if (now.via === 'hosted' || now.via === 'acp') {
+        const detail =
+          now.via === 'acp' ? 'the agent has not started to answer yet' : 'its model has not started to answer yet';
+        return deliverer.move(tx, accepted.id, { state: 'queued', via: now.via, evidence: null, detail }) ?? now;
       }
       // Another computer's silence says nothing about typing. The same key asks it again, so what may wait is queued.
       if (now.via === 'peer')

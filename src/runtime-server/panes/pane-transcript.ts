@@ -14,8 +14,10 @@ export interface TranscriptPage {
   readonly next: string | null;
 }
 
-/** The conversations of hosted bots, which have no pane. */
+/** The conversations of bots that have no pane. */
 export interface Conversations {
+  /** The last lines; null where they can only be read from the beginning. */
+  capture(agentId: string, lines: number): Promise<{ text: string; at: string } | null>;
   transcript(agentId: string, after: number): Promise<{ chunks: { at: string; text: string }[]; last: number }>;
 }
 

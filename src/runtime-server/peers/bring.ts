@@ -68,6 +68,7 @@ export function createBring(deps: {
       found: await deps.harnesses.found(),
       computerId: deps.computerId,
       only: named,
+      forGuests: true,
       ...(await sandboxFacts(deps.sandboxes, team)),
     };
     const plan = planUp(team, facts);

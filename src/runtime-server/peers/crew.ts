@@ -109,6 +109,7 @@ export function createCrew(given: CrewDeps, place: CrewPlace): Crew {
     // A worktree's set-up is shown as a run, and runs are at the home of the team.
     setUp: () => {},
     secrets: noSecrets,
+    forGuests: true,
     abroad: nowhere,
   });
   const sends = createSendService({

@@ -110,10 +110,10 @@ function crewRoutes(deps: GuestRoutingDeps, crew: Crew): BoundRoute[] {
   const { registry } = crew;
   const { ledger, clock } = deps;
   const never = () => {
-    throw new Error('A guest was taken for a hosted bot.');
+    throw new Error('A guest was taken for a bot without a terminal.');
   };
   return [
-    ...agentRoutes({ ...deps, registry, views: crew.views, conversations: { transcript: never } }),
+    ...agentRoutes({ ...deps, registry, views: crew.views, conversations: { transcript: never, capture: never } }),
     ...teamRoutes({ teams: crew.teams, progress: deps.progress }),
     ...gateRoutes({ ...deps, addressOf: (agentId) => registry.find(agentId)?.address ?? null }),
     ...orchestrationRoutes({

@@ -28,6 +28,7 @@ export const contents: readonly Chapter[] = [
       ['workflows', 'Workflows'],
       ['approvals', 'Approvals and the policy'],
       ['models', 'Hosted bots and models'],
+      ['acp', 'Agents over ACP'],
       ['tool-server', 'Tools'],
       ['connectors', 'Connectors'],
       ['automation', 'Automation'],

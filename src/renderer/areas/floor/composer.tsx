@@ -28,6 +28,7 @@ const viaWords: Readonly<Record<Plan['via'], string>> = {
   vendor: 'left as a ticket for its vendor',
   channel: 'sent through its channel',
   peer: 'sent to its computer',
+  acp: 'sent to the agent',
 };
 
 /** More bots are drawn as choices only while somebody chooses: each event would draw them again. */

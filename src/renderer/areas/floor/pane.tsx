@@ -10,7 +10,7 @@ import { useQuestionsOf } from '../../base/approvals.ts';
 import { BotStatus } from '../../base/bot-status.tsx';
 import { useComputerName, useRunsOn } from '../../base/computers.tsx';
 import type { Place, PlacedBot } from '../../base/data/places.ts';
-import { isLive } from '../../base/is-live.ts';
+import { hasConversation } from '../../base/is-live.ts';
 import { needsPerson } from '../../base/needs-person.ts';
 import { useAddActions, useServices } from '../../base/services.tsx';
 import { Button, IconButton } from '../../ui/button.tsx';
@@ -25,6 +25,9 @@ import type { ScreenSize } from './pane-size.ts';
 import { type PaneHandle, PaneTerminal } from './pane-terminal.tsx';
 import type { PaneLink } from './screens.ts';
 
+const BotConversation = lazy(
+  later(() => import('./conversation.tsx').then((module) => ({ default: module.BotConversation }))),
+);
 const PathsDialog = lazy(
   later(() => import('./changes/paths-dialog.tsx').then((module) => ({ default: module.PathsDialog }))),
 );
@@ -106,7 +109,13 @@ export const Pane = memo(function Pane(props: PaneProps) {
       <PaneNotice agent={agent} where={where} seenAt={seenAt} engine={engine} link={paneId === null ? null : link} />
       <div className={`relative min-h-0 flex-1 ${old ? 'opacity-60' : ''}`}>
         {paneId === null ? (
-          <LastLines key={agent.id} agent={agent} />
+          hasConversation(agent) ? (
+            <Suspense>
+              <BotConversation key={agent.id} agent={agent} />
+            </Suspense>
+          ) : (
+            <LastLines key={agent.id} agent={agent} />
+          )
         ) : (
           <div className="absolute inset-0 py-1.5">
             <div className="relative h-full">
@@ -371,34 +380,13 @@ function PaneNotice({
 
 const lastRows = 200;
 
-/** A bot without a live pane: the last lines it printed, from its journal, or what a hosted bot said and did last. */
+/** A bot without a live pane: the last lines it printed, from its journal. */
 function LastLines({ agent }: { agent: PlacedBot }) {
   const { api } = useServices();
-  const hosted = agent.binding.type === 'hosted';
-  /** How far the conversation of a hosted bot was read, which has no pane to capture. */
-  const read = useRef<{ cursor: string | undefined; at: string; text: string }>({
-    cursor: undefined,
-    at: '',
-    text: '',
-  });
-  const lastSaid = async (signal: AbortSignal) => {
-    for (;;) {
-      const { cursor } = read.current;
-      const page = await api.factory.agentTranscript({ params: { id: agent.id }, query: { cursor } }, { signal });
-      const text = read.current.text + page.chunks.map((chunk) => chunk.text).join('');
-      const at = page.chunks.at(-1)?.at ?? read.current.at;
-      read.current = { cursor: page.next ?? cursor, at, text: text.split('\n').slice(-lastRows).join('\n') };
-      if (page.next === null || page.chunks.length === 0) return { at, text: read.current.text.trimEnd() };
-    }
-  };
   const capture = useQuery({
     queryKey: ['capture', agent.id, agent.state],
     queryFn: ({ signal }) =>
-      hosted
-        ? lastSaid(signal)
-        : api.factory.captureAgent({ params: { id: agent.id }, query: { lines: lastRows } }, { signal }),
-    // No event reports each line that a hosted bot adds, so the lines are read again during its turn.
-    refetchInterval: hosted && agent.state === 'working' ? 2000 : false,
+      api.factory.captureAgent({ params: { id: agent.id }, query: { lines: lastRows } }, { signal }),
   });
   const box = useRef<HTMLElement>(null);
   const text = capture.data?.text;
@@ -408,14 +396,12 @@ function LastLines({ agent }: { agent: PlacedBot }) {
     if (text === undefined || element === null || element.dataset.readingBack === 'true') return;
     element.scrollTop = element.scrollHeight;
   }, [text]);
-  if (capture.data === undefined || (hosted && capture.data.text === '')) {
+  if (capture.data === undefined) {
     return (
       <p className="p-3 text-muted">
         {capture.isPending
           ? 'Reading its last lines…'
-          : isLive(agent)
-            ? `${agent.name} runs without a terminal. Its conversation appears here.`
-            : `${agent.name} has not run yet. Start its team to give it a pane.`}
+          : `${agent.name} has not run yet. Start its team to give it a pane.`}
       </p>
     );
   }
@@ -431,7 +417,7 @@ function LastLines({ agent }: { agent: PlacedBot }) {
       }}
     >
       <p className="mb-2 text-meta text-muted">
-        {isLive(agent) ? 'Hosted bot: latest conversation' : 'Not running. Last lines'}, <Ago at={capture.data.at} />:
+        Not running. Last lines, <Ago at={capture.data.at} />:
       </p>
       <pre className="font-mono text-code break-words whitespace-pre-wrap text-muted">{capture.data.text}</pre>
     </section>

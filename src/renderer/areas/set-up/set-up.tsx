@@ -16,7 +16,7 @@ import { useHasOwnBots, useHasTeam } from './use-demo-team.ts';
 const linkButton =
   'inline-flex h-7 items-center rounded-control border border-line bg-raised px-2.5 font-medium hover:border-line-strong pointer-coarse:h-10';
 
-const harnessesOfEveryone: readonly string[] = ['shell', 'custom'];
+const harnessesOfEveryone: readonly string[] = ['shell', 'custom', 'acp'];
 
 interface SetUpProps {
   readonly title: string;

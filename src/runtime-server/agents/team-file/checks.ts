@@ -121,7 +121,19 @@ function checkBot(bot: LooseBot): { field: string; message: string }[] {
       message: `sandbox applies only to bots in terminals. Remove it from bot ${name}.`,
     });
   }
-  const takesCommand = ['custom', 'shell'];
+  const takesCommand = ['custom', 'shell', 'acp'];
+  if (bot.harness === 'acp' && bot.command === undefined) {
+    problems.push({
+      field: 'harness',
+      message: `Bot ${name} has harness acp but no command. Add command, such as gemini.`,
+    });
+  }
+  if (wished.includes('acp')) {
+    problems.push({
+      field: 'harnesses',
+      message: `Bot ${name} lists acp as one harness of several. Use harness: acp instead.`,
+    });
+  }
   if ((bot.harness === 'custom' || wished.includes('custom')) && bot.command === undefined) {
     problems.push({ field: 'harness', message: `Bot ${name} has harness custom but no command. Add command.` });
   }

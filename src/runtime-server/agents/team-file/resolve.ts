@@ -6,6 +6,7 @@ import {
   type TeamFile,
   type TeamFileBot,
 } from '../../../contracts/factory/team-file.ts';
+import { acpCommand } from '../../harness/acp/known-agents.ts';
 import type { BotCaps, BotSandbox } from '../../harness/harness.ts';
 import { resolveCwd } from './read.ts';
 
@@ -76,7 +77,7 @@ export function resolveTeam(
       harnesses,
       model: bot.model ?? null,
       machine: bot.machine ?? null,
-      command: bot.command ?? null,
+      command: bot.command === undefined ? null : first === 'acp' ? acpCommand(bot.command) : bot.command,
       cwd: resolveCwd(bot.cwd, around),
       env: bot.env,
       worktree: bot.worktree ?? false,

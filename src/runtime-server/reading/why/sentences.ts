@@ -190,6 +190,7 @@ const witnesses: Readonly<Record<DeliveryEvidence, string>> = {
   composer: 'it left its composer',
   exec: 'the program took it',
   model: 'the model took it',
+  acp: 'the agent began to answer it',
 };
 
 export function whyDelivery(

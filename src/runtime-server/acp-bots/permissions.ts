@@ -1,0 +1,129 @@
+/**
+ * The permission questions of one agent: a rule of the person answers, or a person does, once; the agent gets a single yes or no, never a lasting one.
+ * Owns which questions are open. Must not know turns.
+ */
+import type { PermissionOption, RequestPermissionRequest, RequestPermissionResponse } from '@agentclientprotocol/sdk';
+import { AppError } from '../../contracts/common/errors.ts';
+import { type Policy, strictest } from '../policy/index.ts';
+import type { Recorder } from './conversation.ts';
+import type { AcpApprovals } from './deps.ts';
+import { type AskedCall, actionsOf, askOf } from './question.ts';
+import { type ToolReport, toolReport } from './updates.ts';
+
+interface PermissionsDeps {
+  readonly approvals: AcpApprovals;
+  readonly policy: Pick<Policy, 'decide'>;
+  readonly log: { warn(message: string, facts?: Readonly<Record<string, unknown>>): void };
+}
+
+/** A turn asks a few things at a time; more would only bury the person's inbox. */
+const maxOpen = 20;
+const cancelled: RequestPermissionResponse = { outcome: { outcome: 'cancelled' } };
+
+export function createPermissions(
+  deps: PermissionsDeps,
+  bot: {
+    readonly agentId: string;
+    readonly address: string;
+    readonly cwd: () => string;
+    readonly workspace: string;
+    readonly recorder: Recorder;
+    /** Titles of what waits for a person now. */
+    readonly onChange: (titles: readonly string[]) => void;
+  },
+) {
+  const { recorder } = bot;
+  const open = new Map<symbol, { title: string; id: string | null; cut: () => void }>();
+  const tell = () => bot.onChange([...open.values()].map(({ title }) => title));
+
+  /** With what was reported of the call before, which the question need not repeat. */
+  function callOf(request: RequestPermissionRequest): AskedCall {
+    const known = recorder.toolOf(request.toolCall.toolCallId);
+    const said: Partial<ToolReport> = toolReport({ ...request.toolCall }) ?? {};
+    return {
+      title: said.title ?? known?.tool.title ?? 'use a tool',
+      kind: said.kind ?? known?.tool.kind ?? 'other',
+      input: said.input ?? known?.input,
+      diffs: said.diffs?.length ? said.diffs : (known?.tool.diffs ?? []),
+      places: said.places ?? known?.tool.places ?? [],
+    };
+  }
+
+  async function ask(request: RequestPermissionRequest, signal: AbortSignal): Promise<RequestPermissionResponse> {
+    const report = toolReport({ ...request.toolCall });
+    if (report !== null) recorder.take({ kind: 'tool', report });
+    const call = callOf(request);
+    const asking = { agentId: bot.agentId, address: bot.address, cwd: bot.cwd(), workspace: bot.workspace };
+    const actions = await actionsOf(asking, call);
+    const question = askOf(asking, call, actions);
+    const [first, ...more] = actions.map((action) => deps.policy.decide(action, null));
+    const ruled = first === undefined ? null : strictest([first, ...more]);
+    if (ruled !== null && ruled.verdict !== 'ask') {
+      const allowed = ruled.verdict === 'allow';
+      recorder.question(`${question.title}: ${ruled.rule}`, null, allowed ? 'approved' : 'rejected');
+      return chosen(request.options, allowed);
+    }
+    const why = call.diffs.some(({ cut }) => cut === true)
+      ? 'the change is too long to be shown whole'
+      : open.size >= maxOpen
+        ? `${open.size} questions are already waiting`
+        : null;
+    if (why !== null) {
+      recorder.note(`${question.title}: not asked, because ${why}.`);
+      return cancelled;
+    }
+    return waitFor(request, question, signal);
+  }
+
+  async function waitFor(
+    request: RequestPermissionRequest,
+    question: ReturnType<typeof askOf>,
+    signal: AbortSignal,
+  ): Promise<RequestPermissionResponse> {
+    const key = Symbol(question.title);
+    const { promise: gone, resolve: cut } = Promise.withResolvers<'cut'>();
+    const entry: { title: string; id: string | null; cut: () => void } = {
+      title: question.title,
+      id: null,
+      cut: () => cut('cut'),
+    };
+    open.set(key, entry);
+    signal.addEventListener('abort', entry.cut, { once: true });
+    tell();
+    try {
+      const asked = await deps.approvals.ask(question);
+      entry.id = asked.id;
+      const answered = recorder.question(question.title, asked.id, 'open');
+      const answer = await Promise.race([asked.answer, gone]);
+      if (answer === 'cut') await deps.approvals.withdraw(asked.id, 'engine');
+      const decided = answer !== 'cut' && (answer.kind === 'approve' || answer.kind === 'reject') ? answer : null;
+      answered(decided === null ? 'withdrawn' : decided.kind === 'approve' ? 'approved' : 'rejected');
+      if (decided?.note) recorder.note(`A person said: ${decided.note}`);
+      return decided === null ? cancelled : chosen(request.options, decided.kind === 'approve');
+    } catch (error) {
+      const why = error instanceof AppError ? error.fact : String(error);
+      deps.log.warn('A question of an agent could not be asked.', { agentId: bot.agentId, error: why });
+      recorder.note(`${question.title}: it could not be asked. ${why}`);
+      return cancelled;
+    } finally {
+      signal.removeEventListener('abort', entry.cut);
+      open.delete(key);
+      tell();
+    }
+  }
+
+  return {
+    ask,
+    ids: (): string[] => [...open.values()].flatMap(({ id }) => id ?? []),
+    /** Nobody waits for an answer any more: the turn is being cancelled, or the agent is gone. */
+    cutAll(): void {
+      for (const { cut } of open.values()) cut();
+    },
+  };
+}
+
+/** Never a lasting answer: what is always allowed is a rule of the person's. Without a fitting choice the call is cancelled. */
+function chosen(options: readonly PermissionOption[], allowed: boolean): RequestPermissionResponse {
+  const option = options.find(({ kind }) => kind === (allowed ? 'allow_once' : 'reject_once'));
+  return option === undefined ? cancelled : { outcome: { outcome: 'selected', optionId: option.optionId } };
+}
