@@ -31,6 +31,11 @@ interface PasteWays {
 
 interface PasteDelivery {
   deliver(message: Outgoing): Promise<DeliverResult>;
+  /**
+   * Of a message that a runtime was typing when it ended: submits the text if it still stands there unsent, exactly as it was pasted. Null where it
+   * does not: whether Enter was pressed is not known then, unless its hook reports the text now.
+   */
+  resume(message: Outgoing): Promise<DeliverResult | null>;
   /** A hook reports that this prompt was taken. */
   taken(prompt: string): void;
   /** `draft`, a closed composer, a text of ours that could not be removed. null: nothing is in the way. */
@@ -39,6 +44,7 @@ interface PasteDelivery {
   touched(): void;
 }
 
+const hookReported = 'its submit hook reported this text';
 const transcriptEveryMs = 150;
 /** Ends the line that the cursor is in, then the line break before it: in every one of these programs, and in an empty composer nothing. */
 const clearKey = '\x15';
@@ -146,6 +152,26 @@ export function createPasteDelivery(context: DriverContext, ways: PasteWays): Pa
     return id ? `the text of message ${id}, which Gantry typed, still stands in its composer` : 'draft';
   }
 
+  /** After the first Enter. */
+  async function entered(text: string, written: PromptsSince): Promise<DeliverResult> {
+    let seen = await witness(text, written);
+    if (!seen && (await enterAgain(text))) seen = await witness(text, written);
+    if (seen) {
+      left = null;
+      if (seen === 'hook') return verified('hook', hookReported);
+      begun();
+      return verified('transcript', 'its transcript holds this text');
+    }
+    // The composer held exactly our text before Enter; emptied into a turn, it was taken.
+    const emptied = () => composer().kind === 'empty' && judge.state().state === 'working';
+    if (await context.until(emptied, ways.lateMs)) {
+      left = null;
+      return verified('composer', 'the composer held this text and emptied into a turn');
+    }
+    const out = await context.typing.run(async () => (ways.holds(composer(), text) ? takeOut() : ''));
+    return unconfirmed(`Enter was pressed, but neither hook, transcript nor composer showed it${out}`);
+  }
+
   return {
     async deliver(message) {
       const text = composePrompt(message);
@@ -153,23 +179,25 @@ export function createPasteDelivery(context: DriverContext, ways: PasteWays): Pa
       pending = { text, submitted: false };
       try {
         const typed = await type(text, message.deliveryId);
-        if (typed !== 'entered') return typed;
-        let seen = await witness(text, written);
-        if (!seen && (await enterAgain(text))) seen = await witness(text, written);
-        if (seen) {
-          left = null;
-          if (seen === 'hook') return verified('hook', 'its submit hook reported this text');
-          begun();
-          return verified('transcript', 'its transcript holds this text');
-        }
-        // The composer held exactly our text before Enter; emptied into a turn, it was taken.
-        const emptied = () => composer().kind === 'empty' && judge.state().state === 'working';
-        if (await context.until(emptied, ways.lateMs)) {
-          left = null;
-          return verified('composer', 'the composer held this text and emptied into a turn');
-        }
-        const out = await context.typing.run(async () => (ways.holds(composer(), text) ? takeOut() : ''));
-        return unconfirmed(`Enter was pressed, but neither hook, transcript nor composer showed it${out}`);
+        return typed === 'entered' ? await entered(text, written) : typed;
+      } finally {
+        pending = null;
+      }
+    },
+    async resume(message) {
+      // A bare text names no delivery: a person may have typed the same.
+      if (message.raw) return null;
+      const text = composePrompt(message);
+      const written = await ways.transcript();
+      pending = { text, submitted: false };
+      try {
+        const stands = () => ways.holds(composer(), text);
+        await context.until(() => stands() || pending?.submitted === true, ways.witnessMs);
+        if (pending.submitted) return verified('hook', hookReported);
+        if (!stands()) return null;
+        left = { text, deliveryId: message.deliveryId, stuck: false };
+        await context.until(() => judge.state().state === 'idle', ways.lateMs);
+        return (await enterAgain(text)) ? await entered(text, written) : null;
       } finally {
         pending = null;
       }

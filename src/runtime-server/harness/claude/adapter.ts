@@ -67,6 +67,7 @@ function driveClaude(context: DriverContext): Driver {
 
   return {
     obstacle: delivery.obstacle,
+    resume: delivery.resume,
     deliver: delivery.deliver,
     onInput: delivery.touched,
     onFacts() {

@@ -77,6 +77,7 @@ function driveCodex(context: DriverContext): Driver {
 
   return {
     obstacle: delivery.obstacle,
+    resume: delivery.resume,
     deliver: delivery.deliver,
     onFacts() {
       readFailure();

@@ -68,6 +68,7 @@ function driveGemini(context: DriverContext): Driver {
   });
   return {
     obstacle: delivery.obstacle,
+    resume: delivery.resume,
     onInput: delivery.touched,
     onFacts: folder.looked,
     onState: folder.looked,
