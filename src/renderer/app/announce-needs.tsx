@@ -69,8 +69,8 @@ export function AnnounceNeeds() {
 const atTitle = 16;
 
 /**
- * Whether the person sees its card: not one that is scrolled away or lies behind a dialog. A card dismisses the toast as it comes; one that is there
- * before the toast cannot.
+ * Whether the person sees its card: not one that is scrolled away or lies behind a dialog. A card dismisses the toast as it comes into view; one that is
+ * there before the toast cannot.
  */
 function isInView(id: string): boolean {
   const card = document.querySelector(`[data-approval="${CSS.escape(id)}"]`);

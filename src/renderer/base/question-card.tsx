@@ -55,8 +55,14 @@ export function QuestionCard(props: QuestionCardProps) {
   const answer = useAnswerApproval();
   const card = useRef<HTMLElement>(null);
   const { id } = approval;
-  // Who sees the question need not be told of it.
-  useEffect(() => void toast.dismiss(`approval ${id}`), [id]);
+  // Who sees the question need not be told of it; one that is scrolled away nobody sees.
+  useEffect(() => {
+    const seen = new IntersectionObserver((entries) => {
+      if (entries.some(({ isIntersecting }) => isIntersecting)) toast.dismiss(`approval ${id}`);
+    });
+    if (card.current !== null) seen.observe(card.current);
+    return () => seen.disconnect();
+  }, [id]);
   const detail = useMemo(() => wholeWords(approval), [approval]);
   const what = selected ? keys?.what : undefined;
   const group = keys?.group;
