@@ -121,7 +121,9 @@ test('after a dialog that a command of the palette opened, also on another page,
     await dialog.waitFor();
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
-    await expect.poll(() => page.evaluate(() => document.activeElement?.closest('main') != null), from).toBe(true);
+    await expect
+      .poll(() => page.evaluate(() => document.activeElement?.closest('main') != null), { message: from })
+      .toBe(true);
   }
   await chord(page, 'g', 'h');
 });
