@@ -50,6 +50,10 @@ const enterSql = `INSERT INTO work_line (id, user_id, needs, rank, fair, round, 
 const readySql = `UPDATE work_line SET parked = '', fair = ?, round = ? WHERE id = ?`;
 const currentRoundSql = `SELECT round FROM work_line WHERE user_id = ? AND rank = ? AND parked = '' AND fair = 1
   ORDER BY round, queued_at, seq, id LIMIT 1`;
+/** Of tasks of a key that come at once each gets a round of its own. */
+const turnSql = `INSERT INTO work_turn (user_id, rank, fairness_key, round) VALUES (?, ?, ?, ?)
+  ON CONFLICT (user_id, rank, fairness_key) DO UPDATE SET
+  round = CASE WHEN work_turn.round + 1 > excluded.round THEN work_turn.round + 1 ELSE excluded.round END RETURNING round`;
 
 /** A task that was just queued enters the line. True: somebody may be leased who could not before. */
 export function* entering(tx: SharedTx, row: TaskRow, at: number): Op<boolean> {
@@ -85,17 +89,8 @@ function* becomingReady(
   }
   const current = yield* tx.get<{ round: number }>(currentRoundSql, userId, rank);
   if (current === undefined) yield* tx.run('DELETE FROM work_turn WHERE user_id = ? AND rank = ?', userId, rank);
-  const last = yield* tx.get<{ round: number }>(
-    'SELECT round FROM work_turn WHERE user_id = ? AND rank = ? AND fairness_key = ?',
-    ...[userId, rank, key],
-  );
-  const round = Math.max(current?.round ?? 0, (last?.round ?? -1) + 1);
-  yield* tx.run(
-    `INSERT INTO work_turn (user_id, rank, fairness_key, round) VALUES (?, ?, ?, ?)
-      ON CONFLICT (user_id, rank, fairness_key) DO UPDATE SET round = excluded.round`,
-    ...[userId, rank, key, round],
-  );
-  yield* tx.run(readySql, 1, round, id);
+  const turn = yield* tx.get<{ round: number }>(turnSql, userId, rank, key, current?.round ?? 0);
+  yield* tx.run(readySql, 1, turn?.round ?? 0, id);
 }
 
 /** Null: others removed it meanwhile, again and again. */

@@ -47,7 +47,7 @@ const maxPeople = 10_000;
 const maxTries = 100;
 const hiddenMs = 5;
 
-const hasSql = `SELECT id FROM work_line WHERE ${mine} ORDER BY queued_at LIMIT 1`;
+const hasSql = `SELECT id FROM work_line WHERE ${mine} ORDER BY queued_at + 0 LIMIT 1`;
 const swapSql = {
   sqlite: 'UPDATE work_line SET queued_at = ?, seq = ? WHERE id = ?',
   postgres:

@@ -277,4 +277,12 @@ CREATE OR REPLACE FUNCTION work_task_made() RETURNS trigger LANGUAGE plpgsql AS 
 CREATE OR REPLACE FUNCTION work_task_moved() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${movedAll.changed}; RETURN NULL; END $$;
 CREATE OR REPLACE FUNCTION work_task_gone() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${movedAll.gone}; RETURN NULL; END $$;`,
   },
+  {
+    area: 'work-queue',
+    number: 8,
+    name: 'the age of the line has an index of its own form',
+    // SQLite otherwise looks for the first due task by walking over all that wait.
+    sql: `DROP INDEX work_line_age;
+CREATE INDEX work_line_age ON work_line (user_id, (queued_at + 0));`,
+  },
 ];

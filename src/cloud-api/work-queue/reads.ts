@@ -97,7 +97,7 @@ const ofDue = `FROM work_task WHERE user_id = ? AND status = 'queued' AND waits 
 const oldestSql = `${ranks} SELECT min(at) AS at FROM (
   SELECT (SELECT min(queued_at) ${ofReady} AND rank = ranks.rank) AS at FROM ranks WHERE rank IS NOT NULL UNION ALL
   SELECT min(queued_at) ${ofDue} UNION ALL
-  SELECT min(queued_at) FROM work_line WHERE user_id = ? AND queued_at <= ?) AS ends`;
+  SELECT min(queued_at + 0) FROM work_line WHERE user_id = ? AND queued_at + 0 <= ?) AS ends`;
 /** Due tasks until they are queued, which takes only a moment: at most this many. */
 const dueSql = `SELECT queued_at ${ofDue} ORDER BY queued_at LIMIT 10000`;
 export function createWorkReads(store: SharedStore): WorkReads {
