@@ -1,3 +1,4 @@
+// Runs always: it holds every adapter to the same promises.
 /** Every adapter keeps every promise of the conformance kit, with a stand-in of its program; the same rows run against real ones by `npm run test:harnesses`. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { harnesses } from '../../../src/contracts/factory/agent.ts';
