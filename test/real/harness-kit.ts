@@ -5,7 +5,7 @@ import type { BotSpec, HarnessBot } from '../../src/runtime-server/harness/harne
 import { createPaneSubject } from '../conformance/harness/pane-subject.ts';
 import { playRows } from '../conformance/harness/play.ts';
 import { rows } from '../conformance/harness/rows.ts';
-import { type ModelReply, text } from '../support/model-server/script.ts';
+import { type ModelReply, type ModelRequest, text } from '../support/model-server/script.ts';
 import type { Bench } from './harness-play.ts';
 
 /** A turn that lasts for a while. The words differ: what repeats itself may be taken for a loop. */
@@ -14,10 +14,16 @@ export const busy: ModelReply = text(Array.from({ length: 20 }, (_, at) => `busy
   pauseMs: 150,
 });
 
-/** A prompt of ours. What a program asks its model for itself (a title, a summary) has words of its own in front. */
-const ours = /^(?:\s|<[^>]{0,200}>)*From owner/;
+/**
+ * The prompt of ours that is asked about; null: none. A prompt that got no answer comes again in front of the next one. What a program asks its model
+ * for itself (a title, a summary) offers no tools.
+ */
+function promptIn({ lastUser, tools }: ModelRequest): string | null {
+  const from = lastUser.lastIndexOf('From owner (message ');
+  return from < 0 || tools.length === 0 ? null : lastUser.slice(from);
+}
 
-/** `bot`: all that it is started with. `attached`: its hooks come to whoever is given here. */
+/** `spec`: all that its bot is started with. `attached`: its hooks come to whoever is given here. */
 export async function playKit(
   bench: Bench,
   { spec, attached = () => {} }: { readonly spec: BotSpec; readonly attached?: (bot: HarnessBot) => void },
@@ -33,7 +39,7 @@ export async function playKit(
       return bot;
     },
     kill: (bot) => bench.killNow(bot.paneId),
-    prompts: () => model.requests.flatMap(({ lastUser }) => (ours.test(lastUser) ? [lastUser] : [])),
+    prompts: () => model.requests.flatMap((request) => promptIn(request) ?? []),
     together(first, second) {
       const asked = model.requests.findLast(({ lastUser }) => lastUser.includes(second));
       return JSON.stringify(asked?.body ?? '').includes(first);
