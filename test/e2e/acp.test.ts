@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Browser, go, openBrowser, openPane, type Page, type Visit, visit } from './support/browser.ts';
+import { type Browser, go, openBrowser, type Page, type Visit, visit } from './support/browser.ts';
 import { type Gantry, startGantry } from './support/gantry.ts';
 import { looked, narrow } from './support/looks.ts';
 
@@ -32,7 +32,7 @@ const conversation = (page: Page) => page.getByRole('region', { name: 'Conversat
 test('before the first message the pane says what will appear, and then what was said and planned', async () => {
   const { page } = first;
   await go(page, '/floor');
-  await openPane(page, 'web@dev');
+  await page.locator('[data-bot="web@dev"]').click();
   await page.getByText('web runs without a terminal. Its conversation appears here.').waitFor();
   await send('think and make a plan');
   await conversation(page).getByText('You said: think and make a plan').waitFor();
@@ -58,7 +58,7 @@ test('a change stands with its diff, its question is answered in the pane, and a
   await looked(page, 'acp-conversation');
   const phone = await visit(browser, `${gantry.origin}/`, { ...narrow, like: first.context, plain: true });
   await go(phone.page, '/floor');
-  await openPane(phone.page, 'web@dev');
+  await phone.page.locator('[data-bot="web@dev"]').click();
   await conversation(phone.page).getByText('The answer was once.').waitFor();
   await looked(phone.page, 'acp-conversation', { light: true });
   await phone.close();

@@ -83,7 +83,7 @@ export function createPermissions(
     const key = Symbol(question.title);
     const { promise: gone, resolve: cut } = Promise.withResolvers<'cut'>();
     const entry: { title: string; id: string | null; cut: () => void } = {
-      title: question.title,
+      title: shortOf(question.title.replace(`${bot.address} asks to `, '')),
       id: null,
       cut: () => cut('cut'),
     };
@@ -121,6 +121,10 @@ export function createPermissions(
     },
   };
 }
+
+/** Characters of a question in the state of its bot; the approval has it whole. */
+const maxShown = 120;
+const shortOf = (title: string): string => (title.length > maxShown ? `${title.slice(0, maxShown - 1)}…` : title);
 
 /** Never a lasting answer: what is always allowed is a rule of the person's. Without a fitting choice the call is cancelled. */
 function chosen(options: readonly PermissionOption[], allowed: boolean): RequestPermissionResponse {

@@ -4,7 +4,7 @@
  */
 import { createTwoFilesPatch } from 'diff';
 import { ArrowUp, CircleCheck, CircleDashed, CircleDot } from 'lucide-react';
-import { type ReactNode, useLayoutEffect, useRef } from 'react';
+import { type ReactNode, useEffect, useLayoutEffect, useRef } from 'react';
 import type {
   ConversationDiff,
   ConversationEntry,
@@ -29,7 +29,16 @@ const maxLines = 16;
 /** How near the end still counts as reading along, px. */
 const nearEnd = 40;
 
-export function BotConversation({ agent }: { agent: PlacedBot }) {
+export function BotConversation({
+  agent,
+  focusRequest,
+  onFocus,
+}: {
+  agent: PlacedBot;
+  /** Changes when the conversation should take the focus; 0 never does. */
+  focusRequest: number;
+  onFocus: () => void;
+}) {
   const { read, readOlder } = useConversation(agent);
   const box = useRef<HTMLElement>(null);
   const going = useAct(readOlder);
@@ -40,6 +49,13 @@ export function BotConversation({ agent }: { agent: PlacedBot }) {
     if (entries === undefined || element === null || element.dataset.readingBack === 'true') return;
     element.scrollTop = element.scrollHeight;
   }, [entries]);
+  const isShown = entries !== undefined;
+  useEffect(() => {
+    if (focusRequest === 0 || !isShown) return;
+    // The dock moves a pane into place after it was shown, which would lose the focus again.
+    const timer = setTimeout(() => box.current?.focus({ preventScroll: true }), 0);
+    return () => clearTimeout(timer);
+  }, [isShown, focusRequest]);
   if (read.data === undefined && read.error !== null)
     return (
       <div className="p-3">
@@ -47,15 +63,6 @@ export function BotConversation({ agent }: { agent: PlacedBot }) {
       </div>
     );
   if (entries === undefined) return <SkeletonRows count={6} />;
-  if (entries.length === 0) {
-    return (
-      <p className="p-3 text-muted">
-        {isLive(agent)
-          ? `${agent.name} runs without a terminal. Its conversation appears here.`
-          : `${agent.name} has not run yet. Start its team to talk to it.`}
-      </p>
-    );
-  }
   return (
     <section
       ref={box}
@@ -63,6 +70,7 @@ export function BotConversation({ agent }: { agent: PlacedBot }) {
       tabIndex={0}
       aria-label={`Conversation of ${agent.name}`}
       className="absolute inset-0 overflow-y-auto bg-window"
+      onFocus={onFocus}
       onScroll={({ currentTarget: at }) => {
         at.dataset.readingBack = String(at.scrollHeight - at.scrollTop - at.clientHeight > nearEnd);
       }}
@@ -74,6 +82,13 @@ export function BotConversation({ agent }: { agent: PlacedBot }) {
           </Button>
         )}
         {going.failure !== null && <Problem error={going.failure} />}
+        {entries.length === 0 && (
+          <p className="text-muted">
+            {isLive(agent)
+              ? `${agent.name} runs without a terminal. Its conversation appears here.`
+              : `${agent.name} has not run yet. Start its team to talk to it.`}
+          </p>
+        )}
         {entries.map((entry) => (
           <Entry key={entry.seq} entry={entry} />
         ))}

@@ -111,7 +111,7 @@ export const Pane = memo(function Pane(props: PaneProps) {
         {paneId === null ? (
           hasConversation(agent) ? (
             <Suspense>
-              <BotConversation key={agent.id} agent={agent} />
+              <BotConversation key={agent.id} agent={agent} focusRequest={props.focusRequest} onFocus={onFocus} />
             </Suspense>
           ) : (
             <LastLines key={agent.id} agent={agent} />

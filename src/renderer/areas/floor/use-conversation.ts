@@ -1,6 +1,6 @@
 /** What a bot without a terminal said and did, read as it grows: first the newest entries, then what changed. Must not know how it is drawn. */
 import { useQuery } from '@tanstack/react-query';
-import { useCallback, useRef } from 'react';
+import { useCallback, useEffect, useRef } from 'react';
 import type { ConversationEntry, ConversationModes } from '../../../contracts/factory/conversation-routes.ts';
 import type { PlacedBot } from '../../base/data/places.ts';
 import { isLive } from '../../base/is-live.ts';
@@ -28,7 +28,7 @@ export function useConversation(agent: PlacedBot) {
     return { entries: [...bySeq.values()].sort((a, b) => a.seq - b.seq), modes, more };
   };
   const read = useQuery({
-    queryKey: ['conversation', agent.id, agent.state],
+    queryKey: ['conversation', agent.id],
     queryFn: async ({ signal }) => {
       for (;;) {
         const { rev: after, bySeq } = known.current;
@@ -40,15 +40,17 @@ export function useConversation(agent: PlacedBot) {
       }
     },
     refetchInterval: isLive(agent) && agent.state !== 'idle' ? lookAgainMs : false,
-    // A state that changes is another key: what was read stays until it is read again.
-    placeholderData: (before) => before,
   });
+  const { refetch } = read;
+  const { state, since } = agent;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a state that changes is why there may be more
+  useEffect(() => void refetch(), [refetch, state, since]);
   const readOlder = useCallback(async () => {
     const first = Math.min(...known.current.bySeq.keys());
     const page = await api.factory.agentConversation({ params: { id: agent.id }, query: { before: first } });
     for (const entry of page.entries) known.current.bySeq.set(entry.seq, entry);
     known.current.more = page.more;
-    await read.refetch();
-  }, [api, agent.id, read.refetch]);
+    await refetch();
+  }, [api, agent.id, refetch]);
   return { read, readOlder };
 }
