@@ -227,6 +227,7 @@ export default defineConfig({
         'pane-host': 'src/programs/pane-host/main.ts',
         'worker-beats': 'src/programs/worker/beats-thread.ts',
         'schema-checker': 'src/kit/schemas/thread.ts',
+        'sandbox-probe': 'src/kit/sandbox/probe.ts',
         converter: 'src/programs/converter/main.ts',
         executor: 'src/programs/executor/main.ts',
         'hosted-device': 'src/host/hosted-device.ts',

@@ -1,10 +1,12 @@
 /** Every part and verb of Gantry's command line, with the words of its help. */
+import { accounts } from './accounts/catalogue.ts';
 import { admin } from './admin/catalogue.ts';
 import { backup, restore } from './backup/catalogue.ts';
 import type { Option, Part, Verb } from './command.ts';
 import { computerHost } from './computer-host/catalogue.ts';
 import { install } from './install/catalogue.ts';
 import { plain } from './plain.ts';
+import { sandbox } from './sandbox/catalogue.ts';
 import { support } from './support/catalogue.ts';
 import { tools } from './tools/catalogue.ts';
 import { agents, orchestration, teams } from './verbs/catalogue.ts';
@@ -72,6 +74,8 @@ export const parts: readonly Part[] = [
   ledger,
   gate,
   vault,
+  accounts,
+  sandbox,
   tools,
   support,
   desktop,

@@ -94,6 +94,11 @@ export const examples: Readonly<Record<string, string>> = {
   'vault set': 'gantry vault set NPM_TOKEN',
   'vault ls': 'gantry vault ls',
   'vault rm': 'gantry vault rm NPM_TOKEN',
+  'sandbox try': 'gantry sandbox try shop',
+  'accounts ls': 'gantry accounts ls',
+  'accounts add': 'gantry accounts add claude work',
+  'accounts sign-in': 'gantry accounts sign-in claude work',
+  'accounts remove': 'gantry accounts remove claude work --dry-run',
   'tools ls': 'gantry tools ls',
   'tools show': 'gantry tools show time.now',
   'tools call': 'gantry tools call time.now',
@@ -115,7 +120,7 @@ export const examples: Readonly<Record<string, string>> = {
 export const helpGroups: readonly (readonly [heading: string, names: readonly string[]])[] = [
   ['Every day:', ['do', 'open', 'agents', 'teams', 'orchestration', 'workspace', 'workflows', 'why', 'wait', 'acp']],
   ['Start and stop:', ['start', 'stop', 'install', 'doctor', 'trust', 'desktop', 'completion']],
-  ['What bots may use:', ['tools', 'vault', 'gate']],
+  ['What bots may use:', ['tools', 'vault', 'accounts', 'sandbox', 'gate']],
   ['Keep and check:', ['backup', 'restore', 'ledger', 'support']],
   ['More computers and people:', ['pair', 'runtime', 'cloud', 'worker', 'computer-host', 'admin']],
 ];

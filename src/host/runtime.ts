@@ -28,6 +28,7 @@ import { createBotMemory } from '../runtime-server/agents/bot-memory.ts';
 import { upIn } from '../runtime-server/agents/store/teams.ts';
 import { writtenFiles } from '../runtime-server/agents/workspace/demo.ts';
 import type { PreparedWorkspace } from '../runtime-server/agents/workspace/prepare-workspace.ts';
+import { accountsIn } from '../runtime-server/harness/accounts.ts';
 import { createHarnesses } from '../runtime-server/harness/index.ts';
 import type { ComputerUseSettings, ModelSettings } from '../runtime-server/models/index.ts';
 import { createPolicy } from '../runtime-server/policy/index.ts';
@@ -189,6 +190,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     processes: harnessProcesses,
     env,
     home: homedir(),
+    accounts: accountsIn(core.home),
   });
   const tools = createRuntimeTools({ ...core, policy, approvals, webOrigin, port: listeners.port, egress });
   const hands = createRuntimeHands({

@@ -10,6 +10,7 @@ import { placesIn } from '../../src/host/places.ts';
 import { readSettings } from '../../src/host/settings.ts';
 import { scratchHome } from '../host/support.ts';
 import { onEnd } from '../kit/http/support.ts';
+import { installStandInClaude } from '../support/stand-in-claude/install.ts';
 import { root } from './blocks.ts';
 
 export interface World {
@@ -21,7 +22,9 @@ export interface World {
 export async function startWorld(): Promise<World> {
   const home = scratchHome();
   const workspace = writeWorkspace();
-  const env = { ...process.env, HOME: home, GANTRY_HOME: home, GANTRY_PORT: '0', GANTRY_ENGINE_PORT: '0' };
+  const bin = installStandInClaude(join(home, 'bin'));
+  const PATH = `${bin}:${process.env.PATH}`;
+  const env = { ...process.env, PATH, HOME: home, GANTRY_HOME: home, GANTRY_PORT: '0', GANTRY_ENGINE_PORT: '0' };
   const gantry: Combined = await startCombined({
     env,
     settings: readSettings(env),
@@ -124,6 +127,7 @@ async function prepare(origin: string, token: string, workspace: string): Promis
   is(exampleIds.triggerKey, trigger.key);
   await ask('POST', `/webhooks/triggers/${trigger.key}`, { issue: 41 });
   await ask('PUT', `${factory}/vault/${exampleIds.secret}`, { value: 'secret' });
+  await ask('POST', `${factory}/accounts`, { program: 'claude', account: 'private' });
   for (const name of ['lmstudio', 'ollama'])
     await ask('PUT', `${factory}/models/${name}`, { baseUrl: 'http://127.0.0.1:1234/v1' });
   await ask('POST', `${factory}/gate`, { tool: 'shell.exec', command: 'npm publish', waitSeconds: 0 });

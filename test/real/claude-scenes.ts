@@ -17,6 +17,7 @@ import { askAlways, createPeople } from '../runtime-server/harness/people.ts';
 import { type ModelReply, type ModelRequest, text, tools } from '../support/model-server/script.ts';
 import { startModelServer } from '../support/model-server/server.ts';
 import { everythingAgreed } from '../support/trust.ts';
+import { createAccountScript, playAccounts } from './claude-accounts.ts';
 import { openInbox } from './claude-approvals.ts';
 import { playFirstMinute } from './claude-first-minute.ts';
 import { claudeEnv } from './claude-install.ts';
@@ -52,10 +53,13 @@ const reply = (prompt: string): ModelReply => {
 };
 /** A refused tool's result stands beside the next prompt; the prompt is then what counts. */
 const toolScript = createToolScript();
+const accountScript = createAccountScript();
 const answer = (request: ModelRequest): ModelReply => {
   const { toolResults, lastUser } = request;
   const ended = toolResults.length > 0 && !/From owner/.test(lastUser);
-  return toolScript.answer(request) ?? (ended ? text('The tool ran.') : reply(lastUser));
+  return (
+    accountScript.answer(request) ?? toolScript.answer(request) ?? (ended ? text('The tool ran.') : reply(lastUser))
+  );
 };
 const model = await startModelServer(answer);
 
@@ -421,6 +425,10 @@ await scene(
     return playTools(modelEnv, toolScript);
   },
 );
+await scene('at a usage limit a bot of a team continues its conversation with its next account', async () => {
+  model.script(answer);
+  return playAccounts(modelEnv, accountScript);
+});
 
 model.script(answer);
 const inbox = await openInbox(

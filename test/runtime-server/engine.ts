@@ -42,6 +42,7 @@ import { createBotMemory } from '../../src/runtime-server/agents/bot-memory.ts';
 import { createHeldApprovals } from '../../src/runtime-server/approvals/index.ts';
 import { createProgressBook } from '../../src/runtime-server/base/progress.ts';
 import { createOutbox } from '../../src/runtime-server/events/outbox.ts';
+import { accountsIn } from '../../src/runtime-server/harness/accounts.ts';
 import type { ProcessRunner } from '../../src/runtime-server/harness/adapter.ts';
 import { createHarnesses } from '../../src/runtime-server/harness/index.ts';
 import { createModels, createStoredModels, type ModelSettings } from '../../src/runtime-server/models/index.ts';
@@ -210,6 +211,7 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
       processes,
       env,
       home: userHome,
+      accounts: accountsIn(home),
     });
     const outbox = createOutbox({
       clock,

@@ -73,6 +73,7 @@ function summary(event: Shown): string {
     const waits = Array.isArray(data.waits) ? data.waits.map(String) : [];
     return waits.length === 0 ? 'nothing waits for your yes' : `waits for your yes: ${oneLine(waits.join(', '), 200)}`;
   }
+  if (event.type === 'agent.account') return `${data.agentId} continues with the account ${data.to}`;
   if (event.type === 'team.changed') return `${data.team}: ${word('change')}`;
   if (event.type === 'approval.requested') return `${data.id}: ${word('title')}`;
   if (event.type === 'approval.resolved') {

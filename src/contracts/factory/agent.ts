@@ -49,6 +49,11 @@ export function harnessesWith<T extends Trait>(trait: T): readonly With<T>[] {
   return harnesses.filter((name): name is With<T> => programs[name][trait]);
 }
 
+/** A sign-in of an agent program besides that of its person. */
+export const AccountName = z.string().regex(/^[a-z0-9_-]{1,40}$/, 'lowercase letters, digits, "_" and "-", at most 40');
+/** In an order of accounts: the sign-in that its person uses without Gantry. */
+export const ownAccount = 'default';
+
 export const bindingTypes = ['hosted', 'terminal', 'vendor'] as const;
 export const lanes = ['official', 'channel', 'ui_bridge', 'local'] as const;
 export const bindingModes = ['hosted', 'linked', 'mirror'] as const;
@@ -91,6 +96,10 @@ export const Agent = z
       .enum(['files'])
       .optional()
       .meta({ description: 'What it runs in, or will run in once it is started. Absent: it is in no sandbox.' }),
+    account: z.string().optional().meta({
+      description:
+        'The account that it is signed in with, or will be once it is started. Absent: its person’s own sign-in.',
+    }),
     caps: z
       .array(
         z.strictObject({

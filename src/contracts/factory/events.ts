@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { Approval } from '../approvals/approval.ts';
 import { Time } from '../common/values.ts';
-import { AgentState, PaneRef } from './agent.ts';
+import { AgentState, HarnessName, PaneRef } from './agent.ts';
 import { Delivery } from './delivery.ts';
 import { NodeCauseName, NodeStatus } from './node.ts';
 
@@ -15,6 +15,15 @@ export const factoryEvents = {
     team: z.string(),
     change: z.enum(['up', 'down', 'file', 'invalid']),
     agents: z.array(z.string()),
+  }),
+  /** A bot was started again with another account, because of a usage limit. */
+  'agent.account': z.strictObject({
+    agentId: z.string(),
+    program: HarnessName,
+    from: z.string().meta({ description: '"default": its person’s own sign-in.' }),
+    to: z.string(),
+    resumed: z.boolean().meta({ description: 'It continues the same conversation; otherwise it began a new one.' }),
+    paidBy: z.enum(['subscription', 'key']).nullable().meta({ description: 'The new account; null: unknown.' }),
   }),
   /** Files that decide what may run wait for their person's yes, or were answered. */
   'trust.changed': z.strictObject({ waits: z.array(z.string()) }),

@@ -1,6 +1,7 @@
 /** Route table of the factory engine, served under `/api/factory`. */
 
 import { checkGate } from '../approvals/gate.ts';
+import { accountRoutes } from './account-routes.ts';
 import { adoptRoutes } from './adopt-routes.ts';
 import {
   agentHook,
@@ -35,6 +36,7 @@ import { addPolicyRule, proposePolicyRules } from './policy-routes.ts';
 import { progressRoutes } from './progress-routes.ts';
 import { quickRunRoutes } from './quick-run-routes.ts';
 import { reportRoutes } from './report-routes.ts';
+import { trySandbox } from './sandbox-routes.ts';
 import { scheduleRoutes } from './schedules-routes.ts';
 import { searchRoutes } from './search-routes.ts';
 import { spendingRoutes } from './spending-routes.ts';
@@ -48,6 +50,7 @@ import { addDemo, doctor, getWorkspace } from './workspace-routes.ts';
 import { worktreeRoutes } from './worktree-routes.ts';
 
 export * from '../approvals/gate.ts';
+export * from './account-routes.ts';
 export * from './adopt-routes.ts';
 export * from './agents-routes.ts';
 export * from './budget-routes.ts';
@@ -61,6 +64,7 @@ export * from './policy-routes.ts';
 export * from './progress-routes.ts';
 export * from './quick-run-routes.ts';
 export * from './report-routes.ts';
+export * from './sandbox-routes.ts';
 export * from './schedules-routes.ts';
 export * from './search-routes.ts';
 export * from './spending-routes.ts';
@@ -74,6 +78,7 @@ export * from './worktree-routes.ts';
 
 export const factoryRoutes = [
   ...adoptRoutes,
+  ...accountRoutes,
   health,
   listAgents,
   getAgent,
@@ -92,6 +97,7 @@ export const factoryRoutes = [
   teamUp,
   teamDown,
   checkTeam,
+  trySandbox,
   listGuests,
   stopGuests,
   sendMessage,

@@ -63,7 +63,7 @@ export const Spending = z
 export type Spending = z.infer<typeof Spending>;
 
 /** How usage by day is split. */
-export const usageGroups = ['day', 'bot', 'model'] as const;
+export const usageGroups = ['day', 'bot', 'model', 'account'] as const;
 export const UsageDays = z
   .strictObject({
     from: z.iso.date().meta({ description: 'First day, UTC.' }),
@@ -73,7 +73,8 @@ export const UsageDays = z
       Used.extend({
         day: z.iso.date(),
         name: z.string().nullable().meta({
-          description: 'Address of the bot (its id once it is gone), or name of the model; null with by=day.',
+          description:
+            'Address of the bot (its id once it is gone), name of the model, or program and account, such as claude/work; null with by=day, and for what no account used.',
         }),
       }),
     ),
@@ -101,7 +102,8 @@ export const getUsageDays = defineRoute({
   op: 'getUsageDays',
   area,
   errors,
-  summary: 'Reads what bots used on each day (UTC), in total, by bot or by model; days without usage have no row',
+  summary:
+    'Reads what bots used on each day (UTC), in total, by bot, by model or by account; days without usage have no row',
   method: 'GET',
   path: `${base}/usage/days`,
   scope: 'agents:read',

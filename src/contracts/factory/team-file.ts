@@ -1,6 +1,6 @@
 /** `team.yaml`: the schema that the reader checks and that is published as JSON Schema. */
 import { z } from 'zod';
-import { bindingModes, bindingTypes, harnesses, lanes } from './agent.ts';
+import { AccountName, bindingModes, bindingTypes, harnesses, lanes } from './agent.ts';
 
 /** Entries of `.gantry/teams` that are read: each team would be watched, parsed and kept. */
 export const maxTeams = 200;
@@ -91,8 +91,23 @@ const sandbox = {
   sees: SeesFile.optional().meta({ description: 'With sandbox: files; added to that of the team.' }),
 };
 
+const account = {
+  account: AccountName.optional().meta({
+    description: 'The account that its program is signed in with; default: your own sign-in.',
+  }),
+  accounts: z.array(AccountName).min(1).max(20).optional().meta({
+    description:
+      'In place of account: when one meets its usage limit, the bot continues with the next one that has not. "default" is your own sign-in.',
+  }),
+  accounts_may_cost: z.boolean().optional().meta({
+    description:
+      'With accounts that begin with a subscription: whether the bot may also continue with one that is paid by use.',
+  }),
+};
+
 const bot = {
   ...sandbox,
+  ...account,
   role: z.string().min(1).max(64).optional(),
   binding: z.enum(bindingTypes).optional(),
   harness: z.enum(harnesses).optional(),
@@ -138,6 +153,7 @@ export const TeamFile = z
     culture: z.string().optional(),
     setup: SetupFile.optional().meta({ description: 'For every bot with worktree: true.' }),
     ...sandbox,
+    ...account,
     bots: z.array(TeamFileBot).min(1).max(200),
     reach: z.record(BotSlug, z.array(z.enum(reachWays))).optional(),
     edges: z

@@ -25,7 +25,17 @@ export const kept: readonly string[] = [...databases, ...secrets, ...others];
 /** What bots reported and nobody has taken yet, by bot: from `run/bots/<bot>/spool`, and back there. */
 export const spools = 'spools';
 /** Files of a running process, of its disk, or that are recreated: never part of a backup. */
-export const leftOut: readonly string[] = ['run', 'logs', 'backups', 'worktrees', 'peers', 'workspace', 'workspaces'];
+export const leftOut: readonly string[] = [
+  'run',
+  'logs',
+  'backups',
+  'worktrees',
+  'peers',
+  'workspace',
+  'workspaces',
+  // Sign-ins of other programs, which a copy would double.
+  'accounts',
+];
 
 /** Names that stand beside what they belong to. */
 export const besides = (name: string): boolean =>

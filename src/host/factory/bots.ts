@@ -6,6 +6,9 @@ import { createHash } from 'node:crypto';
 import { createCapKeeper } from '../../kit/sandbox/caps.ts';
 import { acpPlacement } from '../../runtime-server/acp-bots/placement.ts';
 import { createAgentRuns } from '../../runtime-server/agent-runs/agent-runs.ts';
+import { createAccounts } from '../../runtime-server/agents/accounts/accounts.ts';
+import { createSignIns } from '../../runtime-server/agents/accounts/sign-ins.ts';
+import { createAccountSwitching } from '../../runtime-server/agents/accounts/switching.ts';
 import { createBotCaps } from '../../runtime-server/agents/bot-caps.ts';
 import { createBotHomes } from '../../runtime-server/agents/bot-homes.ts';
 import { createBotSandboxes } from '../../runtime-server/agents/bot-sandboxes.ts';
@@ -45,8 +48,10 @@ export function createBots(deps: FactoryDeps) {
   const keeper = createCapKeeper(capGroupOf(deps.home));
   const network = createSandboxes(deps);
   const sandboxes = createBotSandboxes({ ...deps, caps: keeper });
+  const accounts = createAccounts(deps);
   const restarts = createRestarts({
     ...deps,
+    accounts,
     homes,
     tokens: deps.botTokens,
     secrets: vault.secrets,
@@ -55,6 +60,8 @@ export function createBots(deps: FactoryDeps) {
   });
   const holds = createHolds();
   const registry = createRegistry({ ...deps, restarts, placements, shownHeld: holds.shown });
+  const signIns = createSignIns({ ...deps, accounts, registry, homes });
+  const switching = createAccountSwitching({ ...deps, accounts, registry });
   deps.directory.add(registry);
   /** Tells the person of bots of this registry that need them. */
   const followNeeds = (bots: Registry) =>
@@ -71,6 +78,9 @@ export function createBots(deps: FactoryDeps) {
     homes,
     /** The way out of sandboxes that have no network. */
     network,
+    accounts,
+    signIns,
+    switching,
     sandboxes,
     caps: createBotCaps({ ...deps, keeper }),
     restarts,

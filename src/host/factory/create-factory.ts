@@ -32,6 +32,7 @@ export function createFactory(deps: FactoryDeps): Factory {
     async start() {
       await hosted.recover();
       await acp.recover();
+      await bots.accounts.load();
       await needs.start();
       await registry.start();
       await remote.start();

@@ -1,5 +1,6 @@
 /** The migrations of the folders that make up a factory, each folder's in its own order. */
 import { acpMigrations } from '../../runtime-server/acp-bots/index.ts';
+import { accountMigrations } from '../../runtime-server/agents/accounts/migrations.ts';
 import { factoryMigrations as agentMigrations } from '../../runtime-server/agents/migrations.ts';
 import { hostedMigrations } from '../../runtime-server/hosted-bots/index.ts';
 import { peerMigrations } from '../../runtime-server/peers/index.ts';
@@ -23,4 +24,5 @@ export const factoryMigrations = [
   ...scheduleMigrations,
   ...quickRunMigrations,
   ...reportMigrations,
+  ...accountMigrations,
 ];

@@ -6,11 +6,13 @@ import { type BoundRoute, bind, type OwnerLookup, type OwnerLookups, type Princi
 import { createGit } from '../../kit/process/git.ts';
 import { acpPlacement } from '../../runtime-server/acp-bots/placement.ts';
 import { conversationRoutesOf } from '../../runtime-server/acp-bots/routes.ts';
+import { accountRoutes } from '../../runtime-server/agents/accounts/routes.ts';
 import { createAdopting } from '../../runtime-server/agents/adopt/index.ts';
 import { adoptingRoutes } from '../../runtime-server/agents/adopt/routes.ts';
 import { agentImageRoutes } from '../../runtime-server/agents/images.ts';
 import { directs, namedAgent } from '../../runtime-server/agents/lookups.ts';
 import { agentRoutes } from '../../runtime-server/agents/routes.ts';
+import { sandboxTryRoutes } from '../../runtime-server/agents/sandbox-try.ts';
 import { teamRoutes } from '../../runtime-server/agents/team-routes.ts';
 import { createDemo } from '../../runtime-server/agents/workspace/demo.ts';
 import { examine } from '../../runtime-server/agents/workspace/doctor.ts';
@@ -132,6 +134,14 @@ export function openRoutes(
     ...agentImageRoutes({ home: deps.home, find: registry.find }),
     ...agentRoutes({ ...deps, registry, views, remote: remote.panes, sizes, conversations }),
     ...conversationRoutesOf({ registry, acp, hosted }),
+    ...sandboxTryRoutes({
+      ...deps,
+      registry,
+      sandboxes: all.bots.sandboxes,
+      accounts: all.bots.accounts,
+      homes: all.bots.homes,
+    }),
+    ...accountRoutes({ accounts: all.bots.accounts, signIns: all.bots.signIns, registry }),
     ...teamRoutes({ teams, progress: deps.progress }),
     ...trustRoutes({ trust: deps.trust, taken: () => teams.refresh() }),
     ...adoptingRoutes(createAdopting({ ...deps, registry, folder, teams })),

@@ -13,7 +13,7 @@ import type { Work } from './work.ts';
 export type Teams = ReturnType<typeof createTeams>;
 
 export function createTeams(deps: FactoryDeps, bots: Bots, { lanes, deliverer, followTokens }: Messaging, work: Work) {
-  const { registry, placements, homes, sandboxes, caps, network, vault, followNeeds } = bots;
+  const { registry, placements, homes, sandboxes, accounts, caps, network, vault, followNeeds } = bots;
   const limitsOf = (agentId: string) => ({ ...caps.of(agentId), ...network.refusedOf(agentId) });
   const views = createAgentViews({
     ...deps,
@@ -42,6 +42,7 @@ export function createTeams(deps: FactoryDeps, bots: Bots, { lanes, deliverer, f
         }),
       secrets: vault.secrets,
       sandboxes,
+      accounts,
       abroad: remote.abroad,
       models: deps.hosted.models,
     }),

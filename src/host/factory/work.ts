@@ -33,7 +33,7 @@ const deliveriesOfPage = 200;
 export type Work = ReturnType<typeof createWork>;
 
 export function createWork(deps: FactoryDeps, bots: Bots, messaging: Messaging) {
-  const { registry, vault, agentRuns, holds, events } = bots;
+  const { registry, vault, agentRuns, holds, events, switching } = bots;
   const { models } = deps.hosted;
   const quickTeams = createQuickTeams({
     ...deps,
@@ -137,6 +137,7 @@ export function createWork(deps: FactoryDeps, bots: Bots, messaging: Messaging) 
     registry,
     botEvents: events,
     nodes: workflows.limits,
+    accounts: switching,
     async tell(address, text, idempotencyKey) {
       await messaging.tell(address, text, { idempotencyKey });
     },

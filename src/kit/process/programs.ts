@@ -11,6 +11,7 @@ type ProgramName =
   | 'pane-host'
   | 'worker-beats'
   | 'schema-checker'
+  | 'sandbox-probe'
   | 'converter'
   | 'executor'
   | 'hosted-device'
@@ -22,6 +23,7 @@ const sources: Record<ProgramName, string> = {
   'pane-host': join('src', 'programs', 'pane-host', 'main.ts'),
   'worker-beats': join('src', 'programs', 'worker', 'beats-thread.ts'),
   'schema-checker': join('src', 'kit', 'schemas', 'thread.ts'),
+  'sandbox-probe': join('src', 'kit', 'sandbox', 'probe.ts'),
   converter: join('src', 'programs', 'converter', 'main.ts'),
   executor: join('src', 'programs', 'executor', 'main.ts'),
   'sandbox-proxy': join('src', 'programs', 'sandbox-proxy', 'main.ts'),

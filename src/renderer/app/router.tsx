@@ -199,6 +199,11 @@ const settingsPages = [
   }),
   createRoute({
     getParentRoute: () => settingsRoute,
+    path: '/agent-accounts',
+    component: lazyRouteComponent(settings, 'AgentAccountsPage'),
+  }),
+  createRoute({
+    getParentRoute: () => settingsRoute,
     path: '/keys',
     component: lazyRouteComponent(settings, 'KeysPage'),
   }),

@@ -77,7 +77,7 @@ export function composeAcp(
     specOf(member, team, bot) {
       const wanted = deps.sandboxes.wanted();
       const sandbox = bot.sandbox ?? (wanted === 'none' ? null : { mode: wanted, ...bot.inSandbox });
-      return specOf(member.id, team, { bot, harness: bot.harnesses[0] ?? 'acp', sandbox }, bot.cwd);
+      return specOf(member.id, team, { bot, harness: bot.harnesses[0] ?? 'acp', sandbox, account: null }, bot.cwd);
     },
   });
   return bots;

@@ -115,6 +115,12 @@ export function createAgentPanes(deps: AgentPanesDeps) {
   return {
     reconcile,
     stop: stopPane,
+    /** Ends its program and starts it again in its pane as this says, from now on. Returns whether it goes on in its conversation. */
+    async renew(entry: Entry, spec: BotSpec, because: string): Promise<boolean> {
+      const resumed = await restarting.renew(entry, spec, because);
+      await deps.store.write((tx) => saveSpec(tx, entry.id, spec));
+      return resumed;
+    },
     /** Its engine reports that this pane has ended. */
     exited(info: PaneInfo): void {
       const entry = entries.byPane.get(info.id);

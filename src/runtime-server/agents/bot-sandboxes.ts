@@ -16,6 +16,7 @@ import { confineInTerminal, findTerminalTools, type TerminalTools } from '../../
 import { findCode } from '../../kit/sandbox/own-code.ts';
 import { hostMounts, type Mount, readIfThere, type Sandbox, systemMounts } from '../../kit/sandbox/sandbox.ts';
 import type { Base } from '../base/base.ts';
+import { accountFolder, accountsIn } from '../harness/accounts.ts';
 import { findProgram } from '../harness/find-program.ts';
 import type { BotPaths, BotSandbox, BotSpec, Launch } from '../harness/harness.ts';
 import { keptBy } from '../harness/programs.ts';
@@ -179,6 +180,9 @@ export function createBotSandboxes(
    * names paths only in `sees`.
    */
   function keptMounts(spec: BotSpec): Mount[] {
+    // Of all sign-ins only that one.
+    if (spec.account !== undefined)
+      return [{ at: accountFolder(accountsIn(home), spec.harness, spec.account), shows: 'write' }];
     const { folders = [], files = [], elsewhere = {} } = keptBy(spec) ?? {};
     const own = folders.map((name) => join(userHome, name));
     // As the program itself does at its first start.

@@ -1,5 +1,11 @@
 /** One agent of the workspace as the factory knows it, and in its wire form. Pure; must not know panes or rows. */
-import type { Agent, AgentBinding, HarnessName, PaneRef } from '../../contracts/factory/agent.ts';
+import {
+  type Agent,
+  type AgentBinding,
+  type HarnessName,
+  ownAccount,
+  type PaneRef,
+} from '../../contracts/factory/agent.ts';
 import type { BotSpec } from '../harness/harness.ts';
 import type { Shown } from './model.ts';
 import type { Placement, RemoteRef } from './placement.ts';
@@ -67,6 +73,7 @@ export function showAgent(member: Member, facts: AgentFacts): Agent {
     queueDepth: facts.queueDepth,
     since: new Date(member.shown.since).toISOString(),
     ...sandboxOf(member),
+    ...accountOf(member),
     ...facts.limits,
   };
 }
@@ -75,6 +82,12 @@ export function showAgent(member: Member, facts: AgentFacts): Agent {
 function sandboxOf({ live, spec, definition, remote }: Member): Pick<Agent, 'sandbox'> {
   const sandbox = live ? (remote === null ? spec?.sandbox : undefined) : definition?.sandbox;
   return sandbox == null ? {} : { sandbox: sandbox.mode };
+}
+
+function accountOf({ live, spec, definition, remote }: Member): Pick<Agent, 'account'> {
+  const first = definition?.accounts[0];
+  const account = live ? (remote === null ? spec?.account : undefined) : first === ownAccount ? undefined : first;
+  return account === undefined ? {} : { account };
 }
 
 /** A live bot shows the harness it runs; others the first in their list. */

@@ -15,6 +15,7 @@ const Labels = z.object({
   model: z.string().optional(),
   command: z.string().optional(),
   sandbox: z.enum(['files']).optional(),
+  account: z.string().optional(),
   /** As JSON: labels are texts. */
   caps: z.string().optional(),
 });
@@ -33,6 +34,7 @@ export function labelsFor(spec: BotSpec, workspace: string, folder: string | nul
     ...(spec.model === null ? {} : { model: spec.model }),
     ...(spec.command === null ? {} : { command: spec.command }),
     ...(spec.sandbox === undefined ? {} : { sandbox: spec.sandbox.mode }),
+    ...(spec.account === undefined ? {} : { account: spec.account }),
     ...(spec.sandbox?.caps === undefined ? {} : { caps: JSON.stringify(spec.sandbox.caps) }),
   };
 }
@@ -57,11 +59,17 @@ export function capsIn({ caps }: { readonly caps?: string | undefined }): Pick<B
   }
 }
 
-/** As it was written when its team was started, with a sandbox that it got at a restart since. Null: neither says what it is. */
+/** As it was written when its team was started, with a sandbox or account that it got at a restart since. Null: neither says what it is. */
 export function specOfPane(written: BotSpec | null, labels: Labels | null): BotSpec | null {
   const seen = labels === null ? null : specFromLabels(labels);
-  if (written === null || seen?.sandbox === undefined || written.sandbox !== undefined) return written ?? seen;
-  return { ...written, sandbox: seen.sandbox };
+  if (written === null || seen === null) return written ?? seen;
+  const { account: _before, ...rest } = written;
+  const sandbox = written.sandbox ?? seen.sandbox;
+  return {
+    ...rest,
+    ...(sandbox === undefined ? {} : { sandbox }),
+    ...(seen.account === undefined ? {} : { account: seen.account }),
+  };
 }
 
 /** Enough to judge and write to the bot; its environment and culture matter only at start. */
@@ -76,6 +84,7 @@ export function specFromLabels(labels: Labels): BotSpec {
     cwd: labels.cwd,
     env: {},
     culture: null,
+    ...(labels.account === undefined ? {} : { account: labels.account }),
     // The paths it saw besides its own are not in the labels: without them it is stricter.
     ...(labels.sandbox === undefined
       ? {}

@@ -33,6 +33,10 @@ export interface Registry {
   bot(agentId: string): PlacedBot | null;
   /** A pane was started for the agent with this spec. */
   started(agentId: string, spec: BotSpec, pane: PaneInfo): Promise<void>;
+  /** Ends its program and starts it again in its pane as this says, from now on. Returns whether it goes on in its conversation. */
+  renew(agentId: string, spec: BotSpec, because: string): Promise<boolean>;
+  /** The agent in this place, which no file need name: it exists while it is live. */
+  add(team: string, slug: string): Promise<string>;
   /** It is live from now on without a pane of this computer. Shows nothing of it before its seat reports. `spec`: of a program that was started. */
   place(agentId: string, bot: PlacedBot, spec?: BotSpec): Seat;
   /** Ends the agent's whole process tree, wherever it runs; false: it is released, and may run on where this computer cannot reach it. */
@@ -65,6 +69,24 @@ export function createRegistry(
   const definedListeners = new Set<Parameters<Registry['onDefined']>[0]>();
   let unlisten = () => {};
 
+  async function ensure(places: readonly { readonly team: string; readonly slug: string }[]): Promise<void> {
+    const missing = places.filter(({ team, slug }) => !entries.byAddress.has(addressOf(slug, team)));
+    if (missing.length === 0) return;
+    const at = deps.clock.now();
+    const rows = await deps.store.write((tx) =>
+      missing.map(({ team, slug }) => {
+        const id = deps.ids.next('agent');
+        const place = { workspace: deps.workspace, team, slug };
+        return { ...place, id: ensureAgent(tx, { id, ...place, at }), at };
+      }),
+    );
+    for (const row of rows) {
+      if (entries.byAddress.has(addressOf(row.slug, row.team))) continue;
+      const shown = { state: 'offline' as const, reason: null, since: row.at };
+      entries.add({ id: row.id, team: row.team, slug: row.slug, spec: null, shown, panes: [] });
+    }
+  }
+
   return {
     async start() {
       const records = await deps.store.read((tx) => readAgents(tx));
@@ -81,22 +103,7 @@ export function createRegistry(
 
     async define(teams, isUp) {
       const wanted = teams.flatMap((team) => team.bots.map((bot) => ({ team: team.name, bot })));
-      const missing = wanted.filter(({ team, bot }) => !entries.byAddress.has(addressOf(bot.slug, team)));
-      if (missing.length > 0) {
-        const at = deps.clock.now();
-        const rows = await deps.store.write((tx) =>
-          missing.map(({ team, bot }) => {
-            const id = deps.ids.next('agent');
-            const place = { workspace: deps.workspace, team, slug: bot.slug };
-            return { ...place, id: ensureAgent(tx, { id, ...place, at }), at };
-          }),
-        );
-        for (const row of rows) {
-          if (entries.byAddress.has(addressOf(row.slug, row.team))) continue;
-          const shown = { state: 'offline' as const, reason: null, since: row.at };
-          entries.add({ id: row.id, team: row.team, slug: row.slug, spec: null, shown, panes: [] });
-        }
-      }
+      await ensure(wanted.map(({ team, bot }) => ({ team, slug: bot.slug })));
       entries.define(wanted);
       for (const listener of definedListeners) listener(teams, isUp);
       for (const entry of entries.byId.values()) {
@@ -113,6 +120,13 @@ export function createRegistry(
     },
     known: (agentId) => entries.byId.get(agentId) ?? null,
     bot: (agentId) => entries.byId.get(agentId)?.bot ?? null,
+    renew: (agentId, spec, because) => agentPanes.renew(entries.mustHave(agentId), spec, because),
+    async add(team, slug) {
+      await ensure([{ team, slug }]);
+      const entry = entries.byAddress.get(addressOf(slug, team));
+      if (entry === undefined) throw new Error(`${addressOf(slug, team)} was not added.`);
+      return entry.id;
+    },
     started: async (agentId, spec, pane) => agentPanes.started(entries.mustHave(agentId), spec, pane),
     place(agentId, bot, spec) {
       const entry = entries.mustHave(agentId);

@@ -25,12 +25,17 @@ interface Restarting<Entry> {
   /** Whether its end is temporary: it is being started again. */
   takes(entry: Entry, info: PaneInfo): boolean;
   busy(paneId: string): boolean;
+  /**
+   * Ends its program and starts it again in its pane as `spec` says. Returns whether it goes on in its conversation. Rejects with why it could not be
+   * started; then it has ended.
+   */
+  renew(entry: Entry, spec: BotSpec, because: string): Promise<boolean>;
 }
 
 interface RestartingDeps<Entry> {
   /** Absent: a bot ends with its pane host. */
   readonly restarts?: Pick<Restarts, 'wanted' | 'restart'> | undefined;
-  readonly panes: Pick<PaneEngine, 'hold'>;
+  readonly panes: Pick<PaneEngine, 'hold' | 'kill' | 'get'>;
   isStopping(paneId: string): boolean;
   show(entry: Entry, shown: Shown): void;
   attach(entry: Entry, spec: BotSpec, paneId: string): void;
@@ -69,7 +74,41 @@ export function createRestarting<Entry extends RestartingEntry>(deps: Restarting
     }
   };
 
+  async function renew(entry: Entry, spec: BotSpec, because: string): Promise<boolean> {
+    const { restarts } = deps;
+    const id = entry.panes.at(-1);
+    const wanted = entry.live && entry.placement.inPaneHere;
+    if (restarts === undefined || id === undefined || !wanted || busy.has(id) || deps.isStopping(id))
+      throw new AppError('refused', 'It is not running.', 'Start its team.');
+    busy.add(id);
+    const stillWanted = () => entry.live && entry.panes.at(-1) === id && !deps.isStopping(id);
+    const release = deps.panes.hold(id);
+    entry.release();
+    deps.show(entry, { state: 'starting', reason: because, since: deps.now() });
+    try {
+      await deps.panes.kill(id);
+      const info = deps.panes.get(id);
+      if (info === null) throw new AppError('refused', 'Its pane is gone.', 'Start its team.');
+      const restarted = await restarts.restart({ spec, info, stillWanted, because });
+      entry.came = `${restarted.resumed ? 'resumed' : 'restarted in a new conversation'}: ${because}`;
+      deps.attach(entry, restarted.spec, id);
+      return restarted.resumed;
+    } catch (error) {
+      if (stillWanted()) {
+        const why = error instanceof AppError ? error.fact : String(error);
+        const reason = `${because}, and it could not be restarted: ${why}`;
+        deps.ended(entry, id, { state: 'offline', reason, since: deps.now() });
+      }
+      throw error;
+    } finally {
+      busy.delete(id);
+      release();
+      deps.reconcile();
+    }
+  }
+
   return {
+    renew,
     takes(entry, info) {
       if (!entry.live || !entry.placement.inPaneHere || entry.panes.at(-1) !== info.id) return false;
       if (busy.has(info.id)) return true;

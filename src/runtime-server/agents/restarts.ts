@@ -9,6 +9,7 @@ import type { BotSpec, Harnesses } from '../harness/harness.ts';
 import type { PaneEngine, PaneInfo } from '../panes/pane-engine.ts';
 import { realOf } from '../tool-server/what-runs-finder.ts';
 import type { BotSecrets } from '../vault/vault.ts';
+import type { AccountStarts } from './accounts/accounts.ts';
 import type { BotHomes, BotTokens } from './bot-homes.ts';
 import type { BotSandboxes } from './bot-sandboxes.ts';
 import { labelsFor, labelsOf } from './pane-labels.ts';
@@ -29,6 +30,8 @@ export interface Restarts {
     readonly spec: BotSpec;
     readonly info: PaneInfo;
     readonly stillWanted: () => boolean;
+    /** In place of how its program ended: the line above its new screen begins with it. */
+    readonly because?: string;
   }): Promise<Restarted>;
   /** Everything that a bot's program calls is up. Before, nothing is started. */
   begin(): void;
@@ -48,6 +51,7 @@ export function createRestarts(deps: {
   readonly tokens: BotTokens;
   readonly secrets: BotSecrets;
   readonly sandboxes: Pick<BotSandboxes, 'check' | 'confine' | 'tightened'>;
+  readonly accounts: Pick<AccountStarts, 'check'>;
   readonly clock: Clock;
   readonly workspace: string;
   /** `panes.restartBots` of settings.json. */
@@ -81,6 +85,7 @@ export function createRestarts(deps: {
     const spec = deps.sandboxes.tightened(given);
     const folder = folderOf(spec, info);
     deps.sandboxes.check(spec);
+    deps.accounts.check(spec);
     const paths = await deps.homes.open(spec.agentId);
     const launch = await deps.harnesses.prepare({ ...spec, resume: true }, paths);
     const secrets = await deps.secrets.open(spec.env);
@@ -95,11 +100,11 @@ export function createRestarts(deps: {
 
   return {
     wanted: (info) => deps.enabled && !closed && !info.alive && hostGone(info.endReason) && panes.givenUp() === null,
-    async restart({ spec, info, stillWanted }) {
+    async restart({ spec, info, stillWanted, because }) {
       await begun.promise;
       const ended = new Date(info.endedAt ?? deps.clock.now()).toISOString().slice(11, 19);
       const words = (resumed: boolean) =>
-        `${info.endReason ?? hostEnded} at ${ended} UTC; ${resumed ? 'the conversation continues' : 'restarted'}`;
+        `${because ?? info.endReason ?? hostEnded} at ${ended} UTC; ${resumed ? 'the conversation continues' : 'restarted'}`;
       for (let attempt = 1; ; attempt++) {
         await readable();
         if (closed || !stillWanted())

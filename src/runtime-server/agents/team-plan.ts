@@ -2,10 +2,11 @@
  * Plans the start of a team, bot by bot, with every reason why it cannot start. Pure: facts in, plan out. Must not start anything or touch the disk.
  */
 import { AppError } from '../../contracts/common/errors.ts';
-import { type HarnessName, runsInPane, type TeamPlanStep } from '../../contracts/factory/agent.ts';
+import { type HarnessName, ownAccount, runsInPane, type TeamPlanStep } from '../../contracts/factory/agent.ts';
 import type { SandboxMode } from '../../contracts/factory/team-file.ts';
 import type { BotSandbox, BotSpec, FoundHarness } from '../harness/harness.ts';
 import type { Models } from '../models/index.ts';
+import type { AccountStarts } from './accounts/accounts.ts';
 import { addressOf } from './model.ts';
 import type { Member } from './registry.ts';
 import type { ResolvedBot, ResolvedTeam } from './team-file/resolve.ts';
@@ -16,6 +17,8 @@ export interface Start {
   readonly harness: HarnessName;
   /** Null: it runs as its person. */
   readonly sandbox: BotSandbox | null;
+  /** Null: its person's own sign-in. */
+  readonly account: string | null;
 }
 
 interface UpPlan {
@@ -41,6 +44,7 @@ interface PlanFacts {
   readonly only?: ReadonlySet<string> | undefined;
   /** Where models of hosted bots are asked; absent where no bot is hosted. */
   readonly models?: Pick<Models, 'find'> | undefined;
+  readonly accounts: Pick<AccountStarts, 'choose'>;
   /** What the workspace wants of every bot in a terminal. */
   readonly sandbox: SandboxMode;
   /** Why this computer cannot make a sandbox, as half a sentence; null: it can. */
@@ -76,6 +80,7 @@ export function planUp(team: ResolvedTeam, facts: PlanFacts): UpPlan {
       steps.push({ action: 'skip', agent: address, machine: bot.machine, reason: notPaired(bot.machine) });
     } else {
       const choice = chooseHarness(bot, facts.found);
+      const account = 'harness' in choice ? facts.accounts.choose(bot, choice.harness) : null;
       const sandbox = bot.sandbox ?? (facts.sandbox === 'none' ? null : { mode: facts.sandbox, ...bot.inSandbox });
       if (sandbox !== null && facts.noSandbox !== null) {
         hindrances.push({ address, ...withoutSandbox(sandbox, facts.noSandbox) });
@@ -85,10 +90,13 @@ export function planUp(team: ResolvedTeam, facts: PlanFacts): UpPlan {
           fact: 'agents over ACP run only on the computer whose workspace names them',
           action: 'Remove `machine:`, or use a harness that runs in a terminal.',
         });
+      } else if (account !== null && 'fact' in account) {
+        hindrances.push({ address, ...account });
       } else if ('harness' in choice) {
-        starts.push({ bot, harness: choice.harness, sandbox });
+        starts.push({ bot, harness: choice.harness, sandbox, account: account?.account ?? null });
         const reason = [
           choice.reason,
+          ...(account?.words == null ? [] : [account.words]),
           ...(bot.worktree ? ['in its own git worktree'] : []),
           ...(sandbox === null ? [] : [`in the sandbox "${sandbox.mode}"`]),
         ].join('; ');
@@ -159,6 +167,7 @@ function bindStep(live: Member, bot: ResolvedBot, computerId: string): TeamPlanS
       live.spec.model === bot.model &&
       live.spec.command === bot.command &&
       (bot.sandbox === null || live.spec.sandbox !== undefined) &&
+      usesOneOf(bot.accounts, live.spec.account) &&
       (bot.worktree || live.spec.cwd === bot.cwd));
   return {
     action: 'bind',
@@ -169,6 +178,11 @@ function bindStep(live: Member, bot: ResolvedBot, computerId: string): TeamPlanS
       ? 'it is already running'
       : 'it is already running with other settings; stop and start its team to apply the new ones',
   };
+}
+
+/** One that it took up at a usage limit is as good as the first. */
+function usesOneOf(accounts: readonly string[], account = ownAccount): boolean {
+  return accounts.length === 0 ? account === ownAccount : accounts.includes(account);
 }
 
 function chooseHarness(
@@ -202,6 +216,7 @@ export function specOf(agentId: string, team: ResolvedTeam, start: Start, cwd: s
     env: start.bot.env,
     culture: team.culture,
     ...(start.sandbox === null ? {} : { sandbox: start.sandbox }),
+    ...(start.account === null ? {} : { account: start.account }),
   };
 }
 

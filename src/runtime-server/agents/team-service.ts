@@ -20,6 +20,7 @@ import type { PaneEngine } from '../panes/pane-engine.ts';
 import { refuseUnreadable } from '../panes/readable.ts';
 import type { BotSecrets } from '../vault/vault.ts';
 import type { Abroad, OtherComputer } from './abroad.ts';
+import type { AccountStarts } from './accounts/accounts.ts';
 import type { AgentViews } from './agent-views.ts';
 import type { BotHomes, BotTokens } from './bot-homes.ts';
 import { type BotSandboxes, sandboxFacts } from './bot-sandboxes.ts';
@@ -81,6 +82,7 @@ export function createTeamService(
     readonly sandboxes: BotSandboxes;
     /** Its teams come from another computer. */
     readonly forGuests?: true;
+    readonly accounts: AccountStarts;
     readonly abroad: Abroad;
     /** Where models of hosted bots are asked; absent where no bot is hosted. */
     readonly models?: Pick<Models, 'find'>;
@@ -135,6 +137,7 @@ export function createTeamService(
         only: request.only,
         models: deps.models,
         forGuests: deps.forGuests,
+        accounts: deps.accounts,
         ...(await sandboxFacts(deps.sandboxes, team)),
       };
       const plan = planUp(team, facts);

@@ -12,6 +12,7 @@ import type { BotPaths, BotSpec, Harnesses, Launch } from '../harness/harness.ts
 import type { PaneEngine } from '../panes/pane-engine.ts';
 import { realOf } from '../tool-server/what-runs-finder.ts';
 import type { BotSecrets } from '../vault/vault.ts';
+import type { AccountStarts } from './accounts/accounts.ts';
 import { type BotHomes, type BotTokens, pathsFor } from './bot-homes.ts';
 import type { BotSandboxes } from './bot-sandboxes.ts';
 import { addressOf } from './model.ts';
@@ -41,6 +42,7 @@ export function createTeamStarts(
     readonly setUp: (address: string) => void;
     readonly secrets: Pick<BotSecrets, 'open'>;
     readonly sandboxes: Pick<BotSandboxes, 'check' | 'confine'>;
+    readonly accounts: Pick<AccountStarts, 'check'>;
     readonly workspace: string;
   },
 ) {
@@ -67,6 +69,7 @@ export function createTeamStarts(
         // A secret that is not there must be known before anything starts.
         await deps.secrets.open(spec.env);
         deps.sandboxes.check(spec);
+        deps.accounts.check(spec);
         const paths = await openPaths(member.id, scratch);
         const adopts = adopted?.get(spec.slug);
         const first = adopts === undefined ? spec : { ...spec, resume: true, adopts };

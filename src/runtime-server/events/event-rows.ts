@@ -13,6 +13,7 @@ const eventOf: Readonly<Record<string, { type: LedgerEventType; data: (body: Led
   'delivery.accepted': { type: 'delivery', data: (body) => body.delivery },
   delivery: { type: 'delivery', data: (body) => body.delivery },
   'team.changed': { type: 'team.changed', data: (body) => body.change },
+  'agent.account_changed': { type: 'agent.account', data: (body) => body.change },
   'trust.changed': { type: 'trust.changed', data: (body) => body.change },
   'node.status': {
     type: 'node.status',

@@ -90,7 +90,8 @@ export function botEnvironment(
   paths: BotPaths,
   own: Readonly<Record<string, string>> = {},
 ): Record<string, string> {
-  const person = personEnvironment(env);
+  const whole = personEnvironment(env);
+  const person = Object.fromEntries(Object.entries(whole).filter(([name]) => bot.without?.includes(name) !== true));
   const locale: Record<string, string> = person.LC_ALL || person.LC_CTYPE || person.LANG ? {} : { LANG: 'C.UTF-8' };
   return {
     ...person,

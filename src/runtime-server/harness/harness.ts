@@ -25,6 +25,10 @@ export interface BotSpec {
   readonly resume?: boolean;
   /** Absent: it runs as its person. */
   readonly sandbox?: BotSandbox;
+  /** The account that its program is signed in with; absent: its person's own sign-in. */
+  readonly account?: string;
+  /** Variables of the person's that its program does not get. Follows from the account; kept nowhere. */
+  readonly without?: readonly string[];
   /** With `resume`: this conversation, which the person began without Gantry, instead of the last one that was seen. */
   readonly adopts?: { readonly sessionId: string; readonly transcript: string | null };
 }

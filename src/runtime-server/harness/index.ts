@@ -8,6 +8,7 @@ import { AppError } from '../../contracts/common/errors.ts';
 import { type HarnessName, harnesses, runsInPane } from '../../contracts/factory/agent.ts';
 import type { Clock } from '../../kit/clock/clock.ts';
 import { systemTimers, type Timers } from '../../kit/clock/timers.ts';
+import { carryConversation, signedInAs } from './accounts.ts';
 import type { Adapter, HarnessPanes, ProcessRunner } from './adapter.ts';
 import { createBot, type LiveBot } from './bot.ts';
 import type { Environment } from './environment.ts';
@@ -36,6 +37,8 @@ export function createHarnesses(deps: {
   readonly env: Environment;
   /** The person's home folder; only read. */
   readonly home: string;
+  /** The folder of accounts; absent: there are none. */
+  readonly accounts?: string | undefined;
 }): Harnesses {
   const { panes, clock, timers = systemTimers, memory } = deps;
   const around = { env: deps.env, home: deps.home, processes: deps.processes };
@@ -76,11 +79,12 @@ export function createHarnesses(deps: {
       }
       return found.list;
     },
-    async prepare(bot, paths) {
+    async prepare(given, paths) {
+      const bot = signedInAs(given, deps.accounts);
       const owner = settingsHarnessOf(bot);
       // Nobody sits at a program without a terminal.
       if (owner !== null) deps.trust.demandSettings(owner, bot.cwd, !runsInPane(bot.harness));
-      const before = { ...memory.recall(bot.agentId), ...bot.adopts };
+      const before = await carryConversation(bot, { ...memory.recall(bot.agentId), ...bot.adopts }, deps);
       const { launch, facts } = await adapterOf(bot.harness).prepare(bot, paths, before);
       // Each names the conversation of a start in the same way: the previous one is continued.
       const resumed =
@@ -96,7 +100,7 @@ export function createHarnesses(deps: {
       const { exec } = adapterOf(bot.harness);
       if (exec) {
         deps.trust.demandSettings(bot.harness, bot.cwd, true);
-        return exec(bot, paths, text, options);
+        return exec(signedInAs(bot, deps.accounts), paths, text, options);
       }
       throw new AppError(
         'usage',

@@ -18,6 +18,8 @@ export interface Program {
   /** Of the person's own conversations; null: they cannot be adopted. */
   readonly conversations: Conversations | null;
   readonly keeps?: Keeps;
+  /** How several sign-ins of it lie side by side; a text: why they cannot, in a sentence. */
+  readonly accounts: AccountPlace | string;
   /** Absent: Gantry starts it, and promises nothing else. */
   readonly promises?: Promises;
 }
@@ -43,6 +45,24 @@ export interface Promises {
   readonly resume: string;
   /** Rows of the kit that do not apply to it, each with the reason. */
   readonly exempt: Readonly<Record<string, string>>;
+}
+
+/** Where an account of a program lies, and what the files there say. */
+export interface AccountPlace {
+  /** The program's own variable that names the folder of its sign-in, settings and conversations. */
+  readonly variable: string;
+  /** Where that folder is without the variable: below the home folder. */
+  readonly own: string;
+  /** Variables of the person's that the program would take in place of the account's sign-in. */
+  readonly without: readonly string[];
+  /** Signs of a sign-in, below the folder, and who pays for its use; the first that is found counts. `field` null: the file itself. */
+  readonly signs: readonly {
+    readonly file: string;
+    readonly field: string | null;
+    readonly paidBy: 'subscription' | 'key';
+  }[];
+  /** Below the folder: each conversation there is one file, which another account can continue. Null: it cannot. */
+  readonly transcripts: string | null;
 }
 
 /** A harness's folder, whole. */

@@ -75,4 +75,31 @@ CREATE TRIGGER model_spend_counted AFTER INSERT ON model_spend
   END;
 `,
   },
+  {
+    area: 'models',
+    number: 5,
+    name: 'spend of an account',
+    sql: `
+ALTER TABLE model_spend ADD COLUMN account TEXT;
+CREATE TABLE model_spend_account_day (
+  day INTEGER NOT NULL,
+  account TEXT NOT NULL,
+  requests INTEGER NOT NULL,
+  input INTEGER NOT NULL,
+  output INTEGER NOT NULL,
+  micro_usd INTEGER NOT NULL,
+  unpriced INTEGER NOT NULL,
+  PRIMARY KEY (day, account)
+) STRICT, WITHOUT ROWID;
+INSERT INTO model_spend_account_day
+  SELECT day, '', SUM(requests), SUM(input), SUM(output), SUM(micro_usd), SUM(unpriced) FROM model_spend_day GROUP BY 1;
+CREATE TRIGGER model_spend_account_counted AFTER INSERT ON model_spend
+  BEGIN INSERT INTO model_spend_account_day
+    VALUES (NEW.at / 86400000, COALESCE(NEW.account, ''), 1, NEW.input + NEW.cached_input + NEW.cache_write, NEW.output,
+      COALESCE(NEW.micro_usd, 0), NEW.micro_usd IS NULL)
+    ON CONFLICT (day, account) DO UPDATE SET requests = requests + 1, input = input + excluded.input,
+      output = output + excluded.output, micro_usd = micro_usd + excluded.micro_usd, unpriced = unpriced + excluded.unpriced;
+  END;
+`,
+  },
 ];

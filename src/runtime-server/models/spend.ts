@@ -14,13 +14,15 @@ export interface Spend {
   readonly model: string;
   readonly usage: Usage;
   readonly microUsd: number | null;
+  /** Program and account of a bot in a terminal, such as `claude/work`. Absent: of none. */
+  readonly account?: string | null;
 }
 
 /** False where a request of this id is written down already. */
 export function recordSpend(tx: Tx, spend: Spend): boolean {
   const { changes } = tx.run(
-    `INSERT INTO model_spend (id, at, agent_id, run_id, wire, model, input, cached_input, cache_write, output, micro_usd)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+    `INSERT INTO model_spend (id, at, agent_id, run_id, wire, model, input, cached_input, cache_write, output, micro_usd, account)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
     spend.id,
     spend.at,
     spend.agentId,
@@ -32,6 +34,7 @@ export function recordSpend(tx: Tx, spend: Spend): boolean {
     spend.usage.cacheWrite,
     spend.usage.output,
     spend.microUsd,
+    spend.account ?? null,
   );
   return changes > 0;
 }
@@ -80,8 +83,9 @@ export function freshTokens(tx: Pick<Tx, 'get'>, agentId: string, since: number)
 
 const dayMs = 86_400_000;
 /** Of days that are counted from 1970 (UTC): sums that a trigger keeps, so that a month costs no more than its days, bots and models. */
-const daySums = `SUM(requests) AS requests, SUM(input) AS input, SUM(output) AS output, SUM(micro_usd) AS microUsd,
-       SUM(unpriced) AS unpriced
+const sums = `SUM(requests) AS requests, SUM(input) AS input, SUM(output) AS output, SUM(micro_usd) AS microUsd,
+       SUM(unpriced) AS unpriced`;
+const daySums = `${sums}
      FROM model_spend_day WHERE day >= ?`;
 const dayFrom = (since: number): number => Math.floor(since / dayMs);
 
@@ -94,15 +98,24 @@ export function sumSpendByAgent(tx: Pick<Tx, 'all'>, since: number): Map<string,
   return new Map(rows.map(({ agentId, ...sum }) => [agentId, sum]));
 }
 
-const spendColumns = { day: 'NULL', bot: 'agent_id', model: 'model' } as const;
+const spendColumns = {
+  day: { key: 'NULL', from: 'model_spend_day' },
+  bot: { key: 'agent_id', from: 'model_spend_day' },
+  model: { key: 'model', from: 'model_spend_day' },
+  account: { key: "NULLIF(account, '')", from: 'model_spend_account_day' },
+} as const;
 
-/** The same for each day, and on it for each bot or model; oldest first. */
+/** The same for each day, and on it for each bot, model or account; oldest first. */
 export function sumSpendByDay(
   tx: Pick<Tx, 'all'>,
   since: number,
   by: keyof typeof spendColumns,
 ): (SpendSum & { readonly day: number; readonly key: string | null })[] {
-  return tx.all(`SELECT day, ${spendColumns[by]} AS key, ${daySums} GROUP BY 1, 2 ORDER BY 1, 2`, dayFrom(since));
+  const { key, from } = spendColumns[by];
+  return tx.all(
+    `SELECT day, ${key} AS key, ${sums} FROM ${from} WHERE day >= ? GROUP BY 1, 2 ORDER BY 1, 2`,
+    dayFrom(since),
+  );
 }
 
 /** Models whose price is not known, of requests from that day on. */

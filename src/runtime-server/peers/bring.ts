@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { OnProgress } from '../../contracts/common/work-progress.ts';
 import type { PeerBotResult, PeerUpRequest, PeerUpResult } from '../../contracts/factory/peer-routes.ts';
+import { noAccounts } from '../agents/accounts/accounts.ts';
 import { type BotSandboxes, sandboxFacts } from '../agents/bot-sandboxes.ts';
 import type { Member } from '../agents/member.ts';
 import { addressOf } from '../agents/model.ts';
@@ -69,6 +70,7 @@ export function createBring(deps: {
       computerId: deps.computerId,
       only: named,
       forGuests: true,
+      accounts: noAccounts,
       ...(await sandboxFacts(deps.sandboxes, team)),
     };
     const plan = planUp(team, facts);

@@ -6,6 +6,7 @@
 import { join } from 'node:path';
 import type { Lanes } from '../../kit/lane/lane.ts';
 import { nowhere } from '../agents/abroad.ts';
+import { noAccounts } from '../agents/accounts/accounts.ts';
 import { type AgentViews, createAgentViews } from '../agents/agent-views.ts';
 import type { BotDirectory } from '../agents/bot-directory.ts';
 import { type BotTokens, createBotHomes } from '../agents/bot-homes.ts';
@@ -77,7 +78,7 @@ export interface CrewDeps extends Base {
 }
 
 export function createCrew(given: CrewDeps, place: CrewPlace): Crew {
-  const deps = { ...given, workspace: place.root, sandboxes: given.sandboxes.forGuests() };
+  const deps = { ...given, workspace: place.root, sandboxes: given.sandboxes.forGuests(), accounts: noAccounts };
   const homes = createBotHomes(deps);
   const restarts = createRestarts({
     ...deps,

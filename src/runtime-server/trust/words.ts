@@ -144,6 +144,7 @@ function teamWords(text: string): string[] | null {
   return [
     ...setupWords('Every bot', team),
     ...sandboxWords('Every bot in a terminal', team),
+    ...accountWords('Every bot in a terminal', team),
     ...[...botsOf(team)].flatMap(([bot, given]) => {
       const how =
         given.binding === 'hosted'
@@ -163,6 +164,7 @@ function teamWords(text: string): string[] | null {
         ),
         ...setupWords(bot, given),
         ...sandboxWords(bot, given),
+        ...accountWords(bot, given),
       ];
     }),
   ];
@@ -170,6 +172,19 @@ function teamWords(text: string): string[] | null {
 
 function setupWords(bot: string, { setup }: Pick<TeamFile, 'setup'>): string[] {
   return setup === undefined ? [] : [`${bot} sets its worktree up with: ${JSON.stringify(setup)}`];
+}
+
+function accountWords(
+  bot: string,
+  { account, accounts = [], accounts_may_cost: mayCost }: Pick<TeamFile, 'account' | 'accounts' | 'accounts_may_cost'>,
+): string[] {
+  return [
+    ...(account === undefined ? [] : [`${bot} signs in with the account ${account}.`]),
+    ...(accounts.length === 0
+      ? []
+      : [`${bot} signs in with the account ${accounts.join(', and at its usage limit ')}.`]),
+    ...(mayCost === true ? [`${bot} may continue with an account that is paid by use.`] : []),
+  ];
 }
 
 function sandboxWords(

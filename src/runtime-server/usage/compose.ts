@@ -1,5 +1,6 @@
 /** Connects usage to the registry's bots, nodes and sends, each through the small interface that it needs. */
 
+import { ownAccount } from '../../contracts/factory/agent.ts';
 import type { Member, Registry } from '../agents/registry.ts';
 import type { BotEvents } from '../events/bot-events.ts';
 import type { MeteredBot, MeteringDeps } from './deps.ts';
@@ -40,6 +41,7 @@ function metered(member: Member): MeteredBot {
     address: member.address,
     team: member.team,
     harness: here ? (member.spec?.harness ?? null) : null,
+    account: here && member.spec !== null ? `${member.spec.harness}/${member.spec.account ?? ownAccount}` : null,
     state: member.own.state,
   };
 }

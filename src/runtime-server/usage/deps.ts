@@ -2,6 +2,7 @@
 
 import type { AgentState, HarnessName } from '../../contracts/factory/agent.ts';
 import type { Tx } from '../../kit/store/store.ts';
+import type { AccountSwitching } from '../agents/accounts/switching.ts';
 import type { Base } from '../base/base.ts';
 import type { Harnesses } from '../harness/harness.ts';
 import type { UsageLimit } from '../harness/usage.ts';
@@ -15,6 +16,8 @@ export interface MeteredBot {
   readonly team: string;
   /** Null unless it runs, or ran, in a pane of this computer. */
   readonly harness: HarnessName | null;
+  /** Program and account, such as `claude/work`; null unless it runs, or ran, in a pane of this computer. */
+  readonly account: string | null;
   /** The state from its harness or loop, without holds. */
   readonly state: AgentState;
 }
@@ -32,6 +35,14 @@ interface MeteredBots {
   modelHold(agentId: string): { readonly why: string; readonly since: number; readonly until: number | null } | null;
 }
 
+/** How a bot goes on after a usage limit. */
+export interface GoOn {
+  /** What is over, in a sentence. */
+  readonly over: string;
+  /** In a new conversation: it knows nothing of what was said. */
+  readonly afresh: boolean;
+}
+
 export interface MeteringDeps extends Pick<Base, 'store' | 'ledger' | 'clock' | 'timers' | 'log'> {
   readonly random: () => number;
   readonly workspace: string;
@@ -40,6 +51,8 @@ export interface MeteringDeps extends Pick<Base, 'store' | 'ledger' | 'clock' | 
   readonly bots: MeteredBots;
   /** Where is written what holds each. */
   readonly holds: Holds;
+  /** Other sign-ins of a bot's program, where its person gave an order of them. */
+  readonly accounts: AccountSwitching;
   /** The hold on the bot has changed: its queue is tried, its state shown again. */
   changed(agentId: string): void;
   /** Tells a bot's nodes about its limit. False: it has none that works. */
@@ -47,7 +60,7 @@ export interface MeteringDeps extends Pick<Base, 'store' | 'ledger' | 'clock' | 
     /** Its turn was cut off. `waits`: it continues automatically. */
     limited(address: string, why: string, waits: boolean): void;
     /** It may continue. Returns whether it had such a node, which told it. */
-    goOn(address: string): Promise<boolean>;
+    goOn(address: string, how: GoOn): Promise<boolean>;
     /** Whether what it uses now counts for the budget of a node. */
     isCounted(address: string): boolean;
   };

@@ -18,6 +18,8 @@ export interface LimitHold {
   readonly since: number;
   /** A turn was cut off. */
   readonly cut: boolean;
+  /** The bot's account that met it; null: unknown. */
+  readonly account: string | null;
 }
 
 export interface BudgetHold {

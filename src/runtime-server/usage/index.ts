@@ -37,7 +37,7 @@ export interface Metering {
 export function createMetering(deps: MeteringDeps): Metering {
   const { store, clock, bots } = deps;
   const reading = createReading(deps);
-  const waiting = createWaiting(deps);
+  const waiting = createWaiting({ ...deps, countNow: reading.now });
   const budgets = createBudgets(deps);
   const offState = bots.onState((agentId) => {
     reading.look(agentId);

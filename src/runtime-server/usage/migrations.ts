@@ -41,4 +41,12 @@ CREATE TABLE factory_usage_setting (
 ) STRICT, WITHOUT ROWID;
 `,
   },
+  {
+    area: 'metering',
+    number: 2,
+    name: 'account of a limit',
+    sql: `
+ALTER TABLE factory_limit_hold ADD COLUMN account TEXT;
+`,
+  },
 ];

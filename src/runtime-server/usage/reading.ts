@@ -22,6 +22,8 @@ interface Reading {
   start(): void;
   /** The state of a bot has changed. */
   look(agentId: string): void;
+  /** Reads what it used until now. */
+  now(agentId: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -66,7 +68,7 @@ export function createReading(deps: MeteringDeps): Reading {
       if (page.lines.length === 0 && text === JSON.stringify(cursor.at)) return;
       const harness = bot.harness;
       await store.write((tx) => {
-        for (const line of page.lines) if (line.at >= cursor.since) note(tx, agentId, harness, line);
+        for (const line of page.lines) if (line.at >= cursor.since) note(tx, bot, harness, line);
         tx.run(
           `INSERT INTO factory_usage_cursor (agent_id, since, cursor) VALUES (?, ?, ?)
            ON CONFLICT (agent_id) DO UPDATE SET cursor = excluded.cursor`,
@@ -93,7 +95,12 @@ export function createReading(deps: MeteringDeps): Reading {
     });
   }
 
-  function note(tx: Tx, agentId: string, harness: NonNullable<MeteredBot['harness']>, line: UsageLine): void {
+  function note(
+    tx: Tx,
+    { id: agentId, account }: MeteredBot,
+    harness: NonNullable<MeteredBot['harness']>,
+    line: UsageLine,
+  ): void {
     const run = tx.get<{ id: string }>(
       `SELECT id FROM engine_agent_run WHERE workspace = ? AND bot_id = ? AND started_at <= ? AND (ended_at IS NULL OR ended_at >= ?)
        ORDER BY started_at DESC LIMIT 1`,
@@ -110,6 +117,7 @@ export function createReading(deps: MeteringDeps): Reading {
       agentId,
       runId: run?.id ?? null,
       wire: harness,
+      account,
       model: line.model,
       usage: {
         input: bounded(input),
@@ -167,6 +175,7 @@ export function createReading(deps: MeteringDeps): Reading {
       void read(agentId);
       own.after(onceMoreMs, () => void read(agentId));
     },
+    now: read,
     async close() {
       closed = true;
       own.cancelAll();

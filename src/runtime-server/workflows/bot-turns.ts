@@ -6,6 +6,7 @@
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Delivery } from '../../contracts/factory/delivery.ts';
 import type { Base } from '../base/base.ts';
+import type { GoOn } from '../usage/deps.ts';
 import type { DispatchTo, OverBudget, StopBot, WorkflowDeps, WorkPlaces } from './deps.ts';
 import { cancelledFor, goOnFor, instructionFor, reviewFor } from './instruction.ts';
 import { isClosed, type RunNode } from './model.ts';
@@ -30,7 +31,7 @@ interface BotTurns {
   /** A usage limit cut its bot off in the middle of it. `waits`: the bot continues automatically. */
   limited(work: Work, node: RunNode, why: string, waits: boolean): void;
   /** Its bot may continue. Returns whether it waited for that. */
-  goOn(work: Work, node: RunNode): boolean;
+  goOn(work: Work, node: RunNode, how: GoOn): boolean;
   close(): void;
 }
 
@@ -222,12 +223,13 @@ export function createBotTurns(
       const to = waits ? 'working' : 'needs_you';
       if (node.status !== to || node.detail !== why) work.move(node, to, 'usage_limit', why);
     },
-    goOn(work, node) {
+    goOn(work, node, { over, afresh }) {
       if (node.cause !== 'usage_limit' || (node.status !== 'working' && node.status !== 'needs_you')) return false;
       const minutes = node.step.timeoutMinutes;
       node.wakeAt = minutes === undefined ? null : work.now + minutes * 60_000;
       work.move(node, 'working', 'resumed');
-      tellToGoOn(deps, work, node, node.assignee, 'limit', 'The usage limit that stopped you is over.');
+      const again = afresh ? instructionFor(work.run, node, work.valueFor, deps.places.has(node.assignee)) : null;
+      tellToGoOn(deps, work, node, node.assignee, 'limit', over, again);
       return true;
     },
     close() {
@@ -321,10 +323,12 @@ export function tellToGoOn(
   address: string,
   cause: 'limit' | 'budget',
   over: string,
+  /** The whole instruction, for a bot that no longer has it. */
+  again: string | null = null,
 ): void {
   const { dagId, nodeId, attempt } = node;
   const idempotencyKey = `${dagId}:${nodeId}:${attempt}:${cause}:${work.now}`;
-  const text = goOnFor(work.run, node, over);
+  const text = again === null ? goOnFor(work.run, node, over) : `${over}\n\n${again}`;
   work.after(() => {
     dispatch(address, text, { dagId, nodeId, idempotencyKey }).catch((error: unknown) => {
       log.warn(`${address} did not get the message to continue ${nodeId}.`, { error: String(error) });

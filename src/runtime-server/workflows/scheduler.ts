@@ -9,6 +9,7 @@ import type { NodeLease } from '../../contracts/factory/node-lease.ts';
 import type { Blobs } from '../../kit/blobs/blobs.ts';
 import type { Tx } from '../../kit/store/store.ts';
 import { type Actor, engineActor } from '../base/actor.ts';
+import type { GoOn } from '../usage/deps.ts';
 import { createBotRuns } from './bot-runs.ts';
 import { createBotTurns } from './bot-turns.ts';
 import { type Budgets, createBudgets } from './budgets/index.ts';
@@ -41,7 +42,7 @@ export interface Scheduler {
   /** A usage limit cut this bot off. */
   limited(address: string, why: string, waits: boolean): void;
   /** It may continue. Returns whether a node of it waited for that. */
-  goOn(address: string): Promise<boolean>;
+  goOn(address: string, how?: GoOn): Promise<boolean>;
   /** Asks what executes a node to end: its processes, or its bot by a message. */
   end(work: Work, node: RunNode, reason: 'cancelled' | 'timed_out'): void;
   leftovers: CommandTurns['leftovers'];
@@ -246,12 +247,12 @@ export function createScheduler(
         if (node?.assignee === address && node.holder === address) bots.limited(work, node, why, waits);
       });
     },
-    async goOn(address) {
+    async goOn(address, how = { over: 'The usage limit that stopped you is over.', afresh: false }) {
       const at = holdings.of(address).currentNode;
       if (at === null) return false;
       return mutate(at.dagId, engineActor, (work) => {
         const node = work.run.nodes.get(at.nodeId);
-        return node?.assignee === address && node.holder === address && bots.goOn(work, node);
+        return node?.assignee === address && node.holder === address && bots.goOn(work, node, how);
       });
     },
     leftovers: commands.leftovers,

@@ -74,7 +74,10 @@ test('the sums of days, bots and models are those of the requests, each counted 
 test('what was spent before the sums of days were kept is in them after the upgrade', async () => {
   const file = join(scratchFolder(), 'x.db');
   const older = await open(file, modelMigrations.slice(0, 3));
+  // As it was then, save for a column that came later.
+  await older.write((tx) => tx.run('ALTER TABLE model_spend ADD COLUMN account TEXT'));
   await fill(older);
+  await older.write((tx) => tx.run('ALTER TABLE model_spend DROP COLUMN account'));
   await older.close();
   const upgraded = await open(file);
   const fresh = await open();

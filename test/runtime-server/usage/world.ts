@@ -83,6 +83,12 @@ export async function openWorld() {
           state(agentId, 'idle');
         },
       },
+      accounts: {
+        limited: (_, limit) => limit.until,
+        hasOther: () => false,
+        take: async () => null,
+        freed() {},
+      },
       nodes: {
         limited: (address, _why, waits) => void cut.set(address, waits),
         goOn: async (address) => cut.delete(address),
@@ -125,7 +131,16 @@ export async function openWorld() {
     },
     bot(id: string, more: Partial<Bot> = {}) {
       const [slug, team] = [id, 'red'];
-      bots.set(id, { id, address: `${slug}@${team}`, team, harness: 'claude', state: 'idle', limit: null, ...more });
+      bots.set(id, {
+        id,
+        address: `${slug}@${team}`,
+        team,
+        harness: 'claude',
+        account: 'claude/default',
+        state: 'idle',
+        limit: null,
+        ...more,
+      });
     },
     state: (agentId: string, next: AgentState, limit: UsageLimit | null = null) => now.state(agentId, next, limit),
     /** Its harness writes an answer into its transcript. */

@@ -3,11 +3,12 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-export function installStandInClaude(folder: string): string {
+/** `program`: a file beside this one. */
+export function installStandInClaude(folder: string, name = 'claude.mjs'): string {
   mkdirSync(folder, { recursive: true });
-  const program = fileURLToPath(new URL('./claude.mjs', import.meta.url));
+  const program = fileURLToPath(new URL(`./${name}`, import.meta.url));
   // Detection of installed agent programs asks for its version.
-  const script = `#!/bin/sh\n[ "$1" = --version ] && { echo '2.1.329 (Claude Code)'; exit; }\nexec '${process.execPath}' '${program}' "$@"\n`;
+  const script = `#!/bin/sh\n[ "$1" = --version ] && { echo '2.1.329 (Claude Code)'; exit; }\n[ "$1" = auth ] && { echo "Signing in to $CLAUDE_CONFIG_DIR"; exec cat; }\nexec '${process.execPath}' '${program}' "$@"\n`;
   writeFileSync(join(folder, 'claude'), script, { mode: 0o755 });
   return folder;
 }

@@ -105,6 +105,13 @@ export const ledgerWords: Readonly<Record<string, (told: Told) => string>> = {
     const waits = (body.change as { waits?: unknown } | undefined)?.waits;
     return Array.isArray(waits) && waits.length > 0 ? `${paths(waits)} wait for a yes` : 'Nothing waits for a yes now';
   },
+  'account.added': ({ text }) => `Account ${text('account')} of ${text('program')} was added`,
+  'account.removed': ({ text }) => `Account ${text('account')} of ${text('program')} was removed`,
+  'agent.account_changed': ({ body, bot }) => {
+    const { from = '', to = '', resumed } = (body.change ?? {}) as { from?: string; to?: string; resumed?: boolean };
+    const how = resumed === true ? 'in the same conversation' : 'in a new conversation';
+    return `${bot} continues with the account ${to} instead of ${from}, ${how}`;
+  },
   'vault.set': ({ text }) => `Secret ${text('name')} was saved`,
   'vault.removed': ({ text }) => `Secret ${text('name')} was removed`,
   'spending.limit': ({ text, body }) => {

@@ -51,6 +51,7 @@ export const contents: readonly Chapter[] = [
       ['identity', 'People, sign-in and keys'],
       ['security', 'Security model'],
       ['sandboxes', 'Sandboxes'],
+      ['accounts', 'Accounts of agent programs'],
       ['link', 'The link'],
       ['replicas', 'Replicas'],
       ['limits', 'Known limits'],

@@ -1,6 +1,6 @@
 /** Events on the floor: earlier deliveries, then live events. */
 import { useQuery } from '@tanstack/react-query';
-import { ShieldQuestion, Users } from 'lucide-react';
+import { KeyRound, ShieldQuestion, Users } from 'lucide-react';
 import { memo, type ReactNode, useMemo, useState } from 'react';
 import type { Agent } from '../../../contracts/factory/agent.ts';
 import type { Delivery } from '../../../contracts/factory/delivery.ts';
@@ -122,7 +122,7 @@ function Line({ who, at, children }: { who: string; at: string; children: ReactN
 
 /** Id or address of the bot that it is about; empty where it is about none. */
 function botIn(event: KnownEvent): string {
-  if (event.type === 'agent.state') return event.data.agentId;
+  if (event.type === 'agent.state' || event.type === 'agent.account') return event.data.agentId;
   return event.type === 'delivery' ? event.data.to : '';
 }
 
@@ -159,6 +159,22 @@ const EventRow = memo(function EventRow({ event, who, harness, waits, known }: E
           </span>
         )}
         {said !== null && <span className="truncate text-muted">{said}</span>}
+      </>
+    );
+  }
+  if (event.type === 'agent.account') {
+    const { agentId, from, to, resumed } = event.data;
+    return (
+      <>
+        <Line who={who ?? agentId} at={event.at}>
+          <span className="inline-flex items-center gap-1.5 text-muted">
+            <KeyRound className="size-3.5" aria-hidden="true" />
+            Account {to}
+          </span>
+        </Line>
+        <span className="truncate text-muted">
+          {from} is at its usage limit; {resumed ? 'the conversation continues' : 'a new conversation began'}
+        </span>
       </>
     );
   }

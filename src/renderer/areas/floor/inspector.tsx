@@ -16,6 +16,7 @@ import { WhyLine } from '../../ui/why-line.tsx';
 import { BotChanges } from './changes/bot-changes.tsx';
 import { EventFeed } from './event-feed.tsx';
 import { GoOn } from './go-on.tsx';
+import { SandboxSection } from './sandbox-section.tsx';
 import { Threads } from './threads.tsx';
 
 const tab =
@@ -124,6 +125,7 @@ function BotDetails({ agent }: { agent: Agent }) {
           {agent.binding.type}
           {agent.binding.harness !== undefined && `, ${agent.binding.harness}`}
         </Fact>
+        {agent.account !== undefined && <Fact name="Account">{agent.account}</Fact>}
         {agent.sandbox !== undefined && (
           <Fact name="Sandbox">
             {agent.sandbox}
@@ -166,6 +168,7 @@ function BotDetails({ agent }: { agent: Agent }) {
           <ShortId id={agent.id} />
         </Fact>
       </dl>
+      {agent.binding.type === 'terminal' && agent.runner === 'local' && <SandboxSection agent={agent} />}
       <section aria-label="Deliveries">
         <h2 className="px-3 pb-1 font-semibold">Deliveries</h2>
         <ListStates

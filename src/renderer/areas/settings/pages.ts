@@ -1,5 +1,6 @@
 /** The pages of the settings, loaded together with the first of them. */
 export { AccountPage } from './account-page.tsx';
+export { AgentAccountsPage } from './agent-accounts-page.tsx';
 export { ComputersPage } from './computers-page.tsx';
 export { DesktopPage } from './desktop-page.tsx';
 export { GeneralPage } from './general-page.tsx';

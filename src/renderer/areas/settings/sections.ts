@@ -4,6 +4,7 @@ export const sections = [
   { path: '/settings/general', name: 'General' },
   { path: '/settings/set-up', name: 'Set-up' },
   { path: '/settings/account', name: 'Account' },
+  { path: '/settings/agent-accounts', name: 'Agent accounts' },
   { path: '/settings/keys', name: 'API keys' },
   { path: '/settings/sign-ins', name: 'Sign-ins' },
   { path: '/settings/computers', name: 'Computers' },

@@ -1,4 +1,4 @@
-/** What bots used each day, in total, by bot or by model. */
+/** What bots used each day, in total, by bot, by model or by account. */
 import { useQuery } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
 import type { UsageDays, usageGroups } from '../../../contracts/factory/spending-routes.ts';
@@ -14,7 +14,12 @@ import { Pick } from '../../ui/pick.tsx';
 const lookEvery = 30_000;
 
 type By = (typeof usageGroups)[number];
-const groups: Readonly<Record<By, string>> = { day: 'All bots', bot: 'By bot', model: 'By model' };
+const groups: Readonly<Record<By, string>> = {
+  day: 'All bots',
+  bot: 'By bot',
+  model: 'By model',
+  account: 'By account',
+};
 
 const measures = {
   cents: { word: 'Cost', of: (row: Row) => row.cents / 100, format: (value: number) => `$${value.toFixed(2)}` },
@@ -76,14 +81,20 @@ export function UsageDaysCard() {
   );
 }
 
-function chartOf({ from, to, rows }: UsageDays, measure: Measure): ChartData {
+/** An own sign-in is an account that has no name of its own. */
+function nameOf(by: By, name: string | null, word: string): string {
+  if (by !== 'account') return name ?? word;
+  return name === null ? 'No account' : name.replace(/\/default$/, ', your own sign-in');
+}
+
+function chartOf({ from, to, by, rows }: UsageDays, measure: Measure): ChartData {
   const labels = daysBetween(from, to);
   const { of, word } = measures[measure];
   return {
     labels,
     lines: linesOf(
       labels,
-      rows.map((row) => ({ label: row.day, name: row.name ?? word, value: of(row) })),
+      rows.map((row) => ({ label: row.day, name: nameOf(by, row.name, word), value: of(row) })),
     ),
   };
 }

@@ -198,6 +198,9 @@ export function createEventCache(
         if (dagId !== undefined && nodeId !== undefined) voidSoon(keys.node(dagId, nodeId));
         return;
       }
+      case 'agent.account':
+        voidSoon(keys.agents, keys.whys, keys.accounts);
+        return;
       case 'trust.changed':
         voidSoon(keys.trust, keys.teams, keys.templates, keys.whys);
         return;

@@ -58,6 +58,8 @@ export function keysOf(computer: string | null) {
     explain: (agentId: string) => on('explain', agentId),
     campaigns: on('campaigns'),
     spending: on('spending'),
+    accounts: on('accounts'),
+    sandboxTry: (agentId: string) => on('sandbox-try', agentId),
     usageDays: (by: string, days: number) => on('usage-days', by, days),
     schedules: on('schedules'),
     occurrences: (scheduleId: string) => on('schedules', scheduleId),

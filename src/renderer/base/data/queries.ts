@@ -4,6 +4,8 @@
 
 import { queryOptions } from '@tanstack/react-query';
 import { byOwnClock } from '../../../contracts/approvals/approval.ts';
+import type { Agent } from '../../../contracts/factory/agent.ts';
+import type { usageGroups } from '../../../contracts/factory/spending-routes.ts';
 import type { Api } from './api.ts';
 import type { BudgetsOf, Keys } from './keys.ts';
 import { personQueriesOf } from './person-queries.ts';
@@ -53,7 +55,13 @@ export function queriesOf(api: Api, keys: Keys) {
       queryKey: keys.spending,
       queryFn: ({ signal }) => factory.getSpending({}, { signal }),
     }),
-    usageDays: (by: 'day' | 'bot' | 'model', days: number) =>
+    sandboxTry: ({ id, team, slug }: Pick<Agent, 'id' | 'team' | 'slug'>) =>
+      queryOptions({
+        queryKey: keys.sandboxTry(id),
+        queryFn: ({ signal }) => factory.trySandbox({ params: { name: team }, query: { bot: slug } }, { signal }),
+      }),
+    accounts: queryOptions({ queryKey: keys.accounts, queryFn: ({ signal }) => factory.listAccounts({}, { signal }) }),
+    usageDays: (by: (typeof usageGroups)[number], days: number) =>
       queryOptions({
         queryKey: keys.usageDays(by, days),
         queryFn: ({ signal }) => factory.getUsageDays({ query: { by, days: String(days) } }, { signal }),

@@ -121,6 +121,13 @@ function checkBot(bot: LooseBot): { field: string; message: string }[] {
       message: `sandbox applies only to bots in terminals. Remove it from bot ${name}.`,
     });
   }
+  if (binding !== 'terminal' && (bot.account !== undefined || bot.accounts !== undefined)) {
+    const field = bot.account === undefined ? 'accounts' : 'account';
+    problems.push({ field, message: `${field} applies only to bots in terminals. Remove it from bot ${name}.` });
+  }
+  if (bot.account !== undefined && bot.accounts !== undefined) {
+    problems.push({ field: 'account', message: `Bot ${name} has account and accounts. Give only one of them.` });
+  }
   const takesCommand = ['custom', 'shell', 'acp'];
   if (bot.harness === 'acp' && bot.command === undefined) {
     problems.push({

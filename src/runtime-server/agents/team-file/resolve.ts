@@ -29,6 +29,10 @@ export interface ResolvedBot {
   readonly sandbox: BotSandbox | null;
   /** What it sees and may use if a sandbox is wanted elsewhere. */
   readonly inSandbox: Omit<BotSandbox, 'mode'>;
+  /** Sign-ins of its program, in the order in which it takes them; empty: its person's own. */
+  readonly accounts: readonly string[];
+  /** It may go on with one that is paid by use where the first is a subscription. */
+  readonly accountsMayCost: boolean;
   /** For a hosted bot. */
   readonly permissions: HostedMode;
   readonly limits: NonNullable<TeamFileBot['limits']>;
@@ -84,6 +88,7 @@ export function resolveTeam(
       setup: bot.worktree === true ? setupOf(bot.setup ?? file.setup) : null,
       sandbox: type === 'terminal' && mode !== 'none' ? { mode, ...inSandbox } : null,
       inSandbox,
+      ...(type === 'terminal' ? accountsOf(override, base, file) : { accounts: [], accountsMayCost: false }),
       permissions: bot.permissions ?? 'REQUIRE_APPROVAL',
       limits: bot.limits ?? {},
     };
@@ -103,6 +108,16 @@ export function resolveTeam(
     edges: [...given, ...missing],
     culture: team.culture,
   };
+}
+
+/** The first that names any counts: a preset, the bot, the team. */
+function accountsOf(
+  ...given: readonly Pick<TeamFile, 'account' | 'accounts' | 'accounts_may_cost'>[]
+): Pick<ResolvedBot, 'accounts' | 'accountsMayCost'> {
+  const named = given.find(({ account, accounts }) => account !== undefined || accounts !== undefined);
+  const accounts = named?.accounts ?? (named?.account === undefined ? [] : [named.account]);
+  const mayCost = given.find(({ accounts_may_cost: may }) => may !== undefined)?.accounts_may_cost ?? false;
+  return { accounts: [...new Set(accounts)], accountsMayCost: mayCost };
 }
 
 function seenBy(wishes: readonly TeamFile['sees'][], userHome: string): Pick<BotSandbox, 'read' | 'write'> {

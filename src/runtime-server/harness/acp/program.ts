@@ -8,4 +8,6 @@ export const acpProgram = {
   signIn: null,
   settings: null,
   conversations: null,
+  accounts:
+    'Its sign-in is that of the agent that its command starts; set the agent’s variable in `env` of the team file.',
 } satisfies Program;

@@ -11,19 +11,21 @@ import {
 import type { Program } from '../program.ts';
 import { record, text } from '../values.ts';
 
+const keys = [
+  'ANTHROPIC_API_KEY',
+  'ANTHROPIC_AUTH_TOKEN',
+  'CLAUDE_CODE_OAUTH_TOKEN',
+  'CLAUDE_CODE_USE_BEDROCK',
+  'CLAUDE_CODE_USE_VERTEX',
+];
+
 export const claudeProgram = {
   command: 'claude',
   package: '@anthropic-ai/claude-code',
   install: 'npm install -g @anthropic-ai/claude-code',
   signIn: {
     command: 'claude auth login',
-    keys: [
-      'ANTHROPIC_API_KEY',
-      'ANTHROPIC_AUTH_TOKEN',
-      'CLAUDE_CODE_OAUTH_TOKEN',
-      'CLAUDE_CODE_USE_BEDROCK',
-      'CLAUDE_CODE_USE_VERTEX',
-    ],
+    keys,
     files: ['.claude/.credentials.json'],
     // On macOS it keeps the sign-in in the keychain.
     hidden: process.platform === 'darwin',
@@ -44,6 +46,16 @@ export const claudeProgram = {
     usage: 'transcript',
     resume: '--resume',
     exempt: {},
+  },
+  accounts: {
+    variable: 'CLAUDE_CONFIG_DIR',
+    own: '.claude',
+    without: keys,
+    signs: [
+      { file: '.claude.json', field: 'primaryApiKey', paidBy: 'key' },
+      { file: '.credentials.json', field: 'claudeAiOauth', paidBy: 'subscription' },
+    ],
+    transcripts: 'projects',
   },
 } satisfies Program;
 

@@ -20,6 +20,16 @@ export const codexProgram = {
     resume: 'resume',
     exempt: {},
   },
+  accounts: {
+    variable: 'CODEX_HOME',
+    own: '.codex',
+    without: ['CODEX_API_KEY', 'OPENAI_API_KEY'],
+    signs: [
+      { file: 'auth.json', field: 'OPENAI_API_KEY', paidBy: 'key' },
+      { file: 'auth.json', field: 'tokens', paidBy: 'subscription' },
+    ],
+    transcripts: 'sessions',
+  },
 } satisfies Program;
 
 async function list({ env, home }: ConversationPlaces): Promise<Conversation[]> {

@@ -8,4 +8,5 @@ export const customProgram = {
   signIn: null,
   settings: null,
   conversations: null,
+  accounts: 'Gantry does not know where it keeps its sign-in; set its variable in `env` of the team file.',
 } satisfies Program;

@@ -33,6 +33,14 @@ export const geminiProgram = {
     resume: '--resume',
     exempt: {},
   },
+  accounts: {
+    variable: 'GEMINI_CLI_HOME',
+    own: '',
+    without: ['GEMINI_API_KEY', 'GOOGLE_API_KEY', 'GOOGLE_GENAI_USE_VERTEXAI'],
+    signs: [{ file: '.gemini/oauth_creds.json', field: null, paidBy: 'subscription' }],
+    // Its conversations are named in a list of projects beside them.
+    transcripts: null,
+  },
 } satisfies Program;
 
 async function list({ env, home }: ConversationPlaces): Promise<Conversation[]> {

@@ -42,6 +42,8 @@ export const opencodeProgram = {
     resume: '--session',
     exempt: {},
   },
+  accounts:
+    'Only XDG_DATA_HOME moves its sign-in, which would also move the data of every other program that the bot runs.',
 } satisfies Program;
 
 async function list(places: ConversationPlaces): Promise<Conversation[]> {

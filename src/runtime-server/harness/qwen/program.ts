@@ -29,6 +29,13 @@ export const qwenProgram = {
     resume: '--resume',
     exempt: {},
   },
+  accounts: {
+    variable: 'QWEN_HOME',
+    own: '.qwen',
+    without: ['OPENAI_API_KEY'],
+    signs: [{ file: 'oauth_creds.json', field: null, paidBy: 'subscription' }],
+    transcripts: null,
+  },
 } satisfies Program;
 
 async function list({ env, home }: ConversationPlaces): Promise<Conversation[]> {

@@ -8,4 +8,5 @@ export const shellProgram = {
   signIn: null,
   settings: null,
   conversations: null,
+  accounts: 'It has no sign-in.',
 } satisfies Program;
