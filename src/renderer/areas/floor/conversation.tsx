@@ -124,7 +124,7 @@ function Entry({ entry }: { entry: ConversationEntry }) {
 function Told({ text }: { text: string }) {
   const [, sender, rest] = /^From (.{1,300}?)(?: \(message [\w-]+\))?:?\n+(.*)$/s.exec(text) ?? [];
   return (
-    <div className="min-w-0 self-end rounded-panel border border-line bg-raised px-3 py-2">
+    <div className="min-w-0 max-w-full self-end rounded-panel border border-line bg-raised px-3 py-2">
       {sender !== undefined && <p className="text-meta text-muted">{sender === 'owner' ? 'You' : sender}</p>}
       <p className="break-words whitespace-pre-wrap">{rest ?? text}</p>
     </div>
