@@ -3,6 +3,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DoctorCheck } from '../contracts/common/doctor-check.ts';
 import { findChromium } from '../kit/process/find-chromium.ts';
+import type { BotSandboxes } from '../runtime-server/agents/bot-sandboxes.ts';
 import type { Models } from '../runtime-server/models/index.ts';
 import type { PaneEngine } from '../runtime-server/panes/pane-engine.ts';
 import type { Policy } from '../runtime-server/policy/index.ts';
@@ -127,6 +128,27 @@ export async function sandboxCheck(
           ? 'Install bubblewrap: sudo apt install bubblewrap'
           : 'Allow unprivileged user namespaces, then restart Gantry';
   return { name: 'Sandbox', group: 'program', state: missing === null ? 'ok' : 'warn', version: null, detail, fix };
+}
+
+/** Which sandboxes bots in terminals can have here. Tries each. */
+export async function botSandboxCheck(
+  sandboxes: Pick<BotSandboxes, 'missing'>,
+  platform: NodeJS.Platform = process.platform,
+): Promise<DoctorCheck> {
+  const name = 'Sandboxes of bots';
+  const group = 'program';
+  for (const mode of ['files', 'closed'] as const) {
+    const missing = await sandboxes.missing(mode);
+    if (missing === null) continue;
+    const [, part = 'bubblewrap'] = /which is part of ([a-z0-9-]+)/.exec(missing) ?? [];
+    const fix = missing.includes('is not installed')
+      ? `Install ${part}: sudo apt install ${part}`
+      : 'Allow unprivileged user and network namespaces, then restart Gantry';
+    const detail = `\`sandbox: ${mode}\` cannot be had: ${missing}. A bot that wants it is not started.`;
+    return { name, group, state: 'warn', version: null, detail, fix: platform === 'linux' ? fix : null };
+  }
+  const detail = 'Bots in terminals can have `sandbox: files` and `sandbox: closed`.';
+  return { name, group, state: 'ok', version: null, detail, fix: null };
 }
 
 /** What was found at the start after commands that were cut short; nothing where none was. */

@@ -30,6 +30,7 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
   'programs/executor': { folders: ['contracts', 'kit'] },
   'programs/computer-host': { folders: ['contracts', 'kit'] },
   'programs/sandbox-proxy': { folders: ['contracts', 'kit'] },
+  'programs/sandbox-launch': { folders: [], files: ['kit/sandbox/launch-order.ts'] },
   'programs/worker': { folders: ['contracts', 'kit', 'client'] },
   // The other side of the carrier's wire: it may not know the side that it stands in for.
   'tools/carrier-simulator': { folders: ['contracts', 'kit'] },

@@ -39,6 +39,7 @@ import { shareStore } from '../../src/kit/store/share-store.ts';
 import type { Store } from '../../src/kit/store/store.ts';
 import { type BotDirectory, createBotDirectory } from '../../src/runtime-server/agents/bot-directory.ts';
 import { createBotMemory } from '../../src/runtime-server/agents/bot-memory.ts';
+import type { OpenNetwork } from '../../src/runtime-server/agents/bot-networks.ts';
 import { createHeldApprovals } from '../../src/runtime-server/approvals/index.ts';
 import { createProgressBook } from '../../src/runtime-server/base/progress.ts';
 import { createOutbox } from '../../src/runtime-server/events/outbox.ts';
@@ -148,6 +149,8 @@ export interface EngineOptions {
   readonly tools?: Partial<ToolServerDeps>;
   /** Whether bots start again when their pane host is gone. */
   readonly restartBots?: boolean;
+  /** What decides where closed bots may connect. */
+  readonly openNetwork?: OpenNetwork;
   /** Beside PATH, HOME and LANG. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -274,6 +277,7 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
       random: () => 0.5,
       restartBots: options.restartBots,
       ...(options.peerHome === undefined ? {} : { peerHome: options.peerHome }),
+      ...(options.openNetwork === undefined ? {} : { openNetwork: options.openNetwork }),
       ...(options.runGit === undefined ? {} : { runGit: options.runGit }),
       ...(options.channelOut === undefined ? {} : { channelOut: options.channelOut }),
       ownerId: localUserId,

@@ -93,7 +93,7 @@ export const Agent = z
     queueDepth: z.number().int(),
     since: Time.meta({ description: 'When it entered this state.' }),
     sandbox: z
-      .enum(['files'])
+      .enum(['files', 'closed'])
       .optional()
       .meta({ description: 'What it runs in, or will run in once it is started. Absent: it is in no sandbox.' }),
     account: z.string().optional().meta({

@@ -49,15 +49,32 @@ export const SetupFile = z.strictObject({
   }),
 });
 
-/** What a bot in a terminal sees of the person's files. In order: a later one is stricter. */
-export const sandboxModes = ['none', 'files'] as const;
+/** What a bot in a terminal sees of the person's files, and reaches over the network. In order: a later one is stricter. */
+export const sandboxModes = ['none', 'files', 'closed'] as const;
 export type SandboxMode = (typeof sandboxModes)[number];
 export const SandboxMode = z.enum(sandboxModes);
 
 /** The strictest of several wishes. */
 export function strictestSandbox(modes: readonly SandboxMode[]): SandboxMode {
-  return modes.includes('files') ? 'files' : 'none';
+  return sandboxModes.findLast((mode) => modes.includes(mode)) ?? 'none';
 }
+
+/** Destinations that many bots need, by name. */
+export const networkPresets = ['agent', 'packages', 'remote'] as const;
+export type NetworkPreset = (typeof networkPresets)[number];
+/** Without `network:` a closed bot reaches the service of its agent program and asks about everything else. */
+export const defaultNetworkPresets: readonly NetworkPreset[] = ['agent'];
+
+/** What a bot reaches in `sandbox: closed` without a question. */
+export const NetworkFile = z.strictObject({
+  presets: z.array(z.enum(networkPresets)).max(networkPresets.length).optional().meta({
+    description:
+      'Reached without a question. agent: the service of its agent program. packages: registries of packages. remote: the remotes of its repository. Default: [agent].',
+  }),
+  ports: z.array(z.number().int().min(1).max(65_535)).max(20).optional().meta({
+    description: 'Ports besides 80, 443 and 22 on which programs that know no proxy may connect to a name.',
+  }),
+});
 
 const SeenPath = z
   .string()
@@ -85,10 +102,13 @@ export const CapsFile = z.strictObject({
 const sandbox = {
   sandbox: SandboxMode.optional().meta({
     description:
-      'For bots in terminals. files: of your files the bot sees only its folder, its program, its sign-in and what sees names. The strictest of bot, team and .gantry/policy.yaml holds. Default: none.',
+      'For bots in terminals. files: of your files the bot sees only its folder, its program, its sign-in and what sees names. closed: as files, and it reaches only destinations that are allowed by name. The strictest of bot, team and .gantry/policy.yaml holds. Default: none.',
   }),
-  caps: CapsFile.optional().meta({ description: 'With sandbox: files; the lower of bot and team holds.' }),
-  sees: SeesFile.optional().meta({ description: 'With sandbox: files; added to that of the team.' }),
+  caps: CapsFile.optional().meta({ description: 'In a sandbox; the lower of bot and team holds.' }),
+  sees: SeesFile.optional().meta({ description: 'In a sandbox; added to that of the team.' }),
+  network: NetworkFile.optional().meta({
+    description: 'With sandbox: closed. Of presets the bot’s own replace the team’s; ports are added.',
+  }),
 };
 
 const account = {

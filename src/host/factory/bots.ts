@@ -11,6 +11,7 @@ import { createSignIns } from '../../runtime-server/agents/accounts/sign-ins.ts'
 import { createAccountSwitching } from '../../runtime-server/agents/accounts/switching.ts';
 import { createBotCaps } from '../../runtime-server/agents/bot-caps.ts';
 import { createBotHomes } from '../../runtime-server/agents/bot-homes.ts';
+import { createBotNetworks } from '../../runtime-server/agents/bot-networks.ts';
 import { createBotSandboxes } from '../../runtime-server/agents/bot-sandboxes.ts';
 import { createNeeds } from '../../runtime-server/agents/needs.ts';
 import type { Placements } from '../../runtime-server/agents/placement.ts';
@@ -47,7 +48,8 @@ export function createBots(deps: FactoryDeps) {
   const homes = createBotHomes(deps);
   const keeper = createCapKeeper(capGroupOf(deps.home));
   const network = createSandboxes(deps);
-  const sandboxes = createBotSandboxes({ ...deps, caps: keeper });
+  const networks = createBotNetworks({ openNetwork: network.open, ...deps });
+  const sandboxes = createBotSandboxes({ ...deps, caps: keeper, networks });
   const accounts = createAccounts(deps);
   const restarts = createRestarts({
     ...deps,
@@ -82,6 +84,7 @@ export function createBots(deps: FactoryDeps) {
     signIns,
     switching,
     sandboxes,
+    networks,
     caps: createBotCaps({ ...deps, keeper }),
     restarts,
     holds,

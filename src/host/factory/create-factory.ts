@@ -47,6 +47,7 @@ export function createFactory(deps: FactoryDeps): Factory {
       await schedules.start();
       await hosted.tellInterrupted();
       await acp.tellUnanswered();
+      bots.networks.start();
       bots.caps.start();
       restarts.begin();
     },
@@ -84,6 +85,7 @@ export function createFactory(deps: FactoryDeps): Factory {
     async close() {
       restarts.close();
       bots.caps.close();
+      bots.networks.close();
       await bots.network.end();
       await reports.close();
       work.off();

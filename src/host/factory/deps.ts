@@ -10,6 +10,7 @@ import type { Sealer } from '../../kit/secrets/sealer.ts';
 import type { TraceContext } from '../../kit/telemetry/telemetry.ts';
 import type { BotDirectory } from '../../runtime-server/agents/bot-directory.ts';
 import type { BotTokens } from '../../runtime-server/agents/bot-homes.ts';
+import type { OpenNetwork } from '../../runtime-server/agents/bot-networks.ts';
 import type { Approvals } from '../../runtime-server/approvals/index.ts';
 import type { Base } from '../../runtime-server/base/base.ts';
 import type { ProgressBook } from '../../runtime-server/base/progress.ts';
@@ -82,6 +83,8 @@ export interface FactoryDeps extends Base {
   /** Where a person is asked: gates of runs, the gate “may I?”. */
   readonly approvals: Approvals;
   readonly policy: Policy;
+  /** Decides where closed bots may connect; by default rules and questions. */
+  readonly openNetwork?: OpenNetwork;
   /** Where commands that set a worktree up run. */
   readonly sandbox: Pick<ShellSandbox, 'place'>;
   /** What its person said yes to of what the workspace says about what may run. */

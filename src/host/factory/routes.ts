@@ -35,6 +35,7 @@ import { createReports, type Reports } from '../../runtime-server/reports/index.
 import { trustRoutes } from '../../runtime-server/trust/routes.ts';
 import { createWorkEngine } from '../../runtime-server/work-engine/index.ts';
 import { readTemplate } from '../../runtime-server/workflows/template/read.ts';
+import { botSandboxCheck } from '../runtime-checks.ts';
 import type { Bots } from './bots.ts';
 import type { FactoryDeps } from './deps.ts';
 import type { Messaging } from './messaging.ts';
@@ -189,7 +190,11 @@ export function openRoutes(
         },
       }),
       examine: () => {
-        const hostChecks = async () => [...peers.checks(), ...((await deps.hostChecks?.()) ?? [])];
+        const hostChecks = async () => [
+          ...peers.checks(),
+          ...((await deps.hostChecks?.()) ?? []),
+          await botSandboxCheck(all.bots.sandboxes),
+        ];
         return examine({ ...deps, models: deps.hosted.models, hostChecks });
       },
     }),

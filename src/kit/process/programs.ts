@@ -16,6 +16,7 @@ type ProgramName =
   | 'executor'
   | 'hosted-device'
   | 'sandbox-proxy'
+  | 'sandbox-launch'
   | 'carrier-simulator';
 
 const sources: Record<ProgramName, string> = {
@@ -27,6 +28,7 @@ const sources: Record<ProgramName, string> = {
   converter: join('src', 'programs', 'converter', 'main.ts'),
   executor: join('src', 'programs', 'executor', 'main.ts'),
   'sandbox-proxy': join('src', 'programs', 'sandbox-proxy', 'main.ts'),
+  'sandbox-launch': join('src', 'programs', 'sandbox-launch', 'main.ts'),
   'hosted-device': join('src', 'host', 'hosted-device.ts'),
   'carrier-simulator': join('tools', 'carrier-simulator', 'main.ts'),
 };

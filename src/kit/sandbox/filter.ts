@@ -1,13 +1,14 @@
 /**
  * The filter of system calls that every sandbox runs under: a program for the kernel's classic BPF, as `bwrap --seccomp` reads it. It refuses what
  * ordinary programs do without and kernels were often broken through: io_uring, userfaultfd, the kernel's key service, bpf, and nf_tables, which
- * anybody may configure in a network of their own. Terminals take no typed text from a program. Without a network it also refuses the kinds of sockets
- * that belong to no network, such as those between a virtual machine and its host. Pure. Must not know bubblewrap.
+ * anybody may configure in a network of their own. Terminals take no typed text from a program. Without the host's network it also refuses the kinds of
+ * sockets that belong to no network, such as those between a virtual machine and its host. Pure. Must not know bubblewrap.
  *
  * The layout of an instruction and of what it reads is in `linux/filter.h` and `linux/seccomp.h`, the numbers in each architecture's `unistd.h`.
  */
+import type { Sandbox } from './sandbox.ts';
 
-type FilterNetwork = 'host' | 'none';
+type FilterNetwork = Sandbox['network'];
 
 /** System calls of one instruction set, by number. */
 interface Calls {

@@ -19,8 +19,11 @@ export type Mount =
 export interface Sandbox {
   /** In any order: an outer folder is mounted before the inner ones. `/proc` and `/dev` are the sandbox's own and not listed. */
   readonly mounts: readonly Mount[];
-  /** `host`: the network that the program would have without a sandbox. `none`: a loopback of its own and nothing else. */
-  readonly network: 'host' | 'none';
+  /**
+   * `host`: the network that the program would have without a sandbox. `none`: a loopback of its own and nothing else. `names`: that of what starts
+   * bubblewrap, which is a loopback with the launcher of `own-network.ts` on it.
+   */
+  readonly network: 'host' | 'none' | 'names';
   /** Users of its own, in which nobody is root outside. `if-possible`: not where this computer forbids it. */
   readonly users?: 'own' | 'if-possible';
   /** A name of its own for the computer, and control groups that it sees as the topmost. */

@@ -1,14 +1,15 @@
 /**
- * The sandbox of a bot in a terminal (`sandbox: files`): of this computer's files its program sees the system's, its own folder, its sign-in, Gantry's
- * code and what its team file names. It has the person's network. Must not know panes, teams or how a program is driven.
+ * The sandbox of a bot in a terminal (`sandbox: files` and `closed`): of this computer's files its program sees the system's, its own folder, its sign-in,
+ * Gantry's code and what its team file names. It has the person's network, or one of its own. Must not know panes, teams or how a program is driven.
  */
 import { existsSync, lstatSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import { dirname, isAbsolute, join } from 'node:path';
 import { AppError } from '../../contracts/common/errors.ts';
+import { titleOf } from '../../contracts/factory/agent.ts';
 import { type SandboxMode, strictestSandbox } from '../../contracts/factory/team-file.ts';
 import { createGit, type Git } from '../../kit/process/git.ts';
-import { plainEnvironment } from '../../kit/process/run-process.ts';
+import { plainEnvironment, runProcess } from '../../kit/process/run-process.ts';
 import { findBubblewrap } from '../../kit/sandbox/bubblewrap.ts';
 import type { CapKeeper } from '../../kit/sandbox/caps.ts';
 import { filterFor } from '../../kit/sandbox/filter.ts';
@@ -19,26 +20,32 @@ import type { Base } from '../base/base.ts';
 import { accountFolder, accountsIn } from '../harness/accounts.ts';
 import { findProgram } from '../harness/find-program.ts';
 import type { BotPaths, BotSandbox, BotSpec, Launch } from '../harness/harness.ts';
-import { keptBy } from '../harness/programs.ts';
+import { keptBy, programs } from '../harness/programs.ts';
 import { repositoryOf } from '../tool-server/shell-sandbox.ts';
 import { createFinder, isIn, realOf } from '../tool-server/what-runs-finder.ts';
 import { guardWhatRuns } from '../tool-server/what-runs-guard.ts';
+import type { BotNetworks } from './bot-networks.ts';
 import type { ResolvedTeam } from './team-file/resolve.ts';
 
 export interface BotSandboxes {
   /** What the workspace wants of every bot in a terminal. */
   wanted(): SandboxMode;
   /** Why this computer cannot make one, as half a sentence; null: it can. Tries it at the first call. */
-  missing(): Promise<string | null>;
+  missing(mode: Mode): Promise<string | null>;
   /** `usage` where the bot's sandbox would show nothing of use, or hide nothing. */
   check(spec: BotSpec): void;
   /** With the sandbox that the workspace wants by now. */
   tightened(spec: BotSpec): BotSpec;
   /** The start of the bot's program, in its sandbox if it has one; checks it once more. Its folder must exist. */
-  confine(spec: BotSpec, launch: Launch, paths: BotPaths): Promise<Launch>;
+  confine(spec: BotSpec, launch: Launch, paths: BotPaths): Promise<Placed>;
   /** For bots of other people: their team files name no path of this computer. */
   forGuests(): BotSandboxes;
 }
+
+type Mode = BotSandbox['mode'];
+
+/** `network`: what its pane's label says of it. */
+type Placed = Launch & { readonly network?: string };
 
 interface Ready {
   readonly tools: TerminalTools;
@@ -52,6 +59,8 @@ const moreReadable = [
     (name) => `/etc/${name}`,
   ),
 ];
+/** Of a trial. Milliseconds. */
+const trialMs = 10_000;
 /** They lead to services of the person's session, which are not in the sandbox. */
 const sessionVariables = ['SSH_AUTH_SOCK', 'DBUS_SESSION_BUS_ADDRESS', 'XDG_RUNTIME_DIR', 'GPG_AGENT_INFO'];
 
@@ -63,6 +72,7 @@ export function createBotSandboxes(
     readonly env: Readonly<Record<string, string | undefined>>;
     readonly policy: { sandbox(): SandboxMode };
     readonly caps: Pick<CapKeeper, 'make'>;
+    readonly networks: Pick<BotNetworks, 'missing' | 'trial' | 'open'>;
     readonly platform?: NodeJS.Platform;
   },
 ): BotSandboxes {
@@ -70,34 +80,53 @@ export function createBotSandboxes(
   const finder = createFinder({ now: () => deps.clock.now() });
   const plain = plainEnvironment(deps.env as NodeJS.ProcessEnv);
   const git = createGit();
-  let ready: Promise<Ready | string> | null = null;
+  const ready: Partial<Record<Mode, Promise<Ready | string>>> = {};
 
-  const find = async () => {
-    ready ??= look();
-    const last = ready;
+  const find = async (mode: Mode) => {
+    ready[mode] ??= mode === 'files' ? look() : lookClosed();
+    const last = ready[mode];
     const found = await last;
     // A busy computer may have failed the trial.
-    if (typeof found === 'string' && ready === last) ready = null;
+    if (typeof found === 'string' && ready[mode] === last) delete ready[mode];
     return found;
   };
 
   async function look(): Promise<Ready | string> {
     const path = plain.PATH ?? '';
     const platform = deps.platform === undefined ? {} : { platform: deps.platform };
-    const trial = sandboxOf({ mounts: [{ at: '/tmp', shows: 'empty' }], cwd: '/tmp' });
-    const found = await findBubblewrap({ path, ...platform, sandbox: trial });
+    const found = await findBubblewrap({ path, ...platform, sandbox: trialSandbox('files') });
     if (typeof found === 'string') return found;
     if (found.unheld.length > 0) deps.log.warn('Sandboxes of bots hold less here.', { unheld: found.unheld });
     const tools = await findTerminalTools(path);
     if (typeof tools === 'string') return tools;
-    const filter = found.unheld.length > 0 ? null : filterFor(process.arch, 'host');
-    return { tools, filterFile: filter === null ? null : keepFilter(filter) };
+    return { tools, filterFile: found.unheld.length > 0 ? null : keepFilter('files') };
   }
 
-  function keepFilter(filter: Uint8Array): string {
+  async function lookClosed(): Promise<Ready | string> {
+    const files = await find('files');
+    if (typeof files === 'string') return files;
+    const missing = deps.networks.missing();
+    if (missing !== null) return missing;
+    const filterFile = files.filterFile === null ? null : keepFilter('closed');
+    // Without it a closed bot could reach what belongs to no network, such as the host of a virtual machine.
+    if (filterFile === null) return 'nothing here filters system calls';
+    const closed = { tools: files.tools, filterFile };
+    const { command, env } = confineInTerminal(closed.tools, {
+      ...{ sandbox: trialSandbox('closed'), command: ['true'], env: { PATH: plain.PATH ?? '' } },
+      filterFile,
+    });
+    const tried = await runProcess({ command: [...deps.networks.trial(command)], env, deadlineMs: trialMs });
+    if (tried.exitCode === 0) return closed;
+    const why = tried.ended === null ? tried.stderr.trim() : `a trial took longer than ${trialMs / 1000} seconds`;
+    return `a network of its own cannot be made here (${why.slice(0, 300) || `a trial ended with ${tried.exitCode}`})`;
+  }
+
+  function keepFilter(mode: Mode): string | null {
+    const filter = filterFor(process.arch, networkOf[mode]);
+    if (filter === null) return null;
     const folder = join(home, 'run');
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    const file = join(folder, 'sandbox-filter');
+    const file = join(folder, mode === 'files' ? 'sandbox-filter' : `sandbox-filter-${mode}`);
     writeFileSync(file, filter, { mode: 0o600 });
     return file;
   }
@@ -107,6 +136,10 @@ export function createBotSandboxes(
 
   function check(spec: BotSpec): void {
     if (spec.sandbox === undefined) return;
+    if (spec.sandbox.mode === 'closed' && programs[spec.harness].isCalled === true) {
+      const fact = `Gantry drives ${titleOf(spec.harness)} through a server in it, which the sandbox "closed" makes unreachable`;
+      throw new AppError('usage', fact, 'Use `sandbox: files` for it, or another agent program.');
+    }
     const cwd = existsSync(spec.cwd) ? realpathSync(spec.cwd) : spec.cwd;
     const [realHome, realUserHome] = [realpathSync(home), realpathSync(userHome)];
     if (isIn(cwd, realUserHome) || isIn(cwd, realHome)) {
@@ -222,10 +255,10 @@ export function createBotSandboxes(
     ];
   }
 
-  async function confine(spec: BotSpec, launch: Launch, paths: BotPaths): Promise<Launch> {
+  async function confine(spec: BotSpec, launch: Launch, paths: BotPaths): Promise<Placed> {
     const { sandbox } = spec;
     if (sandbox === undefined) return launch;
-    const found = await find();
+    const found = await find(sandbox.mode);
     if (typeof found === 'string') {
       const fact = `${spec.slug}@${spec.team} is to run in the sandbox "${sandbox.mode}", but ${found}.`;
       throw new AppError('refused', fact, 'Make the sandbox possible: `gantry doctor` says how.');
@@ -234,8 +267,12 @@ export function createBotSandboxes(
     check(spec);
     const cwd = realpathSync(launch.cwd);
     checkFolder(spec, cwd, paths.workspace);
+    const network =
+      sandbox.mode === 'closed' ? await deps.networks.open(spec, launch.env.GANTRY_PANE ?? spec.agentId, paths) : null;
+    const replaced = new Set(network?.mounts.map(({ at }) => at));
     const mounts: Mount[] = [
-      ...hostMounts(),
+      ...hostMounts().filter(({ at }) => !replaced.has(at)),
+      ...(network?.mounts ?? []),
       ...readIfThere(moreReadable),
       { at: '/tmp', shows: 'empty' },
       { at: '/var/tmp', shows: 'empty' },
@@ -247,26 +284,32 @@ export function createBotSandboxes(
       ...sandbox.read.map((at): Mount => ({ at, shows: 'read', ifThere: true })),
       ...sandbox.write.map((at): Mount => ({ at, shows: 'write', ifThere: true })),
     ];
-    const env = { ...withoutSession(launch.env), ...(await gitIdentity(git, launch.env, paths.folder)) };
+    const env = {
+      ...withoutSession(launch.env),
+      ...(await gitIdentity(git, launch.env, paths.folder)),
+      ...network?.env,
+    };
     const placed = confineInTerminal(found.tools, {
-      sandbox: sandboxOf({ mounts, cwd }),
+      sandbox: sandboxOf(sandbox.mode, { mounts, cwd }),
       command: launch.command,
       env,
       filterFile: found.filterFile,
       groups: sandbox.caps === undefined ? [] : deps.caps.make(spec.agentId, sandbox.caps),
     });
-    return { ...launch, ...placed };
+    if (network === null) return { ...launch, ...placed };
+    return { ...launch, ...placed, command: network.wrap(placed.command), network: network.label };
   }
 
   function tightened(spec: BotSpec): BotSpec {
     const mode = strictestSandbox([spec.sandbox?.mode ?? 'none', deps.policy.sandbox()]);
-    return mode === 'none' || spec.sandbox !== undefined ? spec : { ...spec, sandbox: { mode, read: [], write: [] } };
+    if (mode === 'none' || mode === spec.sandbox?.mode) return spec;
+    return { ...spec, sandbox: { read: [], write: [], ...spec.sandbox, mode } };
   }
 
   const own: BotSandboxes = {
     wanted: () => deps.policy.sandbox(),
-    missing: async () => {
-      const found = await find();
+    missing: async (mode) => {
+      const found = await find(mode);
       return typeof found === 'string' ? found : null;
     },
     check,
@@ -285,22 +328,34 @@ export function createBotSandboxes(
 export async function sandboxFacts(
   sandboxes: Pick<BotSandboxes, 'wanted' | 'missing'>,
   team: Pick<ResolvedTeam, 'bots'>,
-): Promise<{ readonly sandbox: SandboxMode; readonly noSandbox: string | null }> {
+): Promise<{ readonly sandbox: SandboxMode; readonly noSandbox: Readonly<Partial<Record<Mode, string>>> }> {
   const sandbox = sandboxes.wanted();
-  const wanted = sandbox !== 'none' || team.bots.some((bot) => bot.sandbox !== null);
-  return { sandbox, noSandbox: wanted ? await sandboxes.missing() : null };
+  const modes = new Set(team.bots.map((bot) => strictestSandbox([bot.sandbox?.mode ?? 'none', sandbox])));
+  const noSandbox: Partial<Record<Mode, string>> = {};
+  for (const mode of modes) {
+    const missing = mode === 'none' ? null : await sandboxes.missing(mode);
+    if (mode !== 'none' && missing !== null) noSandbox[mode] = missing;
+  }
+  return { sandbox, noSandbox };
 }
 
 function asGuest(spec: BotSpec): BotSpec {
   if (spec.sandbox === undefined) return spec;
-  const sandbox: BotSandbox = { ...spec.sandbox, read: [], write: [] };
-  return { ...spec, sandbox };
+  const { network: _, ...given } = spec.sandbox;
+  const sandbox: BotSandbox = { ...given, read: [], write: [] };
+  // Variables that name an address of its program's service count only where its person set them.
+  return { ...spec, sandbox, env: {} };
 }
 
+const networkOf = { files: 'host', closed: 'names' } as const satisfies Record<Mode, Sandbox['network']>;
+
 /** The terminal is the bot's own pane. */
-function sandboxOf({ mounts, cwd }: Pick<Sandbox, 'mounts' | 'cwd'>): Sandbox {
-  return { mounts: [...systemMounts(), ...mounts], network: 'host', terminal: 'kept', ends: 'with-parent', cwd };
+function sandboxOf(mode: Mode, { mounts, cwd }: Pick<Sandbox, 'mounts' | 'cwd'>): Sandbox {
+  const network = networkOf[mode];
+  return { mounts: [...systemMounts(), ...mounts], network, terminal: 'kept', ends: 'with-parent', cwd };
 }
+
+const trialSandbox = (mode: Mode) => sandboxOf(mode, { mounts: [{ at: '/tmp', shows: 'empty' }], cwd: '/tmp' });
 
 /** The bot's worktree, which its folder may lie deep in; otherwise its folder. */
 function rootOf(cwd: string, workspace: string): string {

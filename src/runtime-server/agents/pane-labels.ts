@@ -1,6 +1,7 @@
 /** Labels of a pane by which a restarted runtime recognises its agent, even with an empty database. */
 import { z } from 'zod';
 import { HarnessName } from '../../contracts/factory/agent.ts';
+import { strictestSandbox } from '../../contracts/factory/team-file.ts';
 import type { BotSandbox, BotSpec } from '../harness/harness.ts';
 
 const Labels = z.object({
@@ -14,15 +15,22 @@ const Labels = z.object({
   folder: z.string().optional(),
   model: z.string().optional(),
   command: z.string().optional(),
-  sandbox: z.enum(['files']).optional(),
+  sandbox: z.enum(['files', 'closed']).optional(),
   account: z.string().optional(),
   /** As JSON: labels are texts. */
   caps: z.string().optional(),
+  /** What a closed bot reaches, as JSON. */
+  network: z.string().optional(),
 });
 type Labels = z.infer<typeof Labels>;
 
-/** `folder`: where its `cwd` leads; null where that is not known. */
-export function labelsFor(spec: BotSpec, workspace: string, folder: string | null): Record<string, string> {
+/** `folder`: where its `cwd` leads; null where that is not known. `network`: of a closed bot. */
+export function labelsFor(
+  spec: BotSpec,
+  workspace: string,
+  folder: string | null,
+  network?: string,
+): Record<string, string> {
   return {
     agent: spec.agentId,
     team: spec.team,
@@ -36,6 +44,7 @@ export function labelsFor(spec: BotSpec, workspace: string, folder: string | nul
     ...(spec.sandbox === undefined ? {} : { sandbox: spec.sandbox.mode }),
     ...(spec.account === undefined ? {} : { account: spec.account }),
     ...(spec.sandbox?.caps === undefined ? {} : { caps: JSON.stringify(spec.sandbox.caps) }),
+    ...(network === undefined ? {} : { network }),
   };
 }
 
@@ -64,12 +73,18 @@ export function specOfPane(written: BotSpec | null, labels: Labels | null): BotS
   const seen = labels === null ? null : specFromLabels(labels);
   if (written === null || seen === null) return written ?? seen;
   const { account: _before, ...rest } = written;
-  const sandbox = written.sandbox ?? seen.sandbox;
+  const sandbox = stricter(written.sandbox, seen.sandbox);
   return {
     ...rest,
     ...(sandbox === undefined ? {} : { sandbox }),
     ...(seen.account === undefined ? {} : { account: seen.account }),
   };
+}
+
+/** What was written, with the mode of what is seen where that is stricter. */
+function stricter(written: BotSandbox | undefined, seen: BotSandbox | undefined): BotSandbox | undefined {
+  if (written === undefined || seen === undefined) return written ?? seen;
+  return strictestSandbox([written.mode, seen.mode]) === written.mode ? written : { ...written, mode: seen.mode };
 }
 
 /** Enough to judge and write to the bot; its environment and culture matter only at start. */

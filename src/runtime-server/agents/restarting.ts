@@ -1,6 +1,7 @@
 /** Bots in the registry whose pane host is gone: they keep their pane while they are started again. Changes entries; must not know how bots start. */
 
 import { AppError } from '../../contracts/common/errors.ts';
+import { strictestSandbox } from '../../contracts/factory/team-file.ts';
 import type { BotSpec } from '../harness/harness.ts';
 import type { PaneEngine, PaneInfo } from '../panes/pane-engine.ts';
 import type { Shown } from './model.ts';
@@ -123,10 +124,12 @@ export function createRestarting<Entry extends RestartingEntry>(deps: Restarting
   };
 }
 
-/** A sandbox that the team file asks for meanwhile is taken on; one that it no longer asks for stays until its team is started again. */
+/** A sandbox that the team file asks for meanwhile is taken on; a stricter one that it no longer asks for stays until its team is started again. */
 function withSandboxOf(definition: RestartingEntry['definition'], spec: BotSpec): BotSpec {
   const wish = definition?.sandbox ?? null;
-  return wish === null ? spec : { ...spec, sandbox: wish };
+  if (wish === null) return spec;
+  const mode = strictestSandbox([wish.mode, spec.sandbox?.mode ?? 'none']);
+  return { ...spec, sandbox: mode === 'none' ? wish : { ...wish, mode } };
 }
 
 /** Adds how it came back to a state without its own reason, until it works again. */

@@ -91,9 +91,9 @@ export function createRestarts(deps: {
     const secrets = await deps.secrets.open(spec.env);
     await deps.homes.writeToken(spec.agentId, await deps.tokens.mint(spec.agentId));
     const whole = { ...launch, env: { ...launch.env, ...secrets, GANTRY_PANE: info.id } };
-    const { command, cwd, env, cols, rows } = await deps.sandboxes.confine(spec, whole, paths);
+    const { command, cwd, env, cols, rows, network } = await deps.sandboxes.confine(spec, whole, paths);
     const resumed = launch.resumed === true;
-    const labels = labelsFor(spec, deps.workspace, folder);
+    const labels = labelsFor(spec, deps.workspace, folder, network);
     const pane = await panes.revive({ id: info.id, command, cwd, env, cols, rows, labels }, { words: words(resumed) });
     return { pane, resumed, spec };
   };

@@ -3,7 +3,7 @@
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import { type HarnessName, ownAccount, runsInPane, type TeamPlanStep } from '../../contracts/factory/agent.ts';
-import type { SandboxMode } from '../../contracts/factory/team-file.ts';
+import { type SandboxMode, strictestSandbox } from '../../contracts/factory/team-file.ts';
 import type { BotSandbox, BotSpec, FoundHarness } from '../harness/harness.ts';
 import type { Models } from '../models/index.ts';
 import type { AccountStarts } from './accounts/accounts.ts';
@@ -47,8 +47,8 @@ interface PlanFacts {
   readonly accounts: Pick<AccountStarts, 'choose'>;
   /** What the workspace wants of every bot in a terminal. */
   readonly sandbox: SandboxMode;
-  /** Why this computer cannot make a sandbox, as half a sentence; null: it can. */
-  readonly noSandbox: string | null;
+  /** Why this computer cannot make a sandbox, as half a sentence; absent: it can. */
+  readonly noSandbox: Readonly<Partial<Record<BotSandbox['mode'], string>>>;
   /** The team is from another computer, which speaks with no agent that runs here. */
   readonly forGuests?: boolean | undefined;
 }
@@ -81,9 +81,11 @@ export function planUp(team: ResolvedTeam, facts: PlanFacts): UpPlan {
     } else {
       const choice = chooseHarness(bot, facts.found);
       const account = 'harness' in choice ? facts.accounts.choose(bot, choice.harness) : null;
-      const sandbox = bot.sandbox ?? (facts.sandbox === 'none' ? null : { mode: facts.sandbox, ...bot.inSandbox });
-      if (sandbox !== null && facts.noSandbox !== null) {
-        hindrances.push({ address, ...withoutSandbox(sandbox, facts.noSandbox) });
+      const mode = strictestSandbox([bot.sandbox?.mode ?? 'none', facts.sandbox]);
+      const sandbox = mode === 'none' ? null : { ...(bot.sandbox ?? bot.inSandbox), mode };
+      const missing = mode === 'none' ? undefined : facts.noSandbox[mode];
+      if (sandbox !== null && missing !== undefined) {
+        hindrances.push({ address, ...withoutSandbox(sandbox, missing) });
       } else if (facts.forGuests === true && 'harness' in choice && !runsInPane(choice.harness)) {
         hindrances.push({
           address,
@@ -147,7 +149,10 @@ function isElsewhere(machine: string | null, { computerId, machines }: PlanFacts
 function withoutSandbox({ mode }: BotSandbox, why: string): Omit<Hindrance, 'address'> {
   return {
     fact: `it is to run in the sandbox "${mode}", but ${why}`,
-    action: 'Make the sandbox possible, or remove `sandbox:` from the team file and .gantry/policy.yaml.',
+    action:
+      mode === 'closed'
+        ? 'Make it possible, or choose `sandbox: files` in the team file and .gantry/policy.yaml.'
+        : 'Make the sandbox possible, or remove `sandbox:` from the team file and .gantry/policy.yaml.',
   };
 }
 
@@ -166,7 +171,7 @@ function bindStep(live: Member, bot: ResolvedBot, computerId: string): TeamPlanS
     (bot.harnesses.includes(live.spec.harness) &&
       live.spec.model === bot.model &&
       live.spec.command === bot.command &&
-      (bot.sandbox === null || live.spec.sandbox !== undefined) &&
+      (bot.sandbox === null || isAsStrict(live.spec.sandbox, bot.sandbox)) &&
       usesOneOf(bot.accounts, live.spec.account) &&
       (bot.worktree || live.spec.cwd === bot.cwd));
   return {
@@ -183,6 +188,10 @@ function bindStep(live: Member, bot: ResolvedBot, computerId: string): TeamPlanS
 /** One that it took up at a usage limit is as good as the first. */
 function usesOneOf(accounts: readonly string[], account = ownAccount): boolean {
   return accounts.length === 0 ? account === ownAccount : accounts.includes(account);
+}
+
+function isAsStrict(now: BotSandbox | undefined, wanted: BotSandbox): boolean {
+  return now !== undefined && strictestSandbox([now.mode, wanted.mode]) === now.mode;
 }
 
 function chooseHarness(

@@ -122,7 +122,7 @@ export function createTeamStarts(
           env: placed.env,
           cols: launch.cols,
           rows: launch.rows,
-          labels: labelsFor(spec, deps.workspace, realOf(spec.cwd)),
+          labels: labelsFor(spec, deps.workspace, realOf(spec.cwd), placed.network),
         });
         started.push(spec.agentId);
         await registry.started(spec.agentId, spec, pane);

@@ -5,6 +5,7 @@
  */
 import type { AgentState, HarnessName, PaneInput } from '../../contracts/factory/agent.ts';
 import type { DeliveryEvidence } from '../../contracts/factory/delivery.ts';
+import type { NetworkPreset, SandboxMode } from '../../contracts/factory/team-file.ts';
 import type { BotActivity } from './activity.ts';
 import type { UsageCursor, UsageLimit, UsagePage } from './usage.ts';
 
@@ -35,10 +36,18 @@ export interface BotSpec {
 
 /** A program that sees only its own folder, what its harness needs, and these absolute paths. */
 export interface BotSandbox {
-  readonly mode: 'files';
+  readonly mode: Exclude<SandboxMode, 'none'>;
   readonly read: readonly string[];
   readonly write: readonly string[];
   readonly caps?: BotCaps;
+  /** What it reaches without a question if it is closed; absent: what every closed bot does. */
+  readonly network?: BotNetwork;
+}
+
+export interface BotNetwork {
+  readonly presets: readonly NetworkPreset[];
+  /** Besides the usual ones. */
+  readonly ports: readonly number[];
 }
 
 /** Of everything that it runs together. */

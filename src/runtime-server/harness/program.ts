@@ -22,6 +22,10 @@ export interface Program {
   readonly accounts: AccountPlace | string;
   /** Absent: Gantry starts it, and promises nothing else. */
   readonly promises?: Promises;
+  /** What it calls to work and to stay signed in; absent: nothing. */
+  readonly service?: Service;
+  /** Gantry calls a server in it: in a network of its own that cannot be reached. */
+  readonly isCalled?: true;
 }
 
 /**
@@ -79,6 +83,13 @@ interface Keeps {
   readonly elsewhere: Readonly<Record<string, string>>;
   /** Files in the bot's own folder that Gantry makes and the program writes. */
   readonly reports: readonly string[];
+}
+
+interface Service {
+  /** Reached on port 443. */
+  readonly hosts: readonly string[];
+  /** Variables that name another address for it, as a URL. */
+  readonly variables: readonly string[];
 }
 
 interface SignIn {

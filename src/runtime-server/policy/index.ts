@@ -91,7 +91,8 @@ function readText(text: string | null, waits: boolean): Read {
   const result = readPolicy(text);
   if (result.ok) return { rules: result.rules, broken: null, problems: [], sandbox: result.sandbox };
   // A mistake elsewhere in the file does not take a sandbox away.
-  return { ...broken(result.problems), sandbox: /^sandbox:\s*["']?files\b/m.test(text) ? 'files' : 'none' };
+  const [, mode = 'none'] = /^sandbox:\s*["']?(files|closed)\b/m.exec(text) ?? [];
+  return { ...broken(result.problems), sandbox: mode as SandboxMode };
 }
 
 const problem = (message: string): PolicyProblem => ({ path: '', line: 1, message });

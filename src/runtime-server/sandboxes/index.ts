@@ -33,7 +33,7 @@ export interface SandboxedBot {
   readonly enginePort: number;
 }
 
-interface Sandboxes {
+export interface Sandboxes {
   /**
    * Lets a bot out as far as it is allowed: its launcher connects to `socket`, which lies in a folder of its own that no sandbox sees. Open it again,
    * with the same `start`, for a bot that still runs after a restart of Gantry. Rejects with `transport` where no proxy can be started.

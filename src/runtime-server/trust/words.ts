@@ -4,7 +4,7 @@
  */
 import { dirname } from 'node:path';
 import { createTwoFilesPatch } from 'diff';
-import { TeamFile, type TeamFileBot } from '../../contracts/factory/team-file.ts';
+import { type NetworkPreset, TeamFile, type TeamFileBot } from '../../contracts/factory/team-file.ts';
 import type { TemplateStep } from '../../contracts/factory/workflow.ts';
 import { isNestedDeeper } from '../../kit/files/nesting.ts';
 import { readYaml } from '../../kit/files/yaml.ts';
@@ -187,9 +187,15 @@ function accountWords(
   ];
 }
 
+const reached: Readonly<Record<NetworkPreset, string>> = {
+  agent: 'the service of its agent program',
+  packages: 'registries of packages',
+  remote: 'the remotes of its repository',
+};
+
 function sandboxWords(
   bot: string,
-  { sandbox, caps = {}, sees = {} }: Pick<TeamFile, 'sandbox' | 'caps' | 'sees'>,
+  { sandbox, caps = {}, sees = {}, network = {} }: Pick<TeamFile, 'sandbox' | 'caps' | 'sees' | 'network'>,
 ): string[] {
   return [
     ...(sandbox === undefined
@@ -199,6 +205,12 @@ function sandboxWords(
     ...(caps.processes === undefined ? [] : [`${bot} has at most ${caps.processes} processes in a sandbox.`]),
     ...(sees.read ?? []).map((path) => `${bot} reads ${path} also in a sandbox.`),
     ...(sees.write ?? []).map((path) => `${bot} changes ${path} also in a sandbox.`),
+    ...(network.presets ?? []).map(
+      (preset) => `${bot} reaches ${reached[preset]} without a question in the sandbox "closed".`,
+    ),
+    ...(network.ports ?? []).map(
+      (port) => `${bot} may connect to port ${port} of allowed names in the sandbox "closed".`,
+    ),
   ];
 }
 

@@ -106,6 +106,10 @@ describe.each(Object.entries(sets))('%s', (_, { architecture, arch, missing, for
     }
   });
 
+  test('what has only names for a network gets the filter of what has none', () => {
+    expect(filterFor(architecture, 'names')).toEqual(closed);
+  });
+
   test('every other call is allowed, with every argument', () => {
     const named = new Set([...Object.values(missing), ...Object.values(forbidden), ioctl, socket]);
     const call = fc.record({

@@ -273,6 +273,9 @@ describe.skipIf(!works)('where bubblewrap works', () => {
   });
 });
 
+/** None is asked for. */
+const networks = { missing: () => 'none', trial: (command: never) => command, open: () => Promise.reject() };
+
 /** A computer of folders only: what a bot's sandbox would show there. */
 function place(given: { gantryAt?: string; userAt?: string } = {}) {
   const root = scratchFolder();
@@ -290,6 +293,7 @@ function place(given: { gantryAt?: string; userAt?: string } = {}) {
     env: { PATH: process.env.PATH, HOME: userHome },
     policy: { sandbox: () => 'none' },
     caps: { make: () => [] },
+    networks,
   });
   const paths = { urlFile: join(home, 'run/url'), tokenFile: join(folder, 'token'), workspace, gantry: [], folder };
   const specOf = (more: Partial<BotSpec> = {}): BotSpec => ({
@@ -354,6 +358,7 @@ test.skipIf(!works)('a GANTRY_HOME that is a link is covered where it leads too'
     env: { PATH: process.env.PATH },
     policy: { sandbox: () => 'none' },
     caps: { make: () => [] },
+    networks,
   });
   const sees = specOf({ sandbox: { mode: 'files', read: [root], write: [] } });
   expect(() => by.check(sees)).toThrow('contains Gantry’s own folder');

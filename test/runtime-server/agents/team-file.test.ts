@@ -37,7 +37,7 @@ test.each<[string, string, string[]]>([
     'bots:\n  - bot: web\n    harness: claude\n    command: x\n',
     ['4: bots[0].command'],
   ],
-  ['a sandbox that does not exist', `${bot}    sandbox: closed\n`, ['4: bots[0].sandbox']],
+  ['a sandbox that does not exist', `${bot}    sandbox: open\n`, ['4: bots[0].sandbox']],
   [
     'a sandbox of a bot without a terminal',
     'bots:\n  - bot: web\n    binding: hosted\n    model: a/b\n    sandbox: files\n',
@@ -245,6 +245,32 @@ test('a file that waits makes sandboxes stricter: it adds them, shows less, and 
     { mode: 'files', read: [], write: [] },
   ]);
   expect(tightened(agreed, null)).toEqual(agreed);
+  const closed = team(
+    'bots:\n  - { bot: a, harness: shell, sandbox: closed, network: { presets: [agent, packages] } }\n',
+  );
+  const opening = team(
+    'bots:\n  - { bot: a, harness: shell, sandbox: files, network: { presets: [remote, agent] } }\n',
+  );
+  const network = { presets: ['agent'], ports: [] };
+  expect(tightened(closed, opening).bots[0]?.sandbox).toEqual({ mode: 'closed', read: [], write: [], network });
+});
+
+test('of the network a bot names its own presets, or has its team’s, and the ports of both', () => {
+  const networks = (text: string) => {
+    const result = read(text);
+    if (!result.ok) throw new Error(JSON.stringify(result.problems));
+    const { bots } = resolveTeam({ name: 'dev', file: result.file, culture: null }, null, around);
+    return bots.map(({ sandbox }) => sandbox?.network);
+  };
+  const bots = `bots:
+  - { bot: a, harness: shell, sandbox: closed, network: { presets: [remote], ports: [5432] } }
+  - { bot: b, harness: shell, sandbox: closed }
+`;
+  expect(networks(bots)).toEqual([{ presets: ['remote'], ports: [5432] }, undefined]);
+  expect(networks(`network: { presets: [packages], ports: [6379] }\n${bots}`)).toEqual([
+    { presets: ['remote'], ports: [6379, 5432] },
+    { presets: ['packages'], ports: [6379] },
+  ]);
 });
 
 test('the published JSON Schema is the one that is checked (else run: npm run references)', () => {

@@ -45,6 +45,11 @@ test('the sandbox of bots, and what they see in it, is named, and that it would 
     'No longer: web uses at most 1GiB of memory in a sandbox.',
     'No longer: web has at most 32 processes in a sandbox.',
   ]);
+  const network = 'bots:\n  - { bot: web, harness: shell, network: { presets: [packages], ports: [5432] } }\n';
+  expect(words('team', path, network, network.replace('5432', '22'))).toEqual([
+    'web may connect to port 5432 of allowed names in the sandbox "closed".',
+    'No longer: web may connect to port 22 of allowed names in the sandbox "closed".',
+  ]);
   expect(words('team', path, text('none', '/all'), text('files', '/data'))).toEqual([
     'Every bot in a terminal runs in no sandbox.',
     'web changes /all also in a sandbox.',

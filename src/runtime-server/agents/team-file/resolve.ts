@@ -1,13 +1,14 @@
 /** Applies one preset to a team file: the final settings of each bot. Pure; must not know what is installed or runs. */
 import type { AgentBinding, HarnessName } from '../../../contracts/factory/agent.ts';
 import {
+  defaultNetworkPresets,
   type HostedMode,
   strictestSandbox,
   type TeamFile,
   type TeamFileBot,
 } from '../../../contracts/factory/team-file.ts';
 import { acpCommand } from '../../harness/acp/known-agents.ts';
-import type { BotCaps, BotSandbox } from '../../harness/harness.ts';
+import type { BotCaps, BotNetwork, BotSandbox } from '../../harness/harness.ts';
 import { resolveCwd } from './read.ts';
 
 export interface ResolvedBot {
@@ -64,7 +65,11 @@ export function resolveTeam(
     const type = bot.binding ?? (bot.vendor === undefined ? 'terminal' : 'vendor');
     const harnesses = type !== 'terminal' ? [] : single !== undefined ? [single] : (bot.harnesses ?? []);
     const first = harnesses[0];
-    const inSandbox = { ...seenBy([file.sees, bot.sees], around.userHome), ...capsOf([file.caps, bot.caps]) };
+    const inSandbox = {
+      ...seenBy([file.sees, bot.sees], around.userHome),
+      ...capsOf([file.caps, bot.caps]),
+      ...networkOf(file.network, bot.network),
+    };
     const mode = strictestSandbox([bot.sandbox ?? 'none', file.sandbox ?? 'none']);
     return {
       slug: base.bot,
@@ -126,6 +131,26 @@ function seenBy(wishes: readonly TeamFile['sees'][], userHome: string): Pick<Bot
   return { read: all('read'), write: all('write') };
 }
 
+function networkOf(team: TeamFile['network'], bot: TeamFile['network']): Pick<BotSandbox, 'network'> {
+  if (team === undefined && bot === undefined) return {};
+  const presets = bot?.presets ?? team?.presets ?? defaultNetwork.presets;
+  return { network: { presets, ports: [...new Set([...(team?.ports ?? []), ...(bot?.ports ?? [])])] } };
+}
+
+const defaultNetwork: BotNetwork = { presets: defaultNetworkPresets, ports: [] };
+
+/** What both reach. */
+function commonNetwork(one: BotNetwork | undefined, other: BotNetwork | undefined): Pick<BotSandbox, 'network'> {
+  if (one === undefined && other === undefined) return {};
+  const [mine, theirs] = [one ?? defaultNetwork, other ?? defaultNetwork];
+  return {
+    network: {
+      presets: mine.presets.filter((preset) => theirs.presets.includes(preset)),
+      ports: mine.ports.filter((port) => theirs.ports.includes(port)),
+    },
+  };
+}
+
 function capsOf(wishes: readonly TeamFile['caps'][]): Pick<BotSandbox, 'caps'> {
   return lowest(
     wishes.map(({ memory, processes } = {}) => ({
@@ -159,8 +184,13 @@ export function tightened(team: ResolvedTeam, waiting: ResolvedTeam | null): Res
     const read = [...own.read, ...own.write].filter(
       (path) => !write.includes(path) && [...wish.read, ...wish.write].includes(path),
     );
-    const inSandbox = { read, write, ...lowest([own.caps ?? {}, wish.caps ?? {}]) };
-    return { ...bot, sandbox: { mode: wish.mode, ...inSandbox }, inSandbox };
+    const inSandbox = {
+      ...{ read, write },
+      ...lowest([own.caps ?? {}, wish.caps ?? {}]),
+      ...commonNetwork(own.network, wish.network),
+    };
+    const mode = strictestSandbox([bot.sandbox?.mode ?? 'none', wish.mode]);
+    return { ...bot, sandbox: mode === 'none' ? null : { mode, ...inSandbox }, inSandbox };
   });
   return { ...team, bots };
 }

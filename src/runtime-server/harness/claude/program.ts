@@ -57,6 +57,10 @@ export const claudeProgram = {
     ],
     transcripts: 'projects',
   },
+  service: {
+    hosts: ['api.anthropic.com', 'platform.claude.com', 'console.anthropic.com', 'claude.ai'],
+    variables: ['ANTHROPIC_BASE_URL'],
+  },
 } satisfies Program;
 
 async function list({ env, home }: ConversationPlaces): Promise<Conversation[]> {

@@ -30,6 +30,7 @@ export const codexProgram = {
     ],
     transcripts: 'sessions',
   },
+  service: { hosts: ['api.openai.com', 'chatgpt.com', 'auth.openai.com'], variables: ['OPENAI_BASE_URL'] },
 } satisfies Program;
 
 async function list({ env, home }: ConversationPlaces): Promise<Conversation[]> {

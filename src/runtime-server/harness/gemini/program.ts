@@ -41,6 +41,15 @@ export const geminiProgram = {
     // Its conversations are named in a list of projects beside them.
     transcripts: null,
   },
+  service: {
+    hosts: [
+      'generativelanguage.googleapis.com',
+      'cloudcode-pa.googleapis.com',
+      'oauth2.googleapis.com',
+      'www.googleapis.com',
+    ],
+    variables: ['GOOGLE_GEMINI_BASE_URL', 'CODE_ASSIST_ENDPOINT'],
+  },
 } satisfies Program;
 
 async function list({ env, home }: ConversationPlaces): Promise<Conversation[]> {

@@ -44,6 +44,7 @@ export const opencodeProgram = {
   },
   accounts:
     'Only XDG_DATA_HOME moves its sign-in, which would also move the data of every other program that the bot runs.',
+  isCalled: true,
 } satisfies Program;
 
 async function list(places: ConversationPlaces): Promise<Conversation[]> {

@@ -36,6 +36,10 @@ export const qwenProgram = {
     signs: [{ file: 'oauth_creds.json', field: null, paidBy: 'subscription' }],
     transcripts: null,
   },
+  service: {
+    hosts: ['chat.qwen.ai', 'portal.qwen.ai', 'dashscope.aliyuncs.com', 'dashscope-intl.aliyuncs.com'],
+    variables: ['OPENAI_BASE_URL'],
+  },
 } satisfies Program;
 
 async function list({ env, home }: ConversationPlaces): Promise<Conversation[]> {

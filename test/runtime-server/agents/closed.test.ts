@@ -1,0 +1,213 @@
+/** Bots in terminals with `sandbox: closed`: what they reach, who decides it, and what happens where it cannot be had. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { Delivery } from '../../../src/contracts/factory/delivery.ts';
+import { programCommand } from '../../../src/kit/process/programs.ts';
+import { runProcess } from '../../../src/kit/process/run-process.ts';
+import { findNetworkTools } from '../../../src/kit/sandbox/own-network.ts';
+import type { OpenNetwork } from '../../../src/runtime-server/agents/bot-networks.ts';
+import { listenOutside } from '../../programs/sandbox-launch/outside.ts';
+import { scratchFolder } from '../../support/scratch.ts';
+import { type Engine, startEngine, waitFor } from '../engine.ts';
+
+const path = process.env.PATH ?? '';
+const works =
+  typeof findNetworkTools(path) !== 'string' &&
+  (await runProcess({
+    command: ['bwrap', '--ro-bind', '/', '/', '--unshare-net', 'true'],
+    env: { PATH: path },
+    deadlineMs: 10_000,
+  }).then(
+    ({ exitCode }) => exitCode === 0,
+    () => false,
+  ));
+
+const shell = (more = '', team = '') => `${team}bots:\n  - bot: web\n    harness: shell\n    sandbox: closed\n${more}`;
+type Asked = Parameters<OpenNetwork>[0];
+interface Refused {
+  readonly error: { readonly code: string; readonly fact: string; readonly action: string };
+}
+
+/** Lets bots to `allowed.example` and to Gantry only. */
+function decider() {
+  const folder = scratchFolder();
+  const opened: Asked[] = [];
+  const closed: string[] = [];
+  const openNetwork: OpenNetwork = async (bot) => {
+    opened.push(bot);
+    const socket = join(folder, `${opened.length}.sock`);
+    const { close } = await listenOutside(socket, (connection, { way, host }) => {
+      if (way === 'engine') {
+        const engine = connect({ port: bot.enginePort, host: '127.0.0.1', allowHalfOpen: true });
+        engine.on('error', () => connection.destroy());
+        connection.pipe(engine).pipe(connection);
+      } else if (way === 'proxy') answerProxy(connection);
+      else if (host === 'allowed.example') connection.end('HTTP/1.1 200 OK\r\ncontent-length: 7\r\n\r\nby name');
+      else connection.destroy();
+    });
+    return {
+      socket,
+      close: async () => {
+        closed.push(bot.start);
+        await close();
+      },
+    };
+  };
+  return { opened, closed, openNetwork };
+}
+
+function answerProxy(connection: Socket): void {
+  connection.once('data', (piece: Buffer) => {
+    const isAllowed = piece.toString('latin1').startsWith('GET http://allowed.example/');
+    const text = isAllowed ? 'by proxy' : 'web@dev may not reach it.';
+    connection.end(
+      `HTTP/1.1 ${isAllowed ? '200 OK' : '403 Forbidden'}\r\ncontent-length: ${text.length}\r\n\r\n${text}`,
+    );
+  });
+  connection.resume();
+}
+
+async function up(engine: Engine, team: string, body: unknown = {}) {
+  return engine.call<Refused & { plan: { reason: string }[] }>('POST', `/teams/${team}/up`, body);
+}
+
+async function start(engine: Engine, team: string, text: string): Promise<string> {
+  engine.team(team, text);
+  expect(await up(engine, team)).toMatchObject({ status: 200 });
+  await engine.until(`web@${team}`, 'idle');
+  return `web@${team}`;
+}
+
+let runs = 0;
+/** Runs lines in the bot's shell; answers what they printed. */
+async function inside(engine: Engine, address: string, lines: readonly string[]): Promise<string> {
+  runs += 1;
+  const [script, out] = [`probe-${runs}.sh`, `out-${runs}`];
+  engine.slipIn(script, `${lines.join('\n')}\n`);
+  const there = join(engine.workspace, out);
+  const text = `sh ${join(engine.workspace, script)} > ${there}.part 2>&1; mv ${there}.part ${there}`;
+  await engine.call('POST', `/agents/${address}/input`, { text, keys: ['Enter'] });
+  await waitFor(
+    async () => existsSync(there),
+    (done) => done,
+  );
+  return readFileSync(there, 'utf8');
+}
+
+describe.skipIf(!works)('where a network of its own can be made', () => {
+  test('a closed bot reaches what is allowed with a proxy and without, hears what is not, and nothing else', async () => {
+    const { openNetwork } = decider();
+    const engine = await startEngine({ openNetwork });
+    const to = await start(engine, 'dev', shell());
+    expect(await engine.agent(to)).toMatchObject({ sandbox: 'closed' });
+    const probe = [
+      'curl -sS http://allowed.example/; echo',
+      'curl -sS --noproxy "*" http://allowed.example/; echo',
+      'curl -sS http://other.example/; echo',
+      'curl -sS --noproxy "*" http://other.example/ >/dev/null 2>&1; echo $?',
+      'curl -sS --noproxy "*" -m 5 http://93.184.216.34/ >/dev/null 2>&1; echo $?',
+      'curl -sS --noproxy "*" -m 5 http://allowed.example:81/ >/dev/null 2>&1; echo $?',
+      `[ -e ${engine.home}/run/sandboxes ] && echo sees; find / -name "*.sock" -not -path "/proc/*" 2>/dev/null | head`,
+      // A kind of socket that belongs to no network.
+      'perl -e "use Socket; socket(my \\$s, 40, SOCK_STREAM, 0) or print \\"no vsock\\n\\""',
+    ];
+    expect((await inside(engine, to, probe)).split('\n')).toEqual([
+      'by proxy',
+      'by name',
+      'web@dev may not reach it.',
+      ...['52', '7', '7'].map((code) => expect.stringMatching(new RegExp(`^(?:${code}|56)$`))),
+      'no vsock',
+      '',
+    ]);
+  });
+
+  test('it takes messages and calls Gantry, and Ctrl-C ends its command but not the bot', async () => {
+    const { openNetwork } = decider();
+    const engine = await startEngine({ openNetwork });
+    const to = await start(engine, 'dev', shell());
+    const sent = await engine.call<Delivery>('POST', '/send', { to, text: 'echo hello-$((40+2))' });
+    expect(sent.body).toMatchObject({ state: 'verified' });
+    const call =
+      'curl -sS -H "authorization: Bearer $(cat $GANTRY_TOKEN_FILE)" "$(cat $GANTRY_URL_FILE)/api/factory/agents"';
+    expect(await inside(engine, to, [call])).toContain('"web@dev"');
+    expect(await inside(engine, to, [`${programCommand('cli').join(' ')} agents ls`])).toContain('web@dev');
+    await engine.call('POST', `/agents/${to}/input`, { text: 'sleep 300', keys: ['Enter'] });
+    await engine.until(to, 'working');
+    await engine.call('POST', `/agents/${to}/input`, { keys: ['C-c'] });
+    await engine.until(to, 'idle');
+    await engine.call('POST', `/agents/${to}/input`, { text: 'sleep 300', keys: ['Enter'] });
+    await engine.until(to, 'working');
+    await engine.call('POST', `/agents/${to}/input`, { keys: ['C-z'] });
+    await engine.until(to, 'idle');
+    expect(await inside(engine, to, ['echo still here'])).toBe('still here\n');
+  });
+
+  test('what its team file names is told to who decides, with its repository’s remotes', async () => {
+    const { opened, closed, openNetwork } = decider();
+    const engine = await startEngine({ openNetwork });
+    const git = (...args: string[]) =>
+      runProcess({ command: ['git', '-C', engine.workspace, ...args], deadlineMs: 20_000 });
+    await git('init', '-q');
+    await git('remote', 'add', 'origin', 'ssh://git@code.example.org:2222/team/web.git');
+    await git('remote', 'add', 'mirror', 'git@mirror.example.org:web.git');
+    await git('remote', 'add', 'disk', '/srv/web.git');
+    const network = '    network: { presets: [packages, remote], ports: [5432] }\n';
+    await start(engine, 'dev', shell(network, 'network: { presets: [agent], ports: [6379] }\n'));
+    expect(opened).toMatchObject([
+      {
+        address: 'web@dev',
+        presets: ['packages', 'remote'],
+        apis: [],
+        remotes: ['mirror.example.org:22', 'code.example.org:2222'],
+        ports: [6379, 5432],
+        enginePort: Number(new URL(engine.url).port),
+      },
+    ]);
+    await engine.call('POST', '/teams/dev/down');
+    await waitFor(
+      async () => closed,
+      (starts) => starts.includes(opened[0]?.start ?? ''),
+    );
+  });
+
+  test('after a restart of Gantry it runs on, and its connections are decided again', async () => {
+    const { opened, openNetwork } = decider();
+    const engine = await startEngine({ openNetwork });
+    const to = await start(engine, 'dev', shell('    network: { presets: [packages] }\n'));
+    await engine.restart();
+    await waitFor(
+      async () => opened.length,
+      (count) => count === 2,
+    );
+    const [before, after] = opened;
+    expect(after).toEqual({ ...before, enginePort: Number(new URL(engine.url).port) });
+    expect(await engine.agent(to)).toMatchObject({ sandbox: 'closed', state: 'idle' });
+  });
+
+  test('a file that waits for a yes closes a bot at once, and opens none', async () => {
+    const { opened, openNetwork } = decider();
+    const engine = await startEngine({ openNetwork });
+    engine.team('dev', 'bots:\n  - bot: web\n    harness: shell\n    sandbox: files\n');
+    await engine.agree();
+    engine.slipIn('.gantry/policy.yaml', 'sandbox: closed\n');
+    expect((await up(engine, 'dev')).body.plan[0]?.reason).toContain('in the sandbox "closed"');
+    expect(opened[0]?.presets).toEqual(['agent']);
+    await engine.agree();
+    engine.slipIn('.gantry/policy.yaml', 'sandbox: files\n');
+    await engine.call('POST', '/teams/dev/down');
+    expect((await up(engine, 'dev', { dryRun: true })).body.plan[0]?.reason).toContain('in the sandbox "closed"');
+  });
+
+  test('a program that Gantry calls is not started where it could not be called', async () => {
+    const bin = scratchFolder();
+    const { openNetwork } = decider();
+    const engine = await startEngine({ openNetwork, env: { PATH: `${bin}:${path}` } });
+    writeFileSync(join(bin, 'opencode'), '#!/bin/sh\necho 1.0.0\n', { mode: 0o755 });
+    engine.team('dev', 'bots:\n  - { bot: web, harness: opencode, sandbox: closed }\n');
+    const { status, body } = await up(engine, 'dev');
+    expect(status).toBe(400);
+    expect(body.error.fact).toContain('Gantry drives opencode through a server in it');
+  });
+});
