@@ -1,19 +1,20 @@
 /** Accounts of agent programs on their page: nothing yet, the sign-in in a terminal, many, and removing one; then what a bot's sandbox holds. */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { scratchFolder } from '../support/scratch.ts';
 import { installStandInClaude } from '../support/stand-in-claude/install.ts';
 import { type Browser, go, openBrowser, type Visit, visit } from './support/browser.ts';
 import { type Gantry, startGantry } from './support/gantry.ts';
 import { looked, narrow } from './support/looks.ts';
 
+const programs = mkdtempSync(join(tmpdir(), 'gantry-accounts-'));
 let gantry: Gantry;
 let browser: Browser;
 let session: Visit;
 
 beforeAll(async () => {
-  const bin = installStandInClaude(join(scratchFolder(), 'bin'), 'limits.mjs');
+  const bin = installStandInClaude(programs, 'limits.mjs');
   const env = { PATH: `${bin}:${process.env.PATH}` };
   [gantry, browser] = await Promise.all([startGantry({ workspace: 'empty', env }), openBrowser()]);
   const folder = join(gantry.workspace, '.gantry', 'teams', 'dev');
@@ -25,6 +26,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await browser?.close();
   await gantry?.remove();
+  rmSync(programs, { recursive: true, force: true });
 });
 
 test('an account is added on its page and signed in in a terminal', async () => {

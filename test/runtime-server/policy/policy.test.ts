@@ -239,6 +239,8 @@ test('the sandbox that the workspace wants stands beside the rules or alone, and
   save('rules:\n  - when: {tool: shell}\n    then: maybe\nsandbox: files # of every bot\n');
   expect([policy.sandbox(), policy.problems().length]).toEqual(['files', 1]);
   save('sandbox: closed\n');
+  expect([policy.sandbox(), policy.problems()]).toEqual(['closed', []]);
+  save('sandbox: shut\n');
   expect(policy.problems()[0]?.path).toBe('sandbox');
   save('sandbox: none\nrules: []\n');
   expect(policy.sandbox()).toBe('none');
