@@ -175,6 +175,8 @@ export const packageHomes: Readonly<Record<string, readonly string[]>> = {
   'find-my-way': ['kit/http'],
   'rate-limiter-flexible': ['kit/http'],
   'node-pty': ['programs/pane-host'],
+  '@peculiar/x509': ['programs/sandbox-proxy'],
+  'reflect-metadata': ['programs/sandbox-proxy'],
   '@xterm/headless': ['programs/pane-host', 'cli'],
   '@xterm/addon-serialize': ['programs/pane-host'],
   express: ['cloud-api', 'host'],

@@ -1,13 +1,13 @@
 /** `gantry vault set|ls|rm`. A value comes over stdin, never as an argument: arguments are shown to every user of a computer. */
 import { AppError } from '../../contracts/common/errors.ts';
-import { SecretName } from '../../contracts/factory/work-engine/vault.ts';
-import { type Context, type Input, text } from '../command.ts';
+import { type Secret, SecretDestination, SecretName } from '../../contracts/factory/work-engine/vault.ts';
+import { type Context, type Input, optionalText, text } from '../command.ts';
 import { verb } from '../route-verb.ts';
 import { table } from '../table.ts';
 import { ago } from '../words.ts';
 
 export const set = verb('setSecret', {
-  fields: { name: nameOf, value: (input, context) => secretFrom(context, nameOf(input)) },
+  fields: { name: nameOf, value: (input, context) => secretFrom(context, nameOf(input)), destination: destinationOf },
   words: ({ dryRun, replaces, usedBy, name }) => {
     const done = replaces ? 'Replaced' : 'Saved';
     const would = replaces ? 'Would replace' : 'Would save';
@@ -25,6 +25,21 @@ function nameOf(input: Input): string {
   if (valid.success) return name;
   const rule = valid.error.issues[0]?.message ?? '';
   throw new AppError('usage', `${JSON.stringify(name)} cannot be the name of a secret.`, `Use ${rule}.`);
+}
+
+function destinationOf(input: Input): SecretDestination | undefined {
+  const given = optionalText(input, 'host');
+  if (given === undefined) return undefined;
+  const [, host = given, port = '443'] = /^(.*?)(?::(\d{1,5}))?$/.exec(given) ?? [];
+  const form = SecretDestination.shape.form.safeParse(optionalText(input, 'form') ?? 'bearer');
+  if (!form.success) throw new AppError('usage', 'That is not a form of a header.', 'Use raw, bearer or basic.');
+  return {
+    host,
+    port: Number(port),
+    header: (optionalText(input, 'header') ?? 'authorization').toLowerCase(),
+    form: form.data,
+    methods: optionalText(input, 'methods')?.toUpperCase().split(/[ ,]+/) ?? null,
+  };
 }
 
 async function secretFrom(context: Context, name: string): Promise<string> {
@@ -73,13 +88,17 @@ function typed(stdin: NodeJS.ReadStream, stderr: NodeJS.WriteStream, question: s
 export const list = verb('listSecrets', {
   words: (answer, { names, now, output }) => {
     const rows = [
-      ...answer.secrets.map((one) => [one.name, ago(one.updatedAt, now()), one.usedBy.join(', ') || '-']),
-      ...answer.missing.map((one) => [one.name, 'MISSING', one.usedBy.join(', ')]),
+      ...answer.secrets.map((one) => [one.name, ago(one.updatedAt, now()), placeOf(one), one.usedBy.join(', ') || '-']),
+      ...answer.missing.map((one) => [one.name, 'MISSING', '-', one.usedBy.join(', ')]),
     ];
     if (rows.length === 0) return `The vault is empty. Add a secret: ${names.gantry} vault set <name>`;
-    return table(['name', 'set', 'used by'], rows, output.width);
+    return table(['name', 'set', 'only for', 'used by'], rows, output.width);
   },
 });
+
+function placeOf({ destination }: Secret): string {
+  return destination === undefined ? '-' : `${destination.host}:${destination.port}, ${destination.header}`;
+}
 
 export const remove = verb('removeSecret', {
   words: ({ dryRun, name, usedBy }) => {

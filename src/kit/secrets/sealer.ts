@@ -11,6 +11,8 @@ export interface Sealer {
   seal(place: string, text: string): string;
   /** Throws `refused` if it was sealed for another place or under another key, or was changed since. */
   open(place: string, sealed: string): string;
+  /** 32 bytes that follow from the master key, the purpose and this text, and from nothing else. */
+  derive(text: string): Buffer;
 }
 
 const version = 'v1';
@@ -36,6 +38,7 @@ export function createSealer({
 }): Sealer {
   const key = Buffer.from(hkdfSync('sha256', masterKey, keyId, `gantry ${purpose}`, 32));
   return {
+    derive: (text) => Buffer.from(hkdfSync('sha256', key, keyId, `derived ${text}`, 32)),
     seal(place, text) {
       const iv = random(ivBytes);
       const cipher = createCipheriv(cipherName, key, iv, { authTagLength: tagBytes });

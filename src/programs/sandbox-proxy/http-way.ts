@@ -5,16 +5,19 @@
  */
 import { Agent, createServer, type IncomingMessage, request as requestHttp, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { type Duplex, pipeline } from 'node:stream';
+import { type Duplex, pipeline, type Transform } from 'node:stream';
 import { type HostAndPort, hostAndPortOf, hostNameOf, showHostAndPort } from '../../kit/egress/host-name.ts';
 import { join } from './join.ts';
-import type { Reason } from './protocol.ts';
+import { PlaceholderFound, putKeys, refusing, replacing } from './keys.ts';
+import type { KeyUse, Reason } from './protocol.ts';
 import { endWith, type Fault, faultOf, plainAnswer, type Refusal, refusalOf, refusedHeader } from './refusal.ts';
 import type { Sandbox } from './sandbox.ts';
 
 /** A connection's host, allowed already. */
 export interface Only extends HostAndPort {
   readonly isPrivateAllowed: boolean;
+  /** Its TLS was opened: another connection to it needs TLS of its own. */
+  readonly isOpened: boolean;
 }
 
 interface Visit {
@@ -33,7 +36,14 @@ export interface HttpWay {
 }
 
 type Decided =
-  | { readonly ok: true; readonly to: HostAndPort; readonly options: object }
+  | {
+      readonly ok: true;
+      readonly to: HostAndPort;
+      readonly options: object;
+      readonly headers: readonly string[];
+      /** Secrets whose values are in the headers. */
+      readonly used: readonly KeyUse[];
+    }
   | { readonly ok: false; readonly refusal: Refusal };
 
 const keptMs = 60_000;
@@ -41,6 +51,7 @@ const maxHeaders = 64 * 1024;
 const maxConnections = 16;
 /** They are about one connection; `content-length`, `transfer-encoding` and `host` are checked instead, whatever `connection` says of them. */
 const hopByHop = ['connection', 'keep-alive', 'proxy-connection', 'proxy-authorization', 'te', 'trailer', 'upgrade'];
+const readable = ['accept-encoding', 'identity'];
 const switching = ['connection', 'Upgrade', 'upgrade', 'websocket'];
 const framing = ['content-length', 'transfer-encoding', 'host'];
 
@@ -96,10 +107,19 @@ async function decide(visit: Visit, incoming: IncomingMessage): Promise<Decided>
   const verdict = only === null ? await sandbox.may(to) : { ...only, allow: true as const };
   if (!verdict.allow) return { ok: false, refusal: refusalOf(showHostAndPort(to), verdict.reason, verdict.why) };
   const { isPrivateAllowed } = verdict;
+  const { method = 'GET' } = incoming;
+  const isOpened = only?.isOpened ?? false;
+  const headers = headersOf(incoming, to, isOpened ? 443 : 80);
+  const put = putKeys(sandbox.keys(), { to, isOpened, method, path, headers });
+  if (!put.ok) return { ok: false, refusal: refused(visit, to, 'placeholder', put.why) };
+  // An answer that may hold a value has to be readable.
+  const plain = put.used.length === 0 ? put.headers : [...without(put.headers, ['accept-encoding']), ...readable];
   return {
     ok: true,
     to,
-    options: { method: incoming.method, path, host: to.host, port: to.port, setHost: false, isPrivateAllowed },
+    options: { method, path, host: to.host, port: to.port, setHost: false, isPrivateAllowed, isOpened },
+    headers: plain,
+    used: put.used,
   };
 }
 
@@ -107,25 +127,41 @@ async function pass(visit: Visit, incoming: IncomingMessage, answer: ServerRespo
   const decided = await decide(visit, incoming);
   answer.sendDate = false;
   if (!decided.ok) return say(answer, incoming, decided.refusal);
-  const { to, options } = decided;
-  const headers = headersOf(incoming, to);
+  const { to, options, headers, used } = decided;
+  const placeholders = visit.sandbox.keys().map(({ placeholder }) => placeholder);
   const hasBody = incoming.headers['transfer-encoding'] !== undefined || Number(incoming.headers['content-length']) > 0;
   send(true);
 
   function send(mayRepeat: boolean): void {
     const onward = requestHttp({ ...options, headers, agent: visit.agent });
     onward.on('response', (came) => {
-      answer.writeHead(came.statusCode ?? 502, came.statusMessage, withoutHops(came.rawHeaders, ['transfer-encoding']));
-      pipeline(came, answer, () => {});
+      const encoded = came.headers['content-encoding'];
+      if (used.length > 0 && encoded !== undefined && encoded !== 'identity') {
+        came.destroy();
+        return say(answer, incoming, { reason: null, says: `The answer of ${showHostAndPort(to)} cannot be read.` });
+      }
+      const [hide, body] = hiding(used);
+      const length = used.length > 0 && incoming.method !== 'HEAD' ? ['content-length'] : [];
+      const kept = withoutHops(came.rawHeaders, ['transfer-encoding', ...length]).map(hide);
+      answer.writeHead(came.statusCode ?? 502, came.statusMessage, kept);
+      pipeline([came, ...body, answer], () => {});
     });
     onward.on('error', (error: NodeJS.ErrnoException) => {
-      if (answer.headersSent || answer.destroyed) answer.destroy();
+      if (error instanceof PlaceholderFound && !answer.headersSent) {
+        say(answer, incoming, refused(visit, to, 'placeholder', error.message));
+      } else if (answer.headersSent || answer.destroyed) answer.destroy();
       // A kept connection that its server ended just then.
       else if (mayRepeat && onward.reusedSocket && !hasBody && error.code === 'ECONNRESET') send(false);
       else say(answer, incoming, faultOf(to, error));
     });
     answer.once('close', () => onward.destroy());
-    if (hasBody) pipeline(incoming, onward, () => {});
+    if (hasBody && placeholders.length > 0) {
+      pipeline(incoming, refusing(placeholders), onward, (fault) => {
+        if (fault instanceof PlaceholderFound && !answer.headersSent) {
+          say(answer, incoming, refused(visit, to, 'placeholder', fault.message));
+        }
+      });
+    } else if (hasBody) pipeline(incoming, onward, () => {});
     else onward.end();
   }
 }
@@ -135,17 +171,17 @@ async function upgrade(visit: Visit, incoming: IncomingMessage, client: Duplex, 
   const decided = await decide(visit, incoming);
   if (!decided.ok) return endWith(client, plainAnswer(decided.refusal));
   const { to, options } = decided;
-  const headers = [...headersOf(incoming, to), ...switching];
-  const onward = requestHttp({ ...options, headers, agent: visit.agent });
+  const [hide, body] = hiding(decided.used);
+  const onward = requestHttp({ ...options, headers: [...decided.headers, ...switching], agent: visit.agent });
   onward.on('upgrade', (came, upstream, first) => {
-    client.write(startOf(came, switching));
+    client.write(startOf(came, hide, switching));
     if (first.length > 0) client.write(first);
     if (head.length > 0) upstream.write(head);
     join(client, upstream);
   });
   onward.on('response', (came) => {
-    client.write(startOf(came, ['connection', 'close']));
-    pipeline(came, client, () => {});
+    client.write(startOf(came, hide, ['connection', 'close']));
+    pipeline([came, ...body, client], () => {});
   });
   onward.on('error', (error) => endWith(client, plainAnswer(faultOf(to, error))));
   client.once('close', () => onward.destroy());
@@ -153,8 +189,13 @@ async function upgrade(visit: Visit, incoming: IncomingMessage, client: Duplex, 
 }
 
 /** Status and headers of an answer, with these at their end. */
-function startOf({ statusCode, statusMessage, rawHeaders }: IncomingMessage, last: readonly string[]): Buffer {
-  const headers = pairs([...withoutHops(rawHeaders, ['transfer-encoding']), ...last]);
+function startOf(
+  { statusCode, statusMessage, rawHeaders }: IncomingMessage,
+  hide: (text: string) => string,
+  last: readonly string[],
+): Buffer {
+  // Its length may be another one by now, and the end of the connection ends it.
+  const headers = pairs([...withoutHops(rawHeaders, ['transfer-encoding', 'content-length']).map(hide), ...last]);
   const lines = [`HTTP/1.1 ${statusCode} ${statusMessage}`, ...headers.map(([name, value]) => `${name}: ${value}`)];
   return Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
 }
@@ -194,12 +235,13 @@ function createAgent(sandbox: Sandbox, client: Socket, upstream: Socket | undefi
   let given = upstream;
   const agent = new Agent({ keepAlive: true, maxSockets: maxConnections });
   const create = (
-    { host, port, isPrivateAllowed }: Only,
+    { host, port, isPrivateAllowed, isOpened }: Only,
     done: (error: Error | null, socket?: Socket) => void,
   ): undefined => {
     const first = given;
     given = undefined;
-    const opening = first?.writable === true ? Promise.resolve(first) : sandbox.dial({ host, port }, isPrivateAllowed);
+    const opening =
+      first?.writable === true ? Promise.resolve(first) : sandbox.dial({ host, port }, isPrivateAllowed, isOpened);
     opening.then((socket) => {
       // A kept connection that its server has ended must not take another request.
       socket.allowHalfOpen = false;
@@ -212,7 +254,11 @@ function createAgent(sandbox: Sandbox, client: Socket, upstream: Socket | undefi
 }
 
 /** Those of a request as they are passed on: names in lower case, and its length said in exactly one way. */
-function headersOf({ rawHeaders, method = 'GET', headers }: IncomingMessage, to: HostAndPort): string[] {
+function headersOf(
+  { rawHeaders, method = 'GET', headers }: IncomingMessage,
+  to: HostAndPort,
+  usualPort: number,
+): string[] {
   const passed = withoutHops(rawHeaders, framing);
   const length =
     headers['transfer-encoding'] !== undefined
@@ -222,16 +268,27 @@ function headersOf({ rawHeaders, method = 'GET', headers }: IncomingMessage, to:
         : ['POST', 'PUT', 'PATCH'].includes(method)
           ? ['content-length', '0']
           : [];
-  const host = headers.host ?? (to.port === 80 ? showHostAndPort(to).replace(/:80$/, '') : showHostAndPort(to));
+  const named = showHostAndPort(to);
+  const host = headers.host ?? (to.port === usualPort ? named.replace(/:\d+$/, '') : named);
   return ['host', host, ...passed, ...length];
 }
 
 function withoutHops(rawHeaders: readonly string[], more: readonly string[]): string[] {
   const named = valuesOf(rawHeaders, 'connection').flatMap((each) => each.toLowerCase().split(/[ \t]*,[ \t]*/));
-  const left = new Set([...hopByHop, ...more, ...named.filter((name) => !framing.includes(name))]);
+  return without(rawHeaders, [...hopByHop, ...more, ...named.filter((name) => !framing.includes(name))]);
+}
+
+function without(rawHeaders: readonly string[], names: readonly string[]): string[] {
   return pairs(rawHeaders)
-    .filter(([name]) => !left.has(name.toLowerCase()))
+    .filter(([name]) => !names.includes(name.toLowerCase()))
     .flat();
+}
+
+/** Takes values out of a header, and out of a body. */
+function hiding(used: readonly KeyUse[]): [(text: string) => string, Transform[]] {
+  const hide = (text: string) => used.reduce((all, { value, placeholder }) => all.replaceAll(value, placeholder), text);
+  const texts = used.map(({ value, placeholder }) => ({ from: value, to: placeholder }));
+  return [hide, used.length === 0 ? [] : [replacing(texts)]];
 }
 
 function valuesOf(rawHeaders: readonly string[], wanted: string): string[] {

@@ -11,6 +11,26 @@ export interface OpenSandbox {
   readonly socket: string;
   /** Of Gantry itself on this computer. */
   readonly enginePort: number;
+  /** Secrets that the sandbox has as placeholders only. TLS is opened for the hosts of these, and for no other. */
+  readonly keys: readonly KeyUse[];
+  /** 32 secret bytes in hex, from which the key of its authority follows: the same after a restart, so that running programs still trust it. */
+  readonly seed: string;
+}
+
+/** Where the value of one secret goes instead of its placeholder. */
+export interface KeyUse {
+  /** As a person knows it. */
+  readonly name: string;
+  readonly placeholder: string;
+  readonly value: string;
+  readonly host: string;
+  readonly port: number;
+  /** In lower case. */
+  readonly header: string;
+  /** raw: the whole header · bearer: behind `Bearer` or `token` · basic: user or password. */
+  readonly form: 'raw' | 'bearer' | 'basic';
+  /** Null: any. */
+  readonly methods: readonly string[] | null;
 }
 
 /** Ends its connections, too. */
@@ -33,9 +53,9 @@ export type Verdict =
 
 /**
  * asked: a person has not answered yet · rejected: a person said no · rule: the policy says no · limit: too much at once · private: it is no public
- * address · mismatch: TLS or HTTP inside of the connection names another host · invalid: not understood.
+ * address · placeholder: a secret's placeholder is where its value may not go · mismatch: TLS or HTTP inside of the connection names another host · invalid: not understood.
  */
-export type Reason = 'asked' | 'rejected' | 'rule' | 'limit' | 'private' | 'mismatch' | 'invalid';
+export type Reason = 'asked' | 'rejected' | 'rule' | 'limit' | 'private' | 'placeholder' | 'mismatch' | 'invalid';
 
 export type Order = OpenSandbox | CloseSandbox | Answer;
 export type OrderHead = Order & { readonly size: 0 };
@@ -52,6 +72,8 @@ export interface Question {
 interface Opened {
   readonly event: 'opened';
   readonly id: string;
+  /** PEM of the certificate that its programs have to trust; null where nothing is opened. */
+  readonly authority: string | null;
 }
 
 interface NotOpened {

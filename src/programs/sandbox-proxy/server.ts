@@ -5,10 +5,13 @@
 import { rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { AppError } from '../../contracts/common/errors.ts';
+import { systemClock } from '../../kit/clock/clock.ts';
 import { dial } from '../../kit/egress/dial.ts';
 import type { HostAndPort } from '../../kit/egress/host-name.ts';
 import type { Lookup } from '../../kit/egress/lookup.ts';
-import type { OpenSandbox, Order, ProxyEvent, Verdict } from './protocol.ts';
+import { type Authority, createAuthority } from './ca.ts';
+import { accept, secure } from './open-tls.ts';
+import type { KeyUse, OpenSandbox, Order, ProxyEvent, Verdict } from './protocol.ts';
 import type { Sandbox } from './sandbox.ts';
 import { createWays } from './ways.ts';
 
@@ -29,6 +32,9 @@ const noAnswer: Verdict = { allow: false, reason: 'rule', why: 'nothing decided 
 
 interface Open {
   enginePort: number;
+  keys: readonly KeyUse[];
+  readonly seed: string;
+  authority: Promise<Authority> | null;
   readonly socket: string;
   readonly server: Server;
   readonly sockets: Set<Socket>;
@@ -37,9 +43,12 @@ interface Open {
 export function createSandboxProxy({
   send,
   lookup,
+  trusted,
 }: {
   readonly send: (event: ProxyEvent) => void;
   readonly lookup?: Lookup;
+  /** PEM of an authority that servers may have beside the usual ones. */
+  readonly trusted?: string;
 }): SandboxProxy {
   const ways = createWays();
   const open = new Map<string, Open>();
@@ -67,11 +76,17 @@ export function createSandboxProxy({
       enginePort: () => one.enginePort,
       may: (to) => ask(id, to),
       refused: ({ host, port }, reason, why) => refused({ host, port }, reason, why),
-      async dial(to, isPrivateAllowed) {
+      keys: () => one.keys,
+      async open(client, upstream, to) {
+        const secured = await secure(upstream, to, trusted);
+        one.authority ??= createAuthority(systemClock, one.seed);
+        return { upstream: secured, client: await accept(client, to, await one.authority) };
+      },
+      async dial(to, isPrivateAllowed, isSecure = false) {
         try {
           const socket = await dial({ ...to, isPrivateAllowed, lookup });
           socket.setTimeout(idleMs, () => socket.destroy());
-          return socket;
+          return isSecure ? await secure(socket, to, trusted) : socket;
         } catch (error) {
           if (error instanceof AppError && error.code === 'refused') {
             refused(to, 'private', 'it leads to an address that is not public');
@@ -82,16 +97,24 @@ export function createSandboxProxy({
     };
   }
 
-  function listen({ id, socket, enginePort }: OpenSandbox): void {
+  /** Once its programs could trust what is opened. */
+  async function tellOpened(id: string, one: Open): Promise<void> {
+    if (one.keys.length > 0) one.authority ??= createAuthority(systemClock, one.seed);
+    const authority = (await one.authority)?.certificate ?? null;
+    if (open.get(id) === one) send({ event: 'opened', id, authority });
+  }
+
+  function listen({ id, socket, enginePort, keys, seed }: OpenSandbox): void {
     const before = open.get(id);
     if (before?.socket === socket) {
       before.enginePort = enginePort;
-      send({ event: 'opened', id });
+      before.keys = keys;
+      void tellOpened(id, before);
       return;
     }
     if (before !== undefined) forget(id);
     const server = createServer({ allowHalfOpen: true, noDelay: true });
-    const one: Open = { enginePort, socket, server, sockets: new Set() };
+    const one: Open = { enginePort, keys, seed, authority: null, socket, server, sockets: new Set() };
     const sandbox = sandboxOf(id, one);
     server.maxConnections = maxConnections;
     server.on('drop', () => sandbox.refused({ host: null, port: 0 }, 'limit', 'it has too many connections'));
@@ -113,7 +136,7 @@ export function createSandboxProxy({
     // Left by a proxy that was killed.
     rmSync(socket, { force: true });
     open.set(id, one);
-    server.listen(socket, () => send({ event: 'opened', id }));
+    server.listen(socket, () => void tellOpened(id, one));
   }
 
   function forget(id: string): void {

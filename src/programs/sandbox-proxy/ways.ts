@@ -57,7 +57,13 @@ async function toName(http: HttpWay, sandbox: Sandbox, given: HostAndPort, clien
   if (!verdict.allow) return end(refusalOf(showHostAndPort(to), verdict.reason, verdict.why));
   const { isPrivateAllowed } = verdict;
   try {
-    await tunnel(http, sandbox, { ...to, isPrivateAllowed }, client, await sandbox.dial(to, isPrivateAllowed));
+    await tunnel(
+      http,
+      sandbox,
+      { ...to, isPrivateAllowed, isOpened: false },
+      client,
+      await sandbox.dial(to, isPrivateAllowed),
+    );
   } catch (error) {
     await end(faultOf(to, error as Error));
   }
@@ -83,7 +89,7 @@ async function throughProxy(
   }
   client.write('HTTP/1.1 200 Connection established\r\n\r\n');
   if (head.length > 0) client.unshift(head);
-  await tunnel(http, sandbox, { ...to, isPrivateAllowed }, client, upstream);
+  await tunnel(http, sandbox, { ...to, isPrivateAllowed, isOpened: false }, client, upstream);
 }
 
 /**
@@ -111,7 +117,18 @@ async function tunnel(http: HttpWay, sandbox: Sandbox, to: Only, client: Socket,
     else refuse(client, peeked?.found ?? null, refusalOf(showHostAndPort(to), reason, why));
     upstream.destroy();
   } else if (peeked?.found.is === 'http') http.take(client, { sandbox, only: to, upstream });
-  else {
+  else if (peeked?.found.is === 'tls' && !hasSpoken && hasKeys(sandbox, to)) {
+    try {
+      const opened = await sandbox.open(client, upstream, to);
+      http.take(opened.client, { sandbox, only: { ...to, isOpened: true }, upstream: opened.upstream });
+    } catch {
+      // The program is not to believe our certificate where the server's is not valid.
+      const why = 'its certificate is not valid';
+      sandbox.refused(to, 'invalid', why);
+      refuse(client, peeked.found, refusalOf(showHostAndPort(to), 'invalid', why));
+      upstream.destroy();
+    }
+  } else {
     // What it sent last may still be on its way.
     client.off('close', leave);
     if (!hasSpoken) passOn(upstream, client);
@@ -119,6 +136,9 @@ async function tunnel(http: HttpWay, sandbox: Sandbox, to: Only, client: Socket,
     passOn(client, upstream);
   }
 }
+
+const hasKeys = (sandbox: Sandbox, to: HostAndPort): boolean =>
+  sandbox.keys().some(({ host, port }) => host === to.host && port === to.port);
 
 function wrongIn(
   speech: Speech | null,

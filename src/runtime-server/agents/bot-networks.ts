@@ -2,7 +2,7 @@
  * The network of a bot in `sandbox: closed`: its own, with one way out, to whoever decides about each destination (`Sandboxes.open`). Knows bots by the
  * labels of their panes, so a restarted runtime takes their connections again. Must not know teams, files or what is allowed.
  */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -190,7 +190,13 @@ export function createBotNetworks(
       const wish = await wishOf(spec, workspace);
       const port = enginePort();
       const address = addressOf(spec.slug, spec.team);
-      const { socket } = await take({ agentId: spec.agentId, address, start: paneId, ...wish, enginePort: port });
+      const { socket, authority } = await take({
+        agentId: spec.agentId,
+        address,
+        start: paneId,
+        ...wish,
+        enginePort: port,
+      });
       // Gantry's own file disappears with it and comes back as another one, which a mount does not follow.
       const urlFile = join(folder, 'url');
       writeFileSync(urlFile, `http://127.0.0.1:${port}\n`, { mode: 0o600 });
@@ -198,7 +204,7 @@ export function createBotNetworks(
       const ports = [...new Set([...usualPorts, ...wish.ports, ...ofRemotes])];
       return {
         mounts: namesMounts(filesFolder()),
-        env: { ...proxyVariables(), GANTRY_URL_FILE: urlFile },
+        env: { ...proxyVariables(), ...trusting(authority, folder), GANTRY_URL_FILE: urlFile },
         label: JSON.stringify(wish),
         wrap: (command) => wrap({ socket, ports, local: localPlaces(wish.apis, port), enginePort: port }, command),
       };
@@ -214,6 +220,23 @@ export function createBotNetworks(
     },
     close: () => unlisten(),
   };
+}
+
+/** Where systems keep the authorities that programs trust. */
+const bundles = ['/etc/ssl/certs/ca-certificates.crt', '/etc/pki/tls/certs/ca-bundle.crt', '/etc/ssl/cert.pem'];
+const withAll = [
+  ...['SSL_CERT_FILE', 'CURL_CA_BUNDLE', 'REQUESTS_CA_BUNDLE', 'GIT_SSL_CAINFO'],
+  ...['CARGO_HTTP_CAINFO', 'PIP_CERT', 'AWS_CA_BUNDLE'],
+];
+
+/** Variables by which programs trust one more authority: Node and Deno are given that one, the others a file with all of them. */
+function trusting(authority: string | null, folder: string): Record<string, string> {
+  if (authority === null) return {};
+  const [own, all] = [join(folder, 'authority.pem'), join(folder, 'authorities.pem')];
+  const usual = bundles.find((file) => existsSync(file));
+  writeFileSync(own, authority, { mode: 0o600 });
+  writeFileSync(all, `${usual === undefined ? '' : readFileSync(usual, 'utf8')}\n${authority}`, { mode: 0o600 });
+  return { NODE_EXTRA_CA_CERTS: own, DENO_CERT: own, ...Object.fromEntries(withAll.map((name) => [name, all])) };
 }
 
 /** The bot in a pane, if it is closed. */

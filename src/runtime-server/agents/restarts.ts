@@ -88,7 +88,7 @@ export function createRestarts(deps: {
     deps.accounts.check(spec);
     const paths = await deps.homes.open(spec.agentId);
     const launch = await deps.harnesses.prepare({ ...spec, resume: true }, paths);
-    const secrets = await deps.secrets.open(spec.env);
+    const secrets = await deps.secrets.given(spec);
     await deps.homes.writeToken(spec.agentId, await deps.tokens.mint(spec.agentId));
     const whole = { ...launch, env: { ...launch.env, ...secrets, GANTRY_PANE: info.id } };
     const { command, cwd, env, cols, rows, network } = await deps.sandboxes.confine(spec, whole, paths);

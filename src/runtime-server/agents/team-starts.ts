@@ -40,7 +40,7 @@ export function createTeamStarts(
     readonly homes: BotHomes;
     readonly worktrees: Pick<Worktrees, 'check' | 'create'>;
     readonly setUp: (address: string) => void;
-    readonly secrets: Pick<BotSecrets, 'open'>;
+    readonly secrets: Pick<BotSecrets, 'open' | 'given'>;
     readonly sandboxes: Pick<BotSandboxes, 'check' | 'confine'>;
     readonly accounts: Pick<AccountStarts, 'check'>;
     readonly workspace: string;
@@ -113,7 +113,7 @@ export function createTeamStarts(
         if (!runsInPane(spec.harness)) continue;
         await deps.homes.writeToken(spec.agentId, await deps.tokens.mint(spec.agentId));
         const id = deps.ids.next('pane');
-        const env = { ...launch.env, ...(await deps.secrets.open(spec.env)), GANTRY_PANE: id };
+        const env = { ...launch.env, ...(await deps.secrets.given(spec)), GANTRY_PANE: id };
         const placed = await deps.sandboxes.confine(spec, { ...launch, env }, await deps.homes.open(spec.agentId));
         const pane = await deps.panes.create({
           id,

@@ -8,6 +8,7 @@ import { dirname, join } from 'node:path';
 import type { Agent } from '../../contracts/factory/agent.ts';
 import { showHostAndPort } from '../../kit/egress/host-name.ts';
 import { nodeProgram, programFile } from '../../kit/process/programs.ts';
+import type { KeyUse } from '../../programs/sandbox-proxy/protocol.ts';
 import type { Approvals } from '../approvals/index.ts';
 import type { Base } from '../base/base.ts';
 import type { Policy } from '../policy/index.ts';
@@ -38,7 +39,12 @@ export interface Sandboxes {
    * Lets a bot out as far as it is allowed: its launcher connects to `socket`, which lies in a folder of its own that no sandbox sees. Open it again,
    * with the same `start`, for a bot that still runs after a restart of Gantry. Rejects with `transport` where no proxy can be started.
    */
-  open(bot: SandboxedBot): Promise<{ readonly socket: string; close(): Promise<void> }>;
+  open(bot: SandboxedBot): Promise<{
+    readonly socket: string;
+    /** PEM of a certificate that its programs have to trust, because TLS is opened for the destinations of its secrets; null: it is opened for none. */
+    readonly authority: string | null;
+    close(): Promise<void>;
+  }>;
   /** What a bot was refused since this runtime began, the newest first. */
   refusedOf(agentId: string): Pick<Agent, 'refused'>;
   /** Of the proxy; null: none runs. */
@@ -57,6 +63,9 @@ export function createSandboxes(
     readonly home: string;
     readonly policy: Pick<Policy, 'decide'>;
     readonly approvals: Pick<Approvals, 'ask'>;
+    /** Secrets that a bot has as placeholders. */
+    readonly keysOf: (agentId: string) => Promise<readonly KeyUse[]>;
+    readonly seedOf: (agentId: string) => string;
     /** Where the cloud of this computer is reached, such as `http://127.0.0.1:3010`. */
     readonly webOrigin: () => string;
     /** How long a connection waits for a person. Milliseconds. */
@@ -101,13 +110,15 @@ export function createSandboxes(
       const ownPorts = () => [bot.enginePort, ...portHere(deps.webOrigin())];
       const one: OpenBot = { bot, decider: createDecider(bot, { ...deps, ownPorts }) };
       open.set(id, one);
+      let authority: string | null;
       try {
-        await proxy.open({ id, socket, enginePort: bot.enginePort });
+        const keys = await deps.keysOf(bot.agentId);
+        authority = await proxy.open({ id, socket, enginePort: bot.enginePort, keys, seed: deps.seedOf(bot.agentId) });
       } catch (fault) {
         if (open.get(id) === one) await close(id);
         throw fault;
       }
-      return { socket, close: async () => void (open.get(id) === one && (await close(id))) };
+      return { socket, authority, close: async () => void (open.get(id) === one && (await close(id))) };
     },
     refusedOf(agentId) {
       const refused = refusals.of(agentId);

@@ -17,8 +17,11 @@ import {
 import type { Base } from '../base/base.ts';
 
 interface ProxyProgram {
-  /** Resolves once it listens there; rejects with `transport` if it cannot. */
-  open(sandbox: Omit<OpenSandbox, 'do'>): Promise<void>;
+  /**
+   * Resolves once it listens there, with the certificate that programs of the sandbox have to trust (PEM; null: none); rejects with `transport` if it
+   * cannot.
+   */
+  open(sandbox: Omit<OpenSandbox, 'do'>): Promise<string | null>;
   close(id: string): void;
   /** Of the running program; null: none runs. */
   pid(): number | null;
@@ -35,7 +38,7 @@ const openMs = 30_000;
 const lookups = 32;
 
 interface Opening {
-  readonly resolve: () => void;
+  readonly resolve: (authority: string | null) => void;
   readonly reject: (fault: AppError) => void;
 }
 
@@ -67,7 +70,7 @@ export function createProxyProgram({
     switch (event.event) {
       case 'opened':
         pauseMs = firstPauseMs;
-        openings.get(event.id)?.resolve();
+        openings.get(event.id)?.resolve(event.authority);
         break;
       case 'not opened':
         log.warn('A sandbox has no way out.', { why: event.why });
@@ -126,7 +129,7 @@ export function createProxyProgram({
     return starting;
   }
 
-  function opened(id: string): Promise<void> {
+  function opened(id: string): Promise<string | null> {
     return new Promise((resolve, reject) => {
       const late = timers.after(openMs, () => settle(() => reject(notOpened('its proxy did not answer'))));
       const settle = (how: () => void) => {
@@ -134,7 +137,10 @@ export function createProxyProgram({
         if (openings.get(id) === opening) openings.delete(id);
         how();
       };
-      const opening: Opening = { resolve: () => settle(resolve), reject: (fault) => settle(() => reject(fault)) };
+      const opening: Opening = {
+        resolve: (authority) => settle(() => resolve(authority)),
+        reject: (fault) => settle(() => reject(fault)),
+      };
       openings.get(id)?.reject(notOpened('it was opened once more'));
       openings.set(id, opening);
     });
@@ -151,7 +157,7 @@ export function createProxyProgram({
         await begin();
         // A program that has just been started was told of all that are open.
         if (before !== null && running === before) send(before, order);
-        await waiting;
+        return await waiting;
       } catch (fault) {
         waiting.catch(() => {});
         if (open.get(sandbox.id) === order) open.delete(sandbox.id);

@@ -2,15 +2,19 @@
  * The vault: secrets by name, sealed at rest, opened only into the environment of a bot that is being started. No route returns a value, no row of
  * the ledger holds one or its hash. Only for the person. Owns `engine_secret`; must not know harnesses or panes.
  */
+import { randomBytes } from 'node:crypto';
+import { isIP } from 'node:net';
 import { byName } from '../../contracts/common/by-name.ts';
 import { AppError } from '../../contracts/common/errors.ts';
 import * as table from '../../contracts/factory/work-engine/vault.ts';
-import { SecretName, secretReference } from '../../contracts/factory/work-engine/vault.ts';
+import { type SecretDestination, SecretName, secretReference } from '../../contracts/factory/work-engine/vault.ts';
 import { iso } from '../../kit/clock/clock.ts';
+import { hostNameOf } from '../../kit/egress/host-name.ts';
 import { bind } from '../../kit/http/types.ts';
 import type { Sealer } from '../../kit/secrets/sealer.ts';
 import type { Op, SharedReader } from '../../kit/store/shared-store.ts';
 import type { Tx } from '../../kit/store/store.ts';
+import type { KeyUse } from '../../programs/sandbox-proxy/protocol.ts';
 import type { Base } from '../base/base.ts';
 import type { EnginePart } from '../parties/part.ts';
 import type { Parties } from '../parties/parties.ts';
@@ -24,6 +28,15 @@ export interface BotSecrets {
    * another master key sealed it.
    */
   open(env: Env): Promise<Record<string, string>>;
+  /**
+   * For the start of a bot. In a closed sandbox a secret that is for one destination is a placeholder, the same one at each of its starts; the way out of
+   * the sandbox puts the value in ({@link Vault.keysOf}).
+   */
+  given(bot: {
+    readonly agentId: string;
+    readonly env: Env;
+    readonly sandbox?: { readonly mode: string } | undefined;
+  }): Promise<Record<string, string>>;
 }
 
 interface VaultDeps extends Pick<Base, 'store' | 'ledger' | 'clock'> {
@@ -42,6 +55,10 @@ interface SecretUsers {
 interface Vault {
   /** For whatever starts a bot. */
   readonly secrets: BotSecrets;
+  /** Where values go instead of the placeholders that a bot has. */
+  keysOf(agentId: string): Promise<readonly KeyUse[]>;
+  /** Secret bytes of the bot, always the same ones, in hex. */
+  seedOf(agentId: string): string;
   /** Its routes. */
   part(around: { readonly parties: Parties; readonly registry: SecretUsers }): EnginePart;
 }
@@ -50,8 +67,26 @@ interface SecretRow {
   name: string;
   sealed: string;
   updated_at: number;
+  destination: string | null;
 }
 type Read = Pick<Tx, 'get' | 'all'>;
+
+/** Characters of a value that is put in. */
+const minPlaced = 12;
+/** Public parts of known forms of keys, longer ones first. */
+const prefixes = [
+  'sk-ant-api03-',
+  'sk-ant-',
+  'sk-proj-',
+  'sk-',
+  'github_pat_',
+  'ghp_',
+  'gho_',
+  'glpat-',
+  'npm_',
+  'xoxb-',
+  'AIza',
+];
 
 const placeOf = (name: string, ownerId: string) => `engine_secret|sealed|${name}|${ownerId}`;
 
@@ -71,7 +106,7 @@ export function createVault(deps: VaultDeps): Vault {
   const { store, sealer } = deps;
   const place = (name: string) => placeOf(name, deps.ownerId);
   const find = (tx: Read, name: string) =>
-    tx.get<SecretRow>('SELECT name, sealed, updated_at FROM engine_secret WHERE name = ?', name);
+    tx.get<SecretRow>('SELECT name, sealed, updated_at, destination FROM engine_secret WHERE name = ?', name);
 
   async function open(env: Env): Promise<Record<string, string>> {
     const opened: Record<string, string> = {};
@@ -85,8 +120,58 @@ export function createVault(deps: VaultDeps): Vault {
     return opened;
   }
 
+  async function given({ agentId, env, sandbox }: Parameters<BotSecrets['given']>[0]): Promise<Record<string, string>> {
+    const values = await open(env);
+    if (sandbox?.mode !== 'closed') return values;
+    const names = Object.entries(env).flatMap(([variable, value]) =>
+      nameIn(value).map((name) => [variable, name] as const),
+    );
+    return store.write((tx) => {
+      const kept = new Map<string, string>();
+      for (const [variable, name] of names) {
+        if (find(tx, name)?.destination == null) continue;
+        const known = tx.get<{ placeholder: string }>(
+          'SELECT placeholder FROM engine_secret_placeholder WHERE agent_id = ? AND name = ?',
+          agentId,
+          name,
+        );
+        const placeholder = kept.get(name) ?? known?.placeholder ?? newPlaceholder(values[variable] ?? '');
+        kept.set(name, placeholder);
+        values[variable] = placeholder;
+      }
+      tx.run('DELETE FROM engine_secret_placeholder WHERE agent_id = ?', agentId);
+      for (const [name, placeholder] of kept) {
+        tx.run(
+          'INSERT INTO engine_secret_placeholder (agent_id, name, placeholder) VALUES (?, ?, ?)',
+          agentId,
+          name,
+          placeholder,
+        );
+      }
+      return values;
+    });
+  }
+
+  async function keysOf(agentId: string): Promise<KeyUse[]> {
+    const rows = await store.read((tx) =>
+      tx.all<SecretRow & { placeholder: string }>(
+        `SELECT s.name, s.sealed, s.destination, p.placeholder FROM engine_secret_placeholder p JOIN engine_secret s ON s.name = p.name
+          WHERE p.agent_id = ? AND s.destination IS NOT NULL`,
+        agentId,
+      ),
+    );
+    return rows.map(({ name, sealed, destination, placeholder }) => ({
+      name,
+      placeholder,
+      value: sealer.open(place(name), sealed),
+      ...(JSON.parse(destination!) as SecretDestination),
+    }));
+  }
+
   return {
-    secrets: { open },
+    secrets: { open, given },
+    keysOf,
+    seedOf: (agentId) => sealer.derive(`bot ${agentId}`).toString('hex'),
     part: ({ parties, registry }) => createVaultPart({ ...deps, parties, registry, place, find }),
   };
 }
@@ -122,7 +207,9 @@ function createVaultPart({
     routes: [
       bind(table.listSecrets, async () => {
         const rows = await store.read((tx) =>
-          tx.all<SecretRow>('SELECT name, updated_at FROM engine_secret').sort((a, b) => byName(a.name, b.name)),
+          tx
+            .all<SecretRow>('SELECT name, updated_at, destination FROM engine_secret')
+            .sort((a, b) => byName(a.name, b.name)),
         );
         const used = users();
         const known = new Set(rows.map((row) => row.name));
@@ -133,6 +220,7 @@ function createVaultPart({
               name: row.name,
               updatedAt: iso(row.updated_at),
               usedBy: used.get(row.name) ?? [],
+              ...(row.destination === null ? {} : { destination: JSON.parse(row.destination) as SecretDestination }),
             })),
             missing: missing.map(([name, usedBy]) => ({ name, usedBy })),
           },
@@ -142,16 +230,19 @@ function createVaultPart({
         const usedBy = users().get(name) ?? [];
         const before = await store.read((tx) => find(tx, name));
         const answer = { name, replaces: before !== undefined, usedBy };
+        const destination = body.destination === undefined ? null : checked(body.destination, body.value);
         if (body.dryRun === true) return { body: { dryRun: true as const, ...answer } };
         const sealed = sealer.seal(place(name), body.value);
         const { actor } = parties.caller(principal);
         await store.write((tx) => {
           tx.run(
-            `INSERT INTO engine_secret (name, sealed, updated_at) VALUES (?, ?, ?)
-             ON CONFLICT (name) DO UPDATE SET sealed = excluded.sealed, updated_at = excluded.updated_at`,
+            `INSERT INTO engine_secret (name, sealed, updated_at, destination) VALUES (?, ?, ?, ?)
+             ON CONFLICT (name) DO UPDATE SET sealed = excluded.sealed, updated_at = excluded.updated_at,
+               destination = COALESCE(excluded.destination, destination)`,
             name,
             sealed,
             clock.now(),
+            destination,
           );
           ledger.append(tx, { type: 'vault.set', ...actor, subject: `secret:${name}`, body: { v: 1, name } });
         });
@@ -169,6 +260,29 @@ function createVaultPart({
       }),
     ],
   };
+}
+
+/** Names of hosts are kept in one form. A value that is short would be found in answers where it is none. */
+function checked(destination: SecretDestination, value: string): string {
+  const host = hostNameOf(destination.host);
+  if (host === null || isIP(host) !== 0) {
+    throw new AppError(
+      'usage',
+      `${JSON.stringify(destination.host)} is not the name of a host.`,
+      'Give one such as api.example.org.',
+    );
+  }
+  if (value.length < minPlaced || !/^[\x21-\x7e]+$/.test(value)) {
+    const fact = `The value has fewer than ${minPlaced} characters, or some that no header can carry.`;
+    throw new AppError('usage', fact, 'Save it without a destination.');
+  }
+  return JSON.stringify({ ...destination, host });
+}
+
+/** As long as a key is, with the beginning that programs look for. */
+function newPlaceholder(value: string): string {
+  const prefix = prefixes.find((each) => value.startsWith(each)) ?? '';
+  return `${prefix}gantry${randomBytes(20).toString('hex')}`;
 }
 
 /** The name that a value of team.yaml refers to. An invalid reference is kept as its text, and is then missing. */

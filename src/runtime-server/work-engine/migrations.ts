@@ -180,4 +180,18 @@ CREATE INDEX engine_agent_run_bot ON engine_agent_run (bot_id, id);
 CREATE INDEX engine_agent_run_source ON engine_agent_run (source_kind, source_ref, id);
 `,
   },
+  {
+    area: 'work-engine',
+    number: 10,
+    name: 'placeholders of secrets',
+    sql: `
+ALTER TABLE engine_secret ADD COLUMN destination TEXT;
+CREATE TABLE engine_secret_placeholder (
+  agent_id TEXT NOT NULL,
+  name TEXT NOT NULL,
+  placeholder TEXT NOT NULL,
+  PRIMARY KEY (agent_id, name)
+) STRICT, WITHOUT ROWID;
+`,
+  },
 ];

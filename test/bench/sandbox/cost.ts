@@ -75,6 +75,8 @@ async function openSandbox(home: string) {
     log,
     policy: createPolicy({ workspace, trust: everythingAgreed, log }),
     approvals: { ask: () => Promise.reject(new Error('Nothing is asked here.')) },
+    keysOf: async () => [],
+    seedOf: () => '01'.repeat(32),
     webOrigin: () => '',
   });
 }

@@ -6,12 +6,13 @@ import { connect as connectTls, createServer as createTlsServer, type TLSSocket 
 import { expect } from 'vitest';
 import type { HostAndPort } from '../../../src/kit/egress/host-name.ts';
 import type { Lookup } from '../../../src/kit/egress/lookup.ts';
-import type { ProxyEvent, Refused, Verdict } from '../../../src/programs/sandbox-proxy/protocol.ts';
+import type { KeyUse, ProxyEvent, Refused, Verdict } from '../../../src/programs/sandbox-proxy/protocol.ts';
 import { createSandboxProxy } from '../../../src/programs/sandbox-proxy/server.ts';
 import { onEnd } from '../../support/at-end.ts';
 import { loopbackCertificate } from '../../support/loopback-certificate.ts';
 import { scratchFolder } from '../../support/scratch.ts';
 
+export const seed = '01'.repeat(32);
 export const allowed: Verdict = { allow: true, isPrivateAllowed: true };
 export const denied: Verdict = { allow: false, reason: 'rule', why: 'a rule says no' };
 
@@ -24,19 +25,24 @@ export const leadTo =
     );
 
 export async function startProxy(
-  options: { readonly verdict?: (to: HostAndPort) => Verdict | Promise<Verdict>; readonly lookup?: Lookup } = {},
+  options: {
+    readonly keys?: readonly KeyUse[];
+    readonly trusted?: string;
+    readonly verdict?: (to: HostAndPort) => Verdict | Promise<Verdict>;
+    readonly lookup?: Lookup;
+  } = {},
 ) {
   const socket = join(scratchFolder(), 'out.sock');
   const asked: string[] = [];
   const lookedUp: string[] = [];
   const refused: Refused[] = [];
   const { lookup = leadTo('127.0.0.1'), verdict = () => allowed } = options;
-  let opened = () => {};
-  const isOpen = new Promise<void>((resolve) => {
+  let opened = (_authority: string | null) => {};
+  const isOpen = new Promise<string | null>((resolve) => {
     opened = resolve;
   });
   async function hear(event: ProxyEvent): Promise<void> {
-    if (event.event === 'opened') opened();
+    if (event.event === 'opened') opened(event.authority);
     if (event.event === 'refused') refused.push(event);
     if (event.event !== 'question') return;
     const { question, host, port } = event;
@@ -44,6 +50,7 @@ export async function startProxy(
     proxy.take({ do: 'answer', question, verdict: await verdict({ host, port }) });
   }
   const proxy = createSandboxProxy({
+    ...(options.trusted === undefined ? {} : { trusted: options.trusted }),
     send: (event) => void hear(event),
     lookup: (name, asks, done) => {
       lookedUp.push(name);
@@ -51,8 +58,8 @@ export async function startProxy(
     },
   });
   onEnd(() => proxy.close());
-  proxy.take({ do: 'open', id: 'one', socket, enginePort: 1 });
-  await isOpen;
+  proxy.take({ do: 'open', id: 'one', socket, enginePort: 1, keys: options.keys ?? [], seed });
+  const authority = await isOpen;
 
   /** A connection of the launcher, after its first line. */
   function enter(first: object | string): Socket {
@@ -73,7 +80,7 @@ export async function startProxy(
     expect(head).toMatch(/^HTTP\/1\.1 200 /);
     return client;
   }
-  return { proxy, socket, asked, lookedUp, refused, enter, toProxy, toName, tunnel };
+  return { proxy, socket, authority, asked, lookedUp, refused, enter, toProxy, toName, tunnel };
 }
 
 /** Up to the empty line; what follows stays. */

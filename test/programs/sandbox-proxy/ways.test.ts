@@ -8,6 +8,7 @@ import {
   readAll,
   readHead,
   sayOverTls,
+  seed,
   serveHttp,
   serveTcp,
   serveTls,
@@ -316,7 +317,7 @@ describe('the engine', () => {
   test('is reached without a question, on its own port only', async () => {
     const { port } = await serveHttp();
     const { proxy, enter, asked, socket } = await startProxy();
-    proxy.take({ do: 'open', id: 'one', socket, enginePort: port });
+    proxy.take({ do: 'open', id: 'one', socket, enginePort: port, keys: [], seed });
     const client = enter({ way: 'engine', host: 'evil.test', port: 22 });
     client.write(get('/health', 'anything'));
     expect(await readAll(client)).toMatch(/^HTTP\/1\.1 200 /);

@@ -49,6 +49,7 @@ function decider() {
     });
     return {
       socket,
+      authority: null,
       close: async () => {
         closed.push(bot.start);
         await close();

@@ -29,6 +29,8 @@ export function sandboxesOf(
     log,
     policy: createPolicy({ workspace, trust, log }),
     approvals: engine.approvals,
+    keysOf: async () => [],
+    seedOf: () => '01'.repeat(32),
     webOrigin: () => 'http://127.0.0.1:3010',
     ...(options.waitsMs === undefined ? {} : { waitsMs: options.waitsMs }),
   });

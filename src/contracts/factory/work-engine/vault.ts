@@ -11,8 +11,33 @@ export const SecretName = z
 /** In team.yaml: `env: { NPM_TOKEN: "vault:NPM_TOKEN" }`. */
 export const secretReference = /^vault:(.*)$/s;
 
+/** The one place that gets the value: for bots in a closed sandbox, which hold a placeholder instead. */
+export const SecretDestination = z
+  .strictObject({
+    host: z.string().min(1).max(253).meta({ description: 'Such as api.example.org; reached over TLS.' }),
+    port: z.number().int().min(1).max(65_535),
+    header: z.string().regex(/^[a-z0-9-]{1,64}$/, 'lowercase letters, digits and "-", at most 64'),
+    form: z.enum(['raw', 'bearer', 'basic']).meta({
+      description: 'raw: the whole header. bearer: behind Bearer or token. basic: user or password.',
+    }),
+    methods: z
+      .array(z.string().regex(/^[A-Z]{3,10}$/, 'a method such as GET'))
+      .max(10)
+      .nullable()
+      .meta({ description: 'HTTP methods; null: any.' }),
+  })
+  .meta({ id: 'SecretDestination' });
+export type SecretDestination = z.infer<typeof SecretDestination>;
+
 const bots = z.array(z.string()).meta({ description: 'Addresses of bots whose team file uses it.' });
-export const Secret = z.strictObject({ name: z.string(), updatedAt: Time, usedBy: bots }).meta({ id: 'Secret' });
+export const Secret = z
+  .strictObject({
+    name: z.string(),
+    updatedAt: Time,
+    usedBy: bots,
+    destination: SecretDestination.optional().meta({ description: 'Absent: every bot that names it gets the value.' }),
+  })
+  .meta({ id: 'Secret' });
 export type Secret = z.infer<typeof Secret>;
 
 export const listSecrets = defineRoute({
@@ -44,7 +69,7 @@ export const setSecret = defineRoute({
   path: `${base}/vault/:name`,
   params: z.strictObject({ name: SecretName }),
   owner: { none: 'a name of the caller’s own vault, made by this' },
-  body: z.strictObject({ value: z.string().min(1).max(65_536), dryRun }),
+  body: z.strictObject({ value: z.string().min(1).max(65_536), destination: SecretDestination.optional(), dryRun }),
   answers: {
     200: z.strictObject({ dryRun: z.literal(true).optional(), name: z.string(), replaces: z.boolean(), usedBy: bots }),
   },
