@@ -112,6 +112,7 @@ const paidWords = { subscription: 'by subscription', key: 'paid by use' } as con
 function AccountRow({ account, title, onRemove }: { account: Account; title: string; onRemove: () => void }) {
   const signIn = useSignIn(account);
   const { limit } = account;
+  const signInWords = account.signedIn === true ? 'Sign in again' : 'Sign in';
   return (
     <li className="flex flex-wrap items-center gap-x-3 gap-y-2 border-b border-line px-3 py-2 last:border-b-0">
       <div className="min-w-0 flex-1 basis-60">
@@ -138,8 +139,12 @@ function AccountRow({ account, title, onRemove }: { account: Account; title: str
         {signIn.failure !== null && <Problem error={signIn.failure} />}
       </div>
       {account.signingIn === null ? (
-        <Button onClick={signIn.run} disabled={signIn.busy} aria-label={`Sign in to ${account.name} of ${title}`}>
-          {account.signedIn === true ? 'Sign in again' : 'Sign in'}
+        <Button
+          onClick={signIn.run}
+          disabled={signIn.busy}
+          aria-label={`${signInWords} to ${account.name} of ${title}`}
+        >
+          {signInWords}
         </Button>
       ) : (
         <Link to="/floor" search={{ bot: account.signingIn.agentId }} className="text-accent hover:underline">
