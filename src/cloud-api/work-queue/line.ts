@@ -106,7 +106,7 @@ function* lockedGate(tx: SharedTx, userId: string, gate: string): Op<number | nu
   return null;
 }
 
-/** Lets through a gate whoever may pass it now. True: somebody may be leased who could not before. */
+/** Lets tasks pass a gate that has room for them. True: a task may be leased now that could not be before. */
 export function* passing(tx: SharedTx, userId: string, gate: string, at: number): Op<boolean> {
   const known = yield* lockedGate(tx, userId, gate);
   if (known === null) return false;

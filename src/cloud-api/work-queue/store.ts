@@ -54,7 +54,7 @@ export interface WorkStore {
   settle(userId: string | null): Promise<number>;
   /** Queues tasks whose time has come. */
   lineUp(): Promise<number>;
-  /** Lets through at the gates of the line whoever may pass, after a crash or another version left something behind. */
+  /** Lets tasks pass the gates of the line that have room, after a crash or another version left something behind. */
   sweepLine(): Promise<void>;
   /** `draining`: it asks for no more tasks. */
   seen(userId: string, workerId: string, draining: boolean, can?: Can | null): Promise<void>;

@@ -56,7 +56,7 @@ export const listAccounts = defineRoute({
   },
 });
 
-/** Only a person: an account is a sign-in of theirs. */
+/** Only a person may, because an account is their sign-in. */
 const person = ['owner', 'user', 'link'] as const;
 
 export const addAccount = defineRoute({

@@ -1,4 +1,4 @@
-/** What the launcher of a sandbox with a network of its own is told, as JSON in its first argument. `own-network.ts` writes it. */
+/** The order for the launcher of a sandbox with a network of its own, as JSON in its first argument. `own-network.ts` writes it. */
 
 export interface LaunchOrder {
   /** The Unix socket to which every connection of the sandbox goes. */

@@ -67,7 +67,7 @@ export function createPaneScreen(options: PaneScreenOptions): PaneScreen {
   let parsed = from?.offset ?? 0;
   let revision = from?.revision ?? 0;
   let drawn = { ansi: '', cursorKey: '' };
-  /** Whether `drawn` is what the emulator shows now: one change is told as a screen and as facts, and drawn for both once. */
+  /** Whether `drawn` is what the emulator shows now: a change is sent as a screen and as facts, and drawn once for both. */
   let isDrawn = false;
   let usedAt = performance.now();
   let emulator: Emulator | null = null;

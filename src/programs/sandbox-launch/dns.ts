@@ -65,7 +65,7 @@ function isOfInternet(name: string): boolean {
   );
 }
 
-/** `end`: of the question; of the header where there is none. */
+/** `end`: where the question ends, or the header if there is no question. */
 function reply(message: Buffer, end: number, code: number, address: string | null = null): Buffer {
   const header = Buffer.from(message.subarray(0, headerBytes));
   // An answer, with the "recursion desired" of the question, and recursion available.

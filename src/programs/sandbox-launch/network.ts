@@ -12,7 +12,7 @@ import { answer } from './dns.ts';
 import { createNames, namesNetwork } from './names.ts';
 import { relay } from './relay.ts';
 
-/** Where connections to names are taken, one port for each of theirs: above those that the kernel gives out by itself. */
+/** Ports on which connections to names are accepted, one for each port of a name, above those that the kernel assigns. */
 const firstListener = 61_000;
 /** Of one listener. */
 const maxConnections = 512;

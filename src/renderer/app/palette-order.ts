@@ -281,7 +281,7 @@ function beginsWord(title: string, word: string): boolean {
 function isBeginning(text: string, at: number): boolean {
   if (at === 0) return true;
   const code = text.charCodeAt(at - 1);
-  // What most names are made of is told without a pattern: a key looks at the names of ten thousand.
+  // Most characters are recognised without a pattern, because each key looks at ten thousand names.
   if (code < 128) return !((code >= 97 && code <= 122) || (code >= 48 && code <= 57));
   return !/[\p{L}\p{N}]/u.test(text[at - 1] ?? '');
 }

@@ -35,7 +35,7 @@ export async function startTurn(
   deps: Pick<AcpDeps, 'store' | 'clock' | 'log' | 'reply'>,
   order: {
     readonly record: TurnRecord;
-    /** What the agent is told; the last one is the message. */
+    /** Texts for the agent; the last one is the message. */
     readonly texts: readonly string[];
     readonly link: AgentLink;
     readonly recorder: Recorder;
