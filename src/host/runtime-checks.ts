@@ -143,7 +143,9 @@ export async function botSandboxCheck(
     const [, part = 'bubblewrap'] = /which is part of ([a-z0-9-]+)/.exec(missing) ?? [];
     const fix = missing.includes('is not installed')
       ? `Install ${part}: sudo apt install ${part}`
-      : 'Allow unprivileged user and network namespaces, then restart Gantry';
+      : missing.includes('no space left')
+        ? 'Free some space on the disk of Gantry’s folder'
+        : 'Allow unprivileged user and network namespaces, then restart Gantry';
     const detail = `\`sandbox: ${mode}\` cannot be had: ${missing}. A bot that wants it is not started.`;
     return { name, group, state: 'warn', version: null, detail, fix: platform === 'linux' ? fix : null };
   }

@@ -2,7 +2,7 @@
 /** A disk that runs full under a Gantry at work: every surface says so, nothing acknowledged is lost, and it goes on by itself. */
 import { spawn, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { scratchFolder } from '../support/scratch.ts';
 
 const canMount = spawnSync('unshare', ['-rm', 'sh', '-c', 'mount -t tmpfs tmpfs /mnt']).status === 0;
@@ -41,6 +41,11 @@ test.skipIf(!canMount)(
     const child = spawn('unshare', ['-rm', 'sh', '-c', script], {
       env: { ...process.env, NODE: process.execPath, CLI: cli, DISK: disk, GANTRY_HOME: join(disk, 'home') },
       stdio: ['ignore', 'pipe', 'inherit'],
+      detached: true,
+    });
+    // A step that never ends would hold the output of this run open.
+    onTestFinished(() => {
+      if (child.exitCode === null) process.kill(-child.pid!, 'SIGKILL');
     });
     let out = '';
     child.stdout.on('data', (data: Buffer) => {

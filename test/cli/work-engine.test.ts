@@ -69,7 +69,7 @@ test('the vault lists names, who uses them, and what is missing', async () => {
   const secrets = [{ name: 'KEY', updatedAt: at, usedBy: ['a@dev'] }];
   const missing = [{ name: 'GONE', usedBy: ['b@dev'] }];
   const { env } = await startEngine({ answers: { listSecrets: () => ({ secrets, missing }) } });
-  expect((await run(env, ['vault', 'ls'])).out).toMatch(/KEY .*a@dev\nGONE +MISSING +b@dev/);
+  expect((await run(env, ['vault', 'ls'])).out).toMatch(/KEY .* - +a@dev\nGONE +MISSING +- +b@dev/);
 });
 
 test('a trigger’s address is printed once, and a run of a plan asks with its params', async () => {

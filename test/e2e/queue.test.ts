@@ -148,7 +148,7 @@ test('a task that no worker can run says why in its row and in full, with what i
   await small.close();
   const met = await queue.add('python eval.py', { labels: { gpu: 'a100' } });
   (await job(met)).done(result('ok'));
-  // The pointer is over the rows, which hold their places: the new one is not among them.
+  // The pointer is over the rows, which hold their places: the new one waits behind a button.
   const status = async () => (await queue.call<{ task: { status: string } }>('GET', `/beta/work/${met}`)).task.status;
   await expect.poll(status).toBe('succeeded');
   await queue.call('POST', `/beta/work/${id}/stop`, {});
@@ -156,6 +156,8 @@ test('a task that no worker can run says why in its row and in full, with what i
   worker.drain();
   await worker.ended;
   await page.keyboard.press('Escape');
+  await page.mouse.move(0, 0);
+  await seen(row(page, met), 'Succeeded');
 });
 
 test('a running task is asked to stop or ended at once; what was given up goes back into the line', async () => {

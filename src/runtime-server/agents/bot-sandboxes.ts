@@ -83,7 +83,10 @@ export function createBotSandboxes(
   const ready: Partial<Record<Mode, Promise<Ready | string>>> = {};
 
   const find = async (mode: Mode) => {
-    ready[mode] ??= mode === 'files' ? look() : lookClosed();
+    // A full disk takes no filter.
+    ready[mode] ??= (mode === 'files' ? look() : lookClosed()).catch(
+      (error: Error) => `it cannot be prepared (${error.message})`,
+    );
     const last = ready[mode];
     const found = await last;
     // A busy computer may have failed the trial.

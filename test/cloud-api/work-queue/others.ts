@@ -21,9 +21,10 @@ export async function fillOthers(store: SharedStore, many: number, userId = 'use
     SELECT user_id, CASE WHEN status = 'queued' AND waits = 1 THEN 'later' ELSE status END AS kind,
       CASE WHEN status = 'queued' AND waits = 0 THEN queued_at / 1000 ELSE 0 END AS since
     FROM work_task WHERE user_id = '${userId}' AND status NOT IN ('succeeded', 'cancelled')) AS tasks GROUP BY user_id, kind, since`;
-  // A part of those that wait names labels; of some, keys.
+  // A part of those that wait names labels; of some, keys, and the time of some has not come.
   const line = `INSERT INTO work_line (id, user_id, needs, rank, fair, round, queued_at, seq, parked)
-    SELECT 'line_${userId}_' || n, '${userId}', 'needs_' || (n % 20), 0, n % 2, n, ${at}, 0,
+    SELECT 'line_${userId}_' || n, '${userId}', 'needs_' || (n % 20), 0, n % 2, n,
+      ${at} + CASE WHEN n % 5 = 1 THEN 1000000000000 ELSE 0 END, 0,
     CASE n % 5 WHEN 0 THEN 'slots:a' WHEN 1 THEN 'time' ELSE '' END FROM n`;
   // As much as a hundred busy people leave.
   const samples = `INSERT INTO work_sample (user_id, at, added, succeeded, failed, cancelled, waiting, oldest)
