@@ -23,7 +23,7 @@ export const list = verb('listAccounts', {
       one.bots.length === 0 ? '-' : inCell(one.bots.join(', ')),
     ]);
     const problems = accounts.flatMap(({ program, name, problem }) =>
-      problem === null ? [] : [`${program} ${name}: ${inCell(problem)}`],
+      problem === null ? [] : [inCell(`${program} ${name}: ${problem}`)],
     );
     const body = table(['program', 'account', 'signed in', 'paid by', 'limit', 'bots'], rows, output.width);
     return [body, ...problems].join('\n');
@@ -33,13 +33,13 @@ export const list = verb('listAccounts', {
 const adding = verb('addAccount', {
   words: (answer) =>
     'dryRun' in answer
-      ? `Nothing was changed: ${answer.plan.runs} would run for the folder ${answer.plan.folder}.`
+      ? inCell(`Nothing was changed: ${answer.plan.runs} would run for the folder ${answer.plan.folder}.`)
       : signingIn(answer.account, 'Added'),
 });
 const again = verb('signInAccount', {
   words: (answer) =>
     'dryRun' in answer
-      ? `Nothing was changed: ${answer.plan.runs} would run for the folder ${answer.plan.folder}.`
+      ? inCell(`Nothing was changed: ${answer.plan.runs} would run for the folder ${answer.plan.folder}.`)
       : signingIn(answer.account, 'Opened the sign-in of'),
 });
 
@@ -64,8 +64,8 @@ export const signIn = shown(again);
 export const remove = verb('removeAccount', {
   words: (answer) =>
     'dryRun' in answer
-      ? `Nothing was changed: ${answer.plan.removes} would be removed, with its sign-in and conversations.`
-      : `Removed the account ${answer.removed.name} of ${answer.removed.program} with its folder.`,
+      ? inCell(`Nothing was changed: ${answer.plan.removes} would be removed, with its sign-in and conversations.`)
+      : inCell(`Removed the account ${answer.removed.name} of ${answer.removed.program} with its folder.`),
 });
 
 function isWatched({ output, terminal }: Context, input: Input): boolean {
@@ -74,7 +74,7 @@ function isWatched({ output, terminal }: Context, input: Input): boolean {
 
 function signingIn({ program, name, signingIn: open }: Account, done: string): string {
   const where = open === null ? '' : ` Its sign-in waits in a terminal: gantry agents attach ${open.address}`;
-  return `${done} the account ${name} of ${program}.${where}`;
+  return inCell(`${done} the account ${name} of ${program}.${where}`);
 }
 
 function signedIn({ signedIn: is, signingIn: open }: Account): string {

@@ -11,7 +11,7 @@ export const tryOut = verb('trySandbox', {
   words: ({ bots }, { output }) =>
     bots
       .map(({ agent, sandbox, trouble, rows }) => {
-        const head = `${agent}, sandbox: ${sandbox}`;
+        const head = inCell(`${agent}, sandbox: ${sandbox}`);
         if (trouble !== null) return `${head}\n${inCell(trouble)}`;
         const cells = rows.map(({ topic, what, found, note }) => [
           topic,
