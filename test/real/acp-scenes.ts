@@ -77,7 +77,14 @@ function open() {
       const signIns = (knownAgentOf(bot.command)?.signIns ?? [])
         .filter(({ variable }) => launch.env[variable] !== undefined)
         .map(({ method }) => method);
-      return { command: launch.command, env: launch.env, cwd: work, mcpServers: () => [], signIns };
+      return {
+        command: launch.command,
+        env: launch.env,
+        cwd: work,
+        mcpServers: () => [],
+        signIns,
+        close: async () => {},
+      };
     },
     threadOf: () => null,
     reply: async () => {},

@@ -144,9 +144,9 @@ export function createAgentLife(deps: AcpDeps, bot: LifeBot): AgentLife {
 async function openAgent(deps: AcpDeps, bot: LifeBot, known: Known): Promise<AgentLink> {
   const { agentId, recorder } = bot;
   const spec = bot.spec();
-  const { command, env, cwd, mcpServers, signIns } = await deps.prepare(spec);
-  const name = spec.command ?? '';
   const saved = await deps.store.read((tx) => readSession(tx, agentId));
+  const { command, env, cwd, mcpServers, signIns, close } = await deps.prepare(spec);
+  const name = spec.command ?? '';
   const isSame = saved !== null && saved.command === name && saved.cwd === cwd;
   known.folder = cwd;
   known.replayed = '';
@@ -163,7 +163,11 @@ async function openAgent(deps: AcpDeps, bot: LifeBot, known: Known): Promise<Age
       // Told once: an agent that logs to its output would fill the conversation.
       if (known.leftOut === 1) recorder.note(`The agent printed ${what}. It is left out, like all such lines.`);
     },
+  }).catch(async (error: unknown) => {
+    await close();
+    throw error;
   });
+  void opened.gone.then(close);
   const mode = isSame ? saved.mode : null;
   if (opened.session === 'new') {
     known.untold = true;

@@ -58,6 +58,7 @@ export function composeAcp(
       signIns: (knownAgentOf(spec.command)?.signIns ?? [])
         .filter(({ variable }) => (whole.env[variable] ?? '') !== '')
         .map(({ method }) => method),
+      close: async () => placed.closeNetwork?.(),
     };
   }
 

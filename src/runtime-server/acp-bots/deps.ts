@@ -14,6 +14,8 @@ export interface Prepared {
   readonly mcpServers: (offers: { readonly http: boolean }) => McpServer[];
   /** Sign-in methods of the agent that need no person here. */
   readonly signIns: readonly string[];
+  /** For the time when this process has ended. Never rejects. */
+  close(): Promise<void>;
 }
 
 /** The part of approvals that agents need. */

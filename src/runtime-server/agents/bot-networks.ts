@@ -36,19 +36,21 @@ export interface BotNetworks {
   missing(): string | null;
   /** The command in a network of its own with which nobody decides, to try it out. */
   trial(command: Command): Command;
-  /** For the program that starts in this pane; open until the pane ends. */
+  /** For the program that starts in this pane, or under this name; open until the pane ends or it is closed. */
   open(spec: BotSpec, paneId: string, paths: Pick<BotPaths, 'workspace' | 'folder'>): Promise<PlacedNetwork>;
   /** Takes the connections of bots that run already. */
   start(): void;
   close(): void;
 }
 
-interface PlacedNetwork {
+export interface PlacedNetwork {
   /** Instead of the computer's own files at the same paths. */
   readonly mounts: readonly Mount[];
   readonly env: Readonly<Record<string, string>>;
   readonly label: string;
   wrap(command: Command): Command;
+  /** For a program without a pane, and where the start failed. Closes only this opening of it; never rejects. */
+  close(): Promise<void>;
 }
 
 type Command = readonly [string, ...string[]];
@@ -99,18 +101,28 @@ export function createBotNetworks(
     ends.set(paneId, ended);
   }
 
-  async function take(bot: SandboxedBot): Promise<OpenedNetwork> {
+  async function take(bot: SandboxedBot): Promise<Omit<OpenedNetwork, 'close'> & Pick<PlacedNetwork, 'close'>> {
     // What an earlier start of it left, which never came as far as a pane.
     const alive = new Set(deps.panes.list().flatMap((pane) => (pane.alive ? [pane.id] : [])));
     for (const [paneId, one] of opened) {
       if (one.agentId === bot.agentId && (paneId === bot.start || !alive.has(paneId))) end(paneId);
     }
     await ends.get(bot.start);
-    const network = openNetwork(bot);
-    opened.set(bot.start, { agentId: bot.agentId, network });
+    const mine = { agentId: bot.agentId, network: openNetwork(bot) };
+    opened.set(bot.start, mine);
+    const isOpen = () => opened.get(bot.start) === mine;
     // Where it fails, nothing is left to close.
-    network.catch(() => opened.delete(bot.start));
-    return network;
+    mine.network.catch(() => void (isOpen() && opened.delete(bot.start)));
+    const { socket, authority } = await mine.network;
+    return {
+      socket,
+      authority,
+      async close() {
+        if (!isOpen()) return;
+        end(bot.start);
+        await ends.get(bot.start);
+      },
+    };
   }
 
   /** It moves only if another program took its port while Gantry was away; then closed bots need a new start. */
@@ -190,24 +202,30 @@ export function createBotNetworks(
       const wish = await wishOf(spec, workspace);
       const port = enginePort();
       const address = addressOf(spec.slug, spec.team);
-      const { socket, authority } = await take({
+      const { socket, authority, close } = await take({
         agentId: spec.agentId,
         address,
         start: paneId,
         ...wish,
         enginePort: port,
       });
-      // Gantry's own file disappears with it and comes back as another one, which a mount does not follow.
-      const urlFile = join(folder, 'url');
-      writeFileSync(urlFile, `http://127.0.0.1:${port}\n`, { mode: 0o600 });
       const ofRemotes = wish.remotes.map((place) => Number(place.split(':').at(-1)));
       const ports = [...new Set([...usualPorts, ...wish.ports, ...ofRemotes])];
-      return {
-        mounts: namesMounts(filesFolder()),
-        env: { ...proxyVariables(), ...trusting(authority, folder), GANTRY_URL_FILE: urlFile },
-        label: JSON.stringify(wish),
-        wrap: (command) => wrap({ socket, ports, local: localPlaces(wish.apis, port), enginePort: port }, command),
-      };
+      try {
+        // Gantry's own file disappears with it and comes back as another one, which a mount does not follow.
+        const urlFile = join(folder, 'url');
+        writeFileSync(urlFile, `http://127.0.0.1:${port}\n`, { mode: 0o600 });
+        return {
+          mounts: namesMounts(filesFolder()),
+          env: { ...proxyVariables(), ...trusting(authority, folder), GANTRY_URL_FILE: urlFile },
+          label: JSON.stringify(wish),
+          wrap: (command) => wrap({ socket, ports, local: localPlaces(wish.apis, port), enginePort: port }, command),
+          close,
+        };
+      } catch (error) {
+        await close();
+        throw error;
+      }
     },
     start() {
       unlisten = deps.panes.listen({

@@ -24,7 +24,7 @@ import { keptBy, programs } from '../harness/programs.ts';
 import { repositoryOf } from '../tool-server/shell-sandbox.ts';
 import { createFinder, isIn, realOf } from '../tool-server/what-runs-finder.ts';
 import { guardWhatRuns } from '../tool-server/what-runs-guard.ts';
-import type { BotNetworks } from './bot-networks.ts';
+import type { BotNetworks, PlacedNetwork } from './bot-networks.ts';
 import type { ResolvedTeam } from './team-file/resolve.ts';
 
 export interface BotSandboxes {
@@ -44,8 +44,12 @@ export interface BotSandboxes {
 
 type Mode = BotSandbox['mode'];
 
-/** `network`: what its pane's label says of it. */
-type Placed = Launch & { readonly network?: string };
+type Placed = Launch & {
+  /** What its pane's label says of it. */
+  readonly network?: string;
+  /** Where it has a network: for a program without a pane once it has ended, and for one that could not be started. */
+  readonly closeNetwork?: () => Promise<void>;
+};
 
 interface Ready {
   readonly tools: TerminalTools;
@@ -270,8 +274,35 @@ export function createBotSandboxes(
     check(spec);
     const cwd = realpathSync(launch.cwd);
     checkFolder(spec, cwd, paths.workspace);
-    const network =
-      sandbox.mode === 'closed' ? await deps.networks.open(spec, launch.env.GANTRY_PANE ?? spec.agentId, paths) : null;
+    const way = { sandbox, launch, paths, found, cwd };
+    if (sandbox.mode !== 'closed') return place(spec, { ...way, network: null });
+    const network = await deps.networks.open(spec, launch.env.GANTRY_PANE ?? spec.agentId, paths);
+    try {
+      return await place(spec, { ...way, network });
+    } catch (error) {
+      await network.close();
+      throw error;
+    }
+  }
+
+  async function place(
+    spec: BotSpec,
+    {
+      sandbox,
+      launch,
+      paths,
+      found,
+      cwd,
+      network,
+    }: {
+      readonly sandbox: BotSandbox;
+      readonly launch: Launch;
+      readonly paths: BotPaths;
+      readonly found: Ready;
+      readonly cwd: string;
+      readonly network: PlacedNetwork | null;
+    },
+  ): Promise<Placed> {
     const replaced = new Set(network?.mounts.map(({ at }) => at));
     const mounts: Mount[] = [
       ...hostMounts().filter(({ at }) => !replaced.has(at)),
@@ -300,7 +331,8 @@ export function createBotSandboxes(
       groups: sandbox.caps === undefined ? [] : deps.caps.make(spec.agentId, sandbox.caps),
     });
     if (network === null) return { ...launch, ...placed };
-    return { ...launch, ...placed, command: network.wrap(placed.command), network: network.label };
+    const { label, close } = network;
+    return { ...launch, ...placed, command: network.wrap(placed.command), network: label, closeNetwork: close };
   }
 
   function tightened(spec: BotSpec): BotSpec {

@@ -144,10 +144,9 @@ async function ask(deps: TryDeps, spec: BotSpec, questions: ProbeQuestions): Pro
     rows: 24,
   };
   const { caps: _caps, ...sandbox } = spec.sandbox ?? { mode: 'files', read: [], write: [] };
-  const confined =
-    spec.sandbox === undefined ? launch : await deps.sandboxes.confine({ ...bot, sandbox }, launch, paths);
-  const { command, cwd, env } = confined;
-  const ran = await runProcess({ command, cwd, env, deadlineMs: probeMs });
+  const confined = spec.sandbox === undefined ? null : await deps.sandboxes.confine({ ...bot, sandbox }, launch, paths);
+  const { command, cwd, env } = confined ?? launch;
+  const ran = await runProcess({ command, cwd, env, deadlineMs: probeMs }).finally(() => confined?.closeNetwork?.());
   if (ran.exitCode !== 0) {
     const said = ran.stderr.trim().split('\n').at(-1) ?? '';
     throw new AppError(

@@ -115,15 +115,15 @@ export function createTeamStarts(
         const id = deps.ids.next('pane');
         const env = { ...launch.env, ...(await deps.secrets.given(spec)), GANTRY_PANE: id };
         const placed = await deps.sandboxes.confine(spec, { ...launch, env }, await deps.homes.open(spec.agentId));
-        const pane = await deps.panes.create({
-          id,
-          command: placed.command,
-          cwd: placed.cwd,
-          env: placed.env,
-          cols: launch.cols,
-          rows: launch.rows,
-          labels: labelsFor(spec, deps.workspace, realOf(spec.cwd), placed.network),
-        });
+        const labels = labelsFor(spec, deps.workspace, realOf(spec.cwd), placed.network);
+        const { command, cwd, env: environment } = placed;
+        const { cols, rows } = launch;
+        const pane = await deps.panes
+          .create({ id, command, cwd, env: environment, cols, rows, labels })
+          .catch(async (error: unknown) => {
+            await placed.closeNetwork?.();
+            throw error;
+          });
         started.push(spec.agentId);
         await registry.started(spec.agentId, spec, pane);
       }

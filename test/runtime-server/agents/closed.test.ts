@@ -1,15 +1,17 @@
 /** Bots in terminals with `sandbox: closed`: what they reach, who decides it, and what happens where it cannot be had. */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Delivery } from '../../../src/contracts/factory/delivery.ts';
+import type { TriedSandbox } from '../../../src/contracts/factory/sandbox-routes.ts';
 import { programCommand } from '../../../src/kit/process/programs.ts';
 import { runProcess } from '../../../src/kit/process/run-process.ts';
 import { findNetworkTools } from '../../../src/kit/sandbox/own-network.ts';
 import type { OpenNetwork } from '../../../src/runtime-server/agents/bot-networks.ts';
 import { listenOutside } from '../../programs/sandbox-launch/outside.ts';
 import { scratchFolder } from '../../support/scratch.ts';
+import { standIn } from '../acp-bots/support.ts';
 import { type Engine, startEngine, waitFor } from '../engine.ts';
 
 const path = process.env.PATH ?? '';
@@ -185,6 +187,52 @@ describe.skipIf(!works)('where a network of its own can be made', () => {
     const [before, after] = opened;
     expect(after).toEqual({ ...before, enginePort: Number(new URL(engine.url).port) });
     expect(await engine.agent(to)).toMatchObject({ sandbox: 'closed', state: 'idle' });
+  });
+
+  test('a trial from inside closes its own network, also when it fails, and the bot keeps the one it has', async () => {
+    const bin = scratchFolder();
+    const bwrap = path.split(':').find((folder) => existsSync(join(folder, 'bwrap')));
+    writeFileSync(join(bin, 'bwrap'), `#!/bin/sh\n[ -e ${bin}/broken ] && exit 9\nexec ${bwrap}/bwrap "$@"\n`, {
+      mode: 0o755,
+    });
+    const { opened, closed, openNetwork } = decider();
+    const engine = await startEngine({ openNetwork, env: { PATH: `${bin}:${path}` } });
+    const to = await start(engine, 'dev', shell());
+    const tryIt = async () => (await engine.call<{ bots: TriedSandbox[] }>('GET', '/teams/dev/sandbox')).body.bots;
+    expect(await tryIt()).toMatchObject([{ agent: to, sandbox: 'closed', trouble: null }]);
+    const [running, tried] = opened.map(({ start }) => start);
+    expect(closed).toEqual([tried]);
+    expect(tried).not.toBe(running);
+    writeFileSync(join(bin, 'broken'), '');
+    expect(await tryIt()).toMatchObject([{ trouble: expect.stringContaining('could not be tried') }]);
+    expect([opened.length, closed]).toEqual([3, [tried, tried]]);
+    expect(await inside(engine, to, ['curl -sS http://allowed.example/'])).toBe('by proxy');
+  });
+
+  test('the network of an agent over ACP closes with its process, also when that cannot be spoken with', async () => {
+    const { opened, closed, openNetwork } = decider();
+    const engine = await startEngine({ openNetwork });
+    const folder = join(scratchFolder(), 'project');
+    mkdirSync(folder);
+    const read = [dirname(standIn), resolve(import.meta.dirname, '../../../node_modules'), dirname(process.execPath)];
+    const acp = (bot: string, command: string) =>
+      `bots:\n  - bot: ${bot}\n    harness: acp\n    command: ${command}\n    cwd: ${folder}\n    sandbox: closed\n    sees: { read: [${[...new Set(read)].join(', ')}] }\n`;
+    engine.team('good', acp('dev', `${process.execPath} ${standIn}`));
+    expect(await up(engine, 'good')).toMatchObject({ status: 200 });
+    await engine.until('dev@good', 'idle');
+    expect(opened).toMatchObject([{ address: 'dev@good' }]);
+    expect(closed).toEqual([]);
+    await engine.call('POST', '/teams/good/down');
+    await waitFor(
+      async () => closed,
+      (starts) => starts.length > 0,
+    );
+    expect(closed).toEqual([opened[0]?.start]);
+    engine.team('bad', acp('dev', '/usr/bin/false'));
+    expect(await up(engine, 'bad')).toMatchObject({ status: 200 });
+    await engine.until('dev@bad', 'failed');
+    expect(opened).toMatchObject([{ address: 'dev@good' }, { address: 'dev@bad' }]);
+    expect(closed).toEqual(opened.map(({ start }) => start));
   });
 
   test('a file that waits for a yes closes a bot at once, and opens none', async () => {
