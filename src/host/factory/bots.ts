@@ -48,7 +48,7 @@ export function createBots(deps: FactoryDeps) {
   const homes = createBotHomes(deps);
   const keeper = createCapKeeper(capGroupOf(deps.home));
   const network = createSandboxes({ ...deps, keysOf: vault.keysOf, seedOf: vault.seedOf });
-  const networks = createBotNetworks({ openNetwork: network.open, ...deps });
+  const networks = createBotNetworks({ openNetwork: network.open, removeLeft: network.removeLeft, ...deps });
   const sandboxes = createBotSandboxes({ ...deps, caps: keeper, networks });
   const accounts = createAccounts(deps);
   const restarts = createRestarts({

@@ -38,7 +38,7 @@ export interface BotNetworks {
   trial(command: Command): Command;
   /** For the program that starts in this pane, or under this name; open until the pane ends or it is closed. */
   open(spec: BotSpec, paneId: string, paths: Pick<BotPaths, 'workspace' | 'folder'>): Promise<PlacedNetwork>;
-  /** Takes the connections of bots that run already. */
+  /** Takes the connections of bots that run already, and removes what is left of those that ended meanwhile. */
   start(): void;
   close(): void;
 }
@@ -78,8 +78,10 @@ export function createBotNetworks(
     readonly home: string;
     readonly urlFile: string;
     readonly env: Readonly<Record<string, string | undefined>>;
-    readonly panes: Pick<PaneEngine, 'list' | 'listen'>;
+    readonly panes: Pick<PaneEngine, 'engine' | 'list' | 'listen'>;
     readonly openNetwork: OpenNetwork;
+    /** Removes what earlier runtimes left of other starts than these. */
+    readonly removeLeft: Sandboxes['removeLeft'];
   },
 ): BotNetworks {
   const { openNetwork } = deps;
@@ -87,6 +89,7 @@ export function createBotNetworks(
   /** By pane. */
   const opened = new Map<string, { readonly agentId: string; readonly network: Promise<OpenedNetwork> }>();
   const ends = new Map<string, Promise<void>>();
+  let isCleared = false;
   let unlisten = () => {};
 
   /** The same path is used again after a restart in the same pane. */
@@ -169,6 +172,11 @@ export function createBotNetworks(
 
   function reconcile(): void {
     const panes = deps.panes.list().filter(({ alive }) => alive);
+    // Before the pane host was read, no pane is known.
+    if (!isCleared && deps.panes.engine().running) {
+      isCleared = true;
+      deps.removeLeft(panes.map(({ id }) => id));
+    }
     for (const pane of panes) {
       const bot = opened.has(pane.id) ? null : closedIn(pane);
       if (bot === null) continue;

@@ -3,7 +3,7 @@
  * remembered of it. Must not know how a program gets to its socket.
  */
 import { createHash } from 'node:crypto';
-import { mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Agent } from '../../contracts/factory/agent.ts';
 import { showHostAndPort } from '../../kit/egress/host-name.ts';
@@ -45,6 +45,8 @@ export interface Sandboxes {
     readonly authority: string | null;
     close(): Promise<void>;
   }>;
+  /** Removes the folders of sockets that belong neither to these starts nor to one that is open: their bots ended while no runtime was there. */
+  removeLeft(starts: readonly string[]): void;
   /** What a bot was refused since this runtime began, the newest first. */
   refusedOf(agentId: string): Pick<Agent, 'refused'>;
   /** Of the proxy; null: none runs. */
@@ -120,6 +122,17 @@ export function createSandboxes(
       }
       return { socket, authority, close: async () => void (open.get(id) === one && (await close(id))) };
     },
+    removeLeft(starts) {
+      const kept = new Set([...starts.map(idOf), ...open.keys()]);
+      for (const id of idsIn(foldersIn(deps.home))) {
+        if (kept.has(id)) continue;
+        try {
+          rmSync(dirname(socketOf(deps.home, id)), { recursive: true, force: true });
+        } catch (error) {
+          deps.log.warn('A folder of an ended sandbox was not removed.', { id, error: String(error) });
+        }
+      }
+    },
     refusedOf(agentId) {
       const refused = refusals.of(agentId);
       return refused.length === 0 ? {} : { refused: [...refused] };
@@ -136,7 +149,17 @@ export function createSandboxes(
 /** Short, because the path of a socket is: 108 bytes on Linux. */
 const idOf = (start: string): string => createHash('sha256').update(start).digest('hex').slice(0, 16);
 
-const socketOf = (home: string, id: string): string => join(home, 'run', 'sandboxes', id, 'out.sock');
+const foldersIn = (home: string): string => join(home, 'run', 'sandboxes');
+
+const socketOf = (home: string, id: string): string => join(foldersIn(home), id, 'out.sock');
+
+function idsIn(folder: string): string[] {
+  try {
+    return readdirSync(folder).filter((name) => /^[0-9a-f]{16}$/.test(name));
+  } catch {
+    return [];
+  }
+}
 
 /** Its port, if that is on this computer. */
 function portHere(origin: string): number[] {

@@ -1,6 +1,6 @@
 /** A closed bot and what decides for it, joined: a question, a rule, and a secret that it never holds. */
 import { lookup } from 'node:dns/promises';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { hostname } from 'node:os';
@@ -123,5 +123,21 @@ describe.skipIf(!works)('where a network of its own can be made', () => {
     expect(key).toMatch(/^npm_gantry[0-9a-f]{40}$/);
     expect([found?.trim(), own]).toEqual(['0', '1']);
     expect(Number(all)).toBeGreaterThanOrEqual(1);
+  });
+
+  test('a start of Gantry removes the folders of bots that ended meanwhile, and leaves those of bots that run', async () => {
+    const engine = shared.current;
+    const folder = join(engine.home, 'run', 'sandboxes');
+    const before = readdirSync(folder);
+    expect(before).toHaveLength(1);
+    await engine.stop();
+    mkdirSync(join(folder, '0123456789abcdef'));
+    await engine.restart();
+    expect(readdirSync(folder)).toEqual(before);
+    // Its proxy starts again with it.
+    await waitFor(
+      () => inside('curl -sS -o /dev/null -w "%{http_code}" http://10.0.0.1/'),
+      (status) => status === '403',
+    );
   });
 });

@@ -1,8 +1,8 @@
 /** Where sandboxed bots may connect: rules, presets and questions, through the real proxy program. */
 import { once } from 'node:events';
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { type AddressInfo, connect, createServer } from 'node:net';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../../src/kit/clock/clock.ts';
 import { systemTimers } from '../../../src/kit/clock/timers.ts';
@@ -202,6 +202,27 @@ test('each start has a socket of its own in a folder that only its person enters
   expect(existsSync(join(one.socket, '..'))).toBe(false);
   expect(await tryConnect(one.socket, '127.0.0.1:9')).toMatchObject({ status: 0 });
   expect(await tryConnect(two.socket, '127.0.0.1:9')).toMatchObject({ reason: 'private' });
+});
+
+test('folders of ended starts are removed; those of running bots and of open starts stay', async () => {
+  const { open, home, sandboxes } = sandboxesOf(engine.current);
+  sandboxes.removeLeft([]);
+  const runs = await open();
+  const earlier = await open();
+  await earlier.close();
+  const folder = join(home, 'run', 'sandboxes');
+  // As a runtime leaves them that was killed.
+  for (const name of [basename(dirname(earlier.socket)), '0123456789abcdef']) {
+    mkdirSync(join(folder, name, 'more'), { recursive: true });
+  }
+  mkdirSync(join(folder, 'not-a-start'));
+  sandboxes.removeLeft([earlier.bot.start]);
+  expect(readdirSync(folder).toSorted()).toEqual(
+    [basename(dirname(runs.socket)), basename(dirname(earlier.socket)), 'not-a-start'].toSorted(),
+  );
+  expect(await tryConnect(runs.socket, '127.0.0.1:9')).toMatchObject({ reason: 'private' });
+  sandboxes.removeLeft([]);
+  expect(readdirSync(folder).toSorted()).toEqual([basename(dirname(runs.socket)), 'not-a-start'].toSorted());
 });
 
 test('a proxy that is killed is started again with all its sockets; connections end at once and none is made meanwhile', async () => {
