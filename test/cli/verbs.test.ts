@@ -56,6 +56,22 @@ test('teams up --on says where each bot would start, and starts nothing with --d
   expect(seen.at(-1)?.body).toEqual({ on: 'Attic', dryRun: true });
 });
 
+test('teams up says which secrets a bot gets as placeholders, and --json has their names', async () => {
+  const step = { action: 'spawn', harness: 'shell', machine: 'computer_01', reason: 'it is not running' };
+  const plan = [
+    { ...step, agent: 'web@demo', placeholders: ['API_KEY'] },
+    { ...step, agent: 'api@demo', placeholders: ['API_KEY', 'NPM_TOKEN'] },
+    { ...step, agent: 'db@demo' },
+  ];
+  const { env } = await startEngine({ answers: { teamUp: () => ({ plan, applied: false }) } });
+  const { out } = await run(env, ['teams', 'up', 'demo', '--dry-run']);
+  expect(out.split('\n').filter((line) => line.includes('placeholder'))).toEqual([
+    'web@demo gets a placeholder for API_KEY: the value goes only into requests to its host.',
+    'api@demo gets placeholders for API_KEY, NPM_TOKEN: each value goes only into requests to its host.',
+  ]);
+  expect((await run(env, ['teams', 'up', 'demo', '--dry-run', '--json'])).json()).toMatchObject({ plan });
+});
+
 test('a hosted bot that waits has no terminal to attach to: the list names where its question is, or why it waits', async () => {
   const hosted = (stateReason: string) =>
     startEngine({

@@ -71,6 +71,18 @@ function startWords(plan: readonly TeamPlanStep[]): string[] {
   });
 }
 
+/** In the words of `gantry vault set`. */
+function placeholderWords(plan: readonly TeamPlanStep[]): string[] {
+  return plan.flatMap(({ agent, placeholders = [] }) => {
+    if (placeholders.length === 0) return [];
+    const what = placeholders.length === 1 ? 'a placeholder' : 'placeholders';
+    const value = placeholders.length === 1 ? 'the value goes' : 'each value goes';
+    return [
+      `${oneLine(agent, 200)} gets ${what} for ${oneLine(placeholders.join(', '), 500)}: ${value} only into requests to its host.`,
+    ];
+  });
+}
+
 export const up = verb('teamUp', {
   fields: { name: 'team' },
   progress: 'Starting the team',
@@ -82,7 +94,7 @@ export const up = verb('teamUp', {
     const end = flag(input, 'dryRun')
       ? 'Nothing was started: this is what would happen.'
       : `${done} Look at them: ${context.names.gantry} agents ls --team ${name}`;
-    return [planTable(context, plan, named), ...startWords(plan), end].join('\n');
+    return [planTable(context, plan, named), ...startWords(plan), ...placeholderWords(plan), end].join('\n');
   },
 });
 

@@ -252,6 +252,10 @@ export const TeamPlanStep = z
       })
       .optional()
       .meta({ description: 'What would run, before the first start and after a change.' }),
+    placeholders: z.array(z.string()).optional().meta({
+      description:
+        'Names of secrets that the bot gets as placeholders. Gantry puts each value into requests to the secret’s host.',
+    }),
   })
   .meta({ id: 'TeamPlanStep' });
 export type TeamPlanStep = z.infer<typeof TeamPlanStep>;

@@ -21,7 +21,7 @@ export interface Start {
   readonly account: string | null;
 }
 
-interface UpPlan {
+export interface UpPlan {
   readonly steps: readonly TeamPlanStep[];
   readonly starts: readonly Start[];
   /** Why it cannot be done, one for each bot; with any of them nothing is started. */

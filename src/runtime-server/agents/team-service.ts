@@ -25,11 +25,12 @@ import type { AgentViews } from './agent-views.ts';
 import type { BotHomes, BotTokens } from './bot-homes.ts';
 import { type BotSandboxes, sandboxFacts } from './bot-sandboxes.ts';
 import { createKnownTeams, unknownTeam } from './known-teams.ts';
+import { addressOf } from './model.ts';
 import type { Member, Registry } from './registry.ts';
 import { saveTeamUp } from './store/teams.ts';
 import type { TeamFolder, TeamOnDisk } from './team-file/folder.ts';
 import type { ResolvedTeam } from './team-file/resolve.ts';
-import { planUp, TeamHindered } from './team-plan.ts';
+import { planUp, TeamHindered, type UpPlan } from './team-plan.ts';
 import { recordTeamChange } from './team-records.ts';
 import { type Adopts, createTeamStarts } from './team-starts.ts';
 import type { Worktrees } from './worktrees/index.ts';
@@ -142,9 +143,10 @@ export function createTeamService(
       };
       const plan = planUp(team, facts);
       if (plan.hindrances.length > 0) throw new TeamHindered(name, plan.hindrances);
+      const steps = await withPlaceholders(team, plan);
       if (!applied) {
         await starts.tryOut(team, plan.starts);
-        return { plan: [...plan.steps, ...(await upElsewhere(team, machines, request))], applied };
+        return { plan: [...steps, ...(await upElsewhere(team, machines, request))], applied };
       }
       if (plan.starts.some(({ harness }) => runsInPane(harness))) refuseUnreadable(deps.panes);
       const prepared = await starts.prepare(team, plan.starts, request.adopts);
@@ -152,8 +154,19 @@ export function createTeamService(
       const elsewhere = await upElsewhere(team, machines, request);
       await starts.run(team, prepared);
       await markUp(team, by);
-      return { plan: [...plan.steps, ...elsewhere], applied };
+      return { plan: [...steps, ...elsewhere], applied };
     });
+
+  const withPlaceholders = async (team: ResolvedTeam, plan: UpPlan): Promise<TeamPlanStep[]> => {
+    const steps: TeamPlanStep[] = [];
+    for (const step of plan.steps) {
+      const start = plan.starts.find(({ bot }) => addressOf(bot.slug, team.name) === step.agent);
+      const placeholders =
+        start === undefined ? [] : await deps.secrets.placeholders({ env: start.bot.env, sandbox: start.sandbox });
+      steps.push(placeholders.length === 0 ? step : { ...step, placeholders });
+    }
+    return steps;
+  };
 
   /** Bots whose file names another computer. */
   const upElsewhere = async (

@@ -64,7 +64,11 @@ export function guestFile(file: TeamFile): TeamFile {
 }
 
 /** A start has checked before that no bot asks for one. */
-export const noSecrets: BotSecrets = { open: async () => ({}), given: async () => ({}) };
+export const noSecrets: BotSecrets = {
+  open: async () => ({}),
+  given: async () => ({}),
+  placeholders: async () => [],
+};
 
 function withoutMachine<Bot extends { machine?: string | undefined }>(bot: Bot): Omit<Bot, 'machine'> {
   const { machine: _here, ...rest } = bot;

@@ -32,11 +32,14 @@ export interface BotSecrets {
    * For the start of a bot. In a closed sandbox a secret that is for one destination is a placeholder, the same one at each of its starts; the way out of
    * the sandbox puts the value in ({@link Vault.keysOf}).
    */
-  given(bot: {
-    readonly agentId: string;
-    readonly env: Env;
-    readonly sandbox?: { readonly mode: string } | undefined;
-  }): Promise<Record<string, string>>;
+  given(bot: StartingBot & { readonly agentId: string }): Promise<Record<string, string>>;
+  /** The names of the secrets that {@link given} would give as placeholders, sorted. */
+  placeholders(bot: StartingBot): Promise<string[]>;
+}
+
+interface StartingBot {
+  readonly env: Env;
+  readonly sandbox?: { readonly mode: string } | null | undefined;
 }
 
 interface VaultDeps extends Pick<Base, 'store' | 'ledger' | 'clock'> {
@@ -152,6 +155,12 @@ export function createVault(deps: VaultDeps): Vault {
     });
   }
 
+  async function placeholders({ env, sandbox }: StartingBot): Promise<string[]> {
+    if (sandbox?.mode !== 'closed') return [];
+    const names = [...new Set(Object.values(env).flatMap(nameIn))].sort(byName);
+    return store.read((tx) => names.filter((name) => find(tx, name)?.destination != null));
+  }
+
   async function keysOf(agentId: string): Promise<KeyUse[]> {
     const rows = await store.read((tx) =>
       tx.all<SecretRow & { placeholder: string }>(
@@ -169,7 +178,7 @@ export function createVault(deps: VaultDeps): Vault {
   }
 
   return {
-    secrets: { open, given },
+    secrets: { open, given, placeholders },
     keysOf,
     seedOf: (agentId) => sealer.derive(`bot ${agentId}`).toString('hex'),
     part: ({ parties, registry }) => createVaultPart({ ...deps, parties, registry, place, find }),

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { TeamPlanStep } from '../../../src/contracts/factory/agent.ts';
 import { runProcess } from '../../../src/kit/process/run-process.ts';
 import { findNetworkTools } from '../../../src/kit/sandbox/own-network.ts';
 import { sharedEngine, waitFor } from '../engine.ts';
@@ -123,6 +124,22 @@ describe.skipIf(!works)('where a network of its own can be made', () => {
     expect(key).toMatch(/^npm_gantry[0-9a-f]{40}$/);
     expect([found?.trim(), own]).toEqual(['0', '1']);
     expect(Number(all)).toBeGreaterThanOrEqual(1);
+  });
+
+  test('the plan of a start names the secrets that are given as placeholders, for closed bots only', async () => {
+    const engine = shared.current;
+    const plain = await engine.call('PUT', '/vault/PLAIN', { value: 'in its environment' });
+    expect(plain).toMatchObject({ status: 200 });
+    const env = 'env: { KEY: "vault:API_KEY", AGAIN: "vault:API_KEY", PLAIN: "vault:PLAIN", MODE: test }';
+    engine.team(
+      'planned',
+      `bots:\n  - { bot: web, harness: shell, sandbox: closed, ${env} }\n  - { bot: api, harness: shell, sandbox: files, ${env} }\n`,
+    );
+    const dry = await engine.call<{ plan: TeamPlanStep[] }>('POST', '/teams/planned/up', { dryRun: true });
+    expect(dry.body.plan.map(({ agent, placeholders }) => [agent, placeholders])).toEqual([
+      ['web@planned', ['API_KEY']],
+      ['api@planned', undefined],
+    ]);
   });
 
   test('a start of Gantry removes the folders of bots that ended meanwhile, and leaves those of bots that run', async () => {
