@@ -138,7 +138,9 @@ async function act(turn) {
   if (text.includes('refuse')) return 'refusal';
   if (text.includes('fail')) throw RequestError.internalError({ details: 'the model is on fire' });
   const looked = after(text, 'looks-at');
+  const variable = after(text, 'value-of');
   if (looked !== undefined) await say(turn, `sees it: ${existsSync(looked)}`);
+  else if (variable !== undefined) await say(turn, process.env[variable] ?? 'none');
   else if (text.includes('which mode')) await say(turn, `mode ${session.mode}`);
   else if (text.includes('which tools'))
     await say(turn, JSON.stringify(session.tools.map(({ name, url }) => [name, url])));

@@ -44,7 +44,7 @@ export function composeAcp(
     deps.sandboxes.check(spec);
     const paths = await homes.open(spec.agentId);
     const launch = await deps.harnesses.prepare(spec, paths);
-    const secrets = await deps.secrets.open(spec.env);
+    const secrets = await deps.secrets.given(spec);
     const token = await deps.tokens.mint(spec.agentId);
     await homes.writeToken(spec.agentId, token);
     const whole = { ...launch, env: { ...launch.env, ...secrets } };

@@ -4,11 +4,13 @@ import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { hostname } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { TeamPlanStep } from '../../../src/contracts/factory/agent.ts';
 import { runProcess } from '../../../src/kit/process/run-process.ts';
 import { findNetworkTools } from '../../../src/kit/sandbox/own-network.ts';
+import { scratchFolder } from '../../support/scratch.ts';
+import { send, standIn, told } from '../acp-bots/support.ts';
 import { sharedEngine, waitFor } from '../engine.ts';
 
 const path = process.env.PATH ?? '';
@@ -140,6 +142,32 @@ describe.skipIf(!works)('where a network of its own can be made', () => {
       ['web@planned', ['API_KEY']],
       ['api@planned', undefined],
     ]);
+  });
+
+  test('an agent over ACP has the placeholder too, and nothing of its start is left once its team is stopped', async () => {
+    const engine = shared.current;
+    const folder = join(scratchFolder(), 'project');
+    mkdirSync(folder);
+    const sees = [dirname(standIn), resolve(import.meta.dirname, '../../../node_modules'), dirname(process.execPath)];
+    engine.team(
+      'acp',
+      `bots:\n  - bot: dev\n    harness: acp\n    command: ${process.execPath} ${standIn}\n    cwd: ${folder}\n    sandbox: closed\n    env: { KEY: "vault:API_KEY" }\n    sees: { read: [${[...new Set(sees)].join(', ')}] }\n`,
+    );
+    const up = await engine.call<{ plan: TeamPlanStep[] }>('POST', '/teams/acp/up', {});
+    expect(up.body.plan).toMatchObject([{ agent: 'dev@acp', placeholders: ['API_KEY'] }]);
+    await engine.until('dev@acp', 'idle');
+    await send(engine, 'dev@acp', 'value-of KEY');
+    const said = await waitFor(
+      async () => (await told(engine, 'dev@acp')).at(-1),
+      (last) => last?.startsWith('text ') === true,
+    );
+    expect(said).toMatch(/^text npm_gantry[0-9a-f]{40}$/);
+    await engine.call('POST', '/teams/acp/down');
+    // Of `web@dev`, which runs on.
+    await waitFor(
+      () => readdirSync(join(engine.home, 'run', 'sandboxes')),
+      (starts) => starts.length === 1,
+    );
   });
 
   test('a start of Gantry removes the folders of bots that ended meanwhile, and leaves those of bots that run', async () => {
