@@ -143,8 +143,8 @@ export async function botSandboxCheck(
     const [, part = 'bubblewrap'] = /which is part of ([a-z0-9-]+)/.exec(missing) ?? [];
     const fix = missing.includes('is not installed')
       ? `Install ${part}: sudo apt install ${part}`
-      : missing.includes('no space left')
-        ? 'Free some space on the disk of Gantry’s folder'
+      : missing.startsWith('it cannot be prepared')
+        ? 'Make sure that Gantry’s folder can be written and its disk has space'
         : 'Allow unprivileged user and network namespaces, then restart Gantry';
     const detail = `\`sandbox: ${mode}\` cannot be had: ${missing}. A bot that wants it is not started.`;
     return { name, group, state: 'warn', version: null, detail, fix: platform === 'linux' ? fix : null };

@@ -32,6 +32,11 @@ test('doctor names the first sandbox of bots that cannot be had, and what mends 
     detail: `\`sandbox: closed\` cannot be had: ${lacks}. A bot that wants it is not started.`,
     fix: 'Install nftables: sudo apt install nftables',
   });
+  const unwritten = 'it cannot be prepared (EDQUOT: disk quota exceeded, write)';
+  expect(await botSandboxCheck(without('files', unwritten), 'linux')).toMatchObject({
+    state: 'warn',
+    fix: 'Make sure that Gantry’s folder can be written and its disk has space',
+  });
   expect(await botSandboxCheck(without('files', 'there is no sandbox on this system'), 'darwin')).toMatchObject({
     state: 'warn',
     fix: null,
