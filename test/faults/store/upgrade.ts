@@ -1,9 +1,9 @@
 /**
  * `upgrade.matrix`: data folders that ten commits of the history left (`test/data/homes`), each opened by today's Gantry, used for reading, stopped, and
  * opened again. A table that lost or gained a row, a list that cannot be read, a ledger that does not verify, and a check of `doctor` about the data that
- * fails are problems. `--quick` takes the oldest, the middle and the newest.
+ * fails are problems. The clock stands at the hour when the folder was left: what Gantry forgets after a day or a month is still there. `--quick` takes the oldest, the middle and the newest.
  */
-import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { extract } from 'tar';
 import { countRows, type KeptHome, lostRows, placeOf } from '../../data/homes/open.ts';
@@ -13,6 +13,8 @@ import { endPrograms, type ScratchHome, startProduct } from '../../support/bench
 export const figures: readonly Figure[] = [{ name: 'upgrade.matrix', run: upgrade }];
 
 const homes = new URL('../../data/homes/', import.meta.url).pathname;
+
+const shiftClock = new URL('../../chaos/gantry/shift-clock.mjs', import.meta.url).pathname;
 
 const lists = [
   '/api/factory/teams',
@@ -64,7 +66,12 @@ async function open(kept: KeptHome): Promise<string[]> {
   const place: ScratchHome = {
     home: join(folder, 'home'),
     workspace: join(folder, 'workspace'),
-    env: { HOME: folder, GANTRY_HOME: join(folder, 'home') },
+    env: {
+      HOME: folder,
+      GANTRY_HOME: join(folder, 'home'),
+      NODE_OPTIONS: `--import ${shiftClock}`,
+      CHAOS_CLOCK: join(folder, 'clock'),
+    },
     remove: async () => {
       await endPrograms(join(folder, 'home'));
       rmSync(folder, { recursive: true, force: true });
@@ -74,6 +81,8 @@ async function open(kept: KeptHome): Promise<string[]> {
   mkdirSync(folder);
   try {
     await extract({ file: join(homes, `${kept.commit}.tar.gz`), cwd: folder });
+    const left = statSync(join(place.home, 'cloud.db')).mtimeMs;
+    writeFileSync(join(folder, 'clock'), String(Math.round(left - Date.now())));
     const problems: string[] = [];
     for (const time of ['first', 'second'] as const) {
       problems.push(...(await read(place)).map((problem) => `${time} start: ${problem}`));
