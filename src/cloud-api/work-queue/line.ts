@@ -18,6 +18,12 @@ export function gatesOf({ concurrency_key: key, rate }: TaskOptions): string[] {
   return [...(key === undefined ? [] : [slotsGate + key]), ...(rate === undefined ? [] : [rateGate + rate.key])];
 }
 
+/** Those that it passes later. */
+export function gatesAfter(gate: string, options: TaskOptions): string[] {
+  const gates = gatesOf(options);
+  return gates.slice(gates.indexOf(gate) + 1);
+}
+
 /** Why a task with these options is parked there, as a sentence. */
 export function parkedInWords(parked: string, { concurrency_limit: limit, rate }: TaskOptions): string | null {
   if (parked.startsWith(slotsGate)) {
@@ -94,7 +100,7 @@ function* becomingReady(
 }
 
 /** Null: others removed it meanwhile, again and again. */
-function* lockedGate(tx: SharedTx, userId: string, gate: string): Op<number | null> {
+export function* lockedGate(tx: SharedTx, userId: string, gate: string): Op<number | null> {
   for (let tries = 0; tries < 5; tries += 1) {
     yield* tx.run(
       'INSERT INTO work_gate (user_id, gate, due_at) VALUES (?, ?, 0) ON CONFLICT (user_id, gate) DO NOTHING',
@@ -136,22 +142,31 @@ export function* passing(tx: SharedTx, userId: string, gate: string, at: number)
     }
     const options = readOptions(next);
     if (!isRate && out >= (options.concurrency_limit ?? 1)) break;
-    yield* tx.run(
-      'INSERT INTO work_slot (id, gate, user_id) VALUES (?, ?, ?) ON CONFLICT (id, gate) DO NOTHING',
-      ...[next.id, gate, userId],
-    );
     out += 1;
-    const further = gatesOf(options)[gatesOf(options).indexOf(gate) + 1];
-    if (further === undefined) {
-      yield* becomingReady(tx, { ...next, user_id: userId });
-      ready = true;
-    } else {
-      yield* tx.run('UPDATE work_line SET parked = ? WHERE id = ?', further, next.id);
-      if (yield* passing(tx, userId, further, at)) ready = true;
-    }
+    if (yield* lettingThrough(tx, { ...next, user_id: userId }, gate, at)) ready = true;
   }
   yield* closing(tx, userId, gate, { out, due, at, known });
   return ready;
+}
+
+/** The task gets a slot of the gate and waits at the next one, or is ready. True: a task may be leased now that could not be before. */
+export function* lettingThrough(
+  tx: SharedTx,
+  task: Pick<TaskRow, 'id' | 'user_id' | 'rank' | 'options'>,
+  gate: string,
+  at: number,
+): Op<boolean> {
+  yield* tx.run(
+    'INSERT INTO work_slot (id, gate, user_id) VALUES (?, ?, ?) ON CONFLICT (id, gate) DO NOTHING',
+    ...[task.id, gate, task.user_id],
+  );
+  const [further] = gatesAfter(gate, readOptions(task));
+  if (further === undefined) {
+    yield* becomingReady(tx, task);
+    return true;
+  }
+  yield* tx.run('UPDATE work_line SET parked = ? WHERE id = ?', further, task.id);
+  return yield* passing(tx, task.user_id, further, at);
 }
 
 /** A gate that nobody waits at and nobody has passed is forgotten. One that has a task on its way has no time at which to look again. */

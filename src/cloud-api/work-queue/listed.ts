@@ -5,6 +5,7 @@
 import type { Timers } from '../../kit/clock/timers.ts';
 import type { Op, SharedStore, SharedTx } from '../../kit/store/shared-store.ts';
 import { createChooser, isBefore, type Place } from './choose.ts';
+import { givingWay, maxGates, waitedGatesSql } from './give-way.ts';
 import { headSql, isLapsed, mine, taken } from './lease-sql.ts';
 import { dropIfGone, entering, gatesOf, leftSlotsSql, parkedByTime, passing, rateGatesOf, reentering } from './line.ts';
 import { isListed, waits } from './model.ts';
@@ -46,6 +47,11 @@ const maxPeople = 10_000;
 /** A call that always finds its choice taken by others gives up; each time somebody got a task. */
 const maxTries = 100;
 const hiddenMs = 5;
+/** How often a worker that finds other tasks looks for places that it could take over, ms. */
+const lookMs = 1_000;
+const maxLookers = 10_000;
+/** Each is a write: the next look continues after them. */
+const maxTriedGates = 20;
 
 const hasSql = `SELECT id FROM work_line WHERE ${mine} ORDER BY queued_at + 0 LIMIT 1`;
 const swapSql = {
@@ -56,7 +62,8 @@ const swapSql = {
 const takeSql = `${taken} WHERE id = ? AND ${mine} AND status = 'queued' AND waits = ${waits.listed} RETURNING ${tasks.columns}`;
 const takeLapsedSql = `${taken} WHERE id = ? AND ${isLapsed} RETURNING ${tasks.columns}`;
 const timesSql = `SELECT (SELECT min(queued_at) FROM work_line WHERE ${mine} AND parked = '${parkedByTime}') AS due_at,
-  (SELECT min(due_at) FROM work_gate WHERE ${mine} AND due_at > 0) AS gate_at`;
+  (SELECT min(due_at) FROM work_gate WHERE ${mine} AND due_at > 0) AS gate_at,
+  (SELECT min(parked) FROM work_line WHERE ${mine} AND parked <> '') AS waited_at`;
 const dueSql = `SELECT id FROM work_line WHERE ${mine} AND parked = '${parkedByTime}' AND queued_at <= ?
   ORDER BY queued_at LIMIT ${portion}`;
 const dueOfAllSql = `SELECT id FROM work_line WHERE parked || '' = '${parkedByTime}' AND queued_at <= ? ORDER BY queued_at LIMIT ${portion}`;
@@ -90,6 +97,8 @@ export function createListed({
   /** People without tasks in the line, and until when that is known. */
   const without = new Map<string, number>();
   let changes = 0;
+  /** When a worker last looked for places to take over, and after which gate its next look begins. */
+  const looks = new Map<string, { readonly at: number; readonly last: string }>();
   const chooser = createChooser();
 
   function changed(tx: SharedTx, userId: string): void {
@@ -162,13 +171,58 @@ export function createListed({
     }
   }
 
-  /** What is due by time: tasks before their time, and gates of a rate. */
-  async function bring(userId: string): Promise<void> {
+  /** What is due by time: tasks before their time, and gates of a rate. True: tasks may wait at gates. */
+  async function bring(userId: string): Promise<boolean> {
     const at = now();
-    const times = await store.get<{ due_at: number | null; gate_at: number | null }>(timesSql, userId, userId);
+    const times = await store.get<{ due_at: number | null; gate_at: number | null; waited_at: string | null }>(
+      ...[timesSql, userId, userId, userId],
+    );
     if ((times?.due_at ?? at + 1) <= at) await queueDue(await store.all<{ id: string }>(dueSql, userId, at));
-    if ((times?.gate_at ?? at + 1) > at) return;
-    for (const { gate } of await store.all<{ gate: string }>(dueGatesSql, userId, at)) await passOne(userId, gate);
+    if ((times?.gate_at ?? at + 1) <= at)
+      for (const { gate } of await store.all<{ gate: string }>(dueGatesSql, userId, at)) await passOne(userId, gate);
+    return times?.waited_at != null;
+  }
+
+  /** Lets a task that this worker can run have the place of one that no connected worker can run. True: it may be leased now. */
+  async function makeWay({ userId, workerId }: Asker, can: Can): Promise<boolean> {
+    const looker = `${userId} ${workerId}`;
+    const waited = (after: string) =>
+      store.all<{ gate: string; held: number | boolean }>(waitedGatesSql, userId, after, userId, userId);
+    let last = looks.get(looker)?.last ?? '';
+    const gates = await waited(last);
+    if (last !== '' && gates.length < maxGates) gates.push(...(await waited('')));
+    let ready = false;
+    let tried = 0;
+    for (const { gate, held } of gates) {
+      if (Number(held) > 0) {
+        if (tried === maxTriedGates) break;
+        tried += 1;
+        ready = await store.write(function* (tx) {
+          const some = yield* givingWay(tx, userId, gate, can, now());
+          if (some) tellReady(tx, userId);
+          return some;
+        }, perRow);
+        // The next look begins with it: there may be more.
+        if (ready) break;
+      }
+      last = gate;
+    }
+    if (looks.size >= maxLookers) looks.clear();
+    looks.set(looker, { at: now(), last });
+    return ready;
+  }
+
+  async function takeNow(asker: Asker): Promise<TaskRow | 'elsewhere' | null> {
+    for (let tries = 0; tries < maxTries; tries += 1) {
+      const row = await store.write((tx) => taking(tx, asker), perRow);
+      if (row === null || row === 'elsewhere') return row;
+      if (row !== 'again') {
+        await passAll(row.user_id, rateGatesOf(row));
+        return row;
+      }
+      await new Promise<void>((resolve) => void timers.after(hiddenMs, resolve));
+    }
+    return null;
   }
 
   return {
@@ -176,17 +230,13 @@ export function createListed({
     mayHave,
     changed,
     async take(asker) {
-      await bring(asker.userId);
-      for (let tries = 0; tries < maxTries; tries += 1) {
-        const row = await store.write((tx) => taking(tx, asker), perRow);
-        if (row === null || row === 'elsewhere') return row;
-        if (row !== 'again') {
-          await passAll(row.user_id, rateGatesOf(row));
-          return row;
-        }
-        await new Promise<void>((resolve) => void timers.after(hiddenMs, resolve));
-      }
-      return null;
+      const { userId, workerId, can } = asker;
+      const mayMakeWay = (await bring(userId)) && can !== null;
+      const isLookDue = mayMakeWay && (looks.get(`${userId} ${workerId}`)?.at ?? 0) <= now() - lookMs;
+      if (isLookDue) await makeWay(asker, can);
+      const row = await takeNow(asker);
+      if (row !== null || !mayMakeWay || isLookDue) return row;
+      return (await makeWay(asker, can)) ? takeNow(asker) : null;
     },
     sortIn: (row, needs) =>
       store.write(function* (tx) {

@@ -43,6 +43,9 @@ export function statusIn(statuses: readonly TaskStatus[]): string {
 export const waits = { ready: 0, later: 1, listed: 2, listedLater: 3 } as const;
 export const isListed = (row: { readonly waits: number }) => row.waits >= waits.listed;
 
+/** A worker that asked for a task within this time counts as polling. */
+export const pollingMs = 30_000;
+
 export const defaultAttempts = 5;
 const defaultBackoffSeconds = 10;
 

@@ -4,6 +4,7 @@ import { ageEnds, type HistoryRange, type TaskStatus } from '../../contracts/wor
 import { cursorOf, type Page, type Place, pageOf } from '../../kit/http/place.ts';
 import type { SharedStore } from '../../kit/store/shared-store.ts';
 import { countsOf } from './counts.ts';
+import { type PollerRow, pollersOf, pollersSql } from './give-way.ts';
 import { type History, momentsOf } from './history.ts';
 import { parkedByTime, parkedInWords } from './line.ts';
 import { isListed, statusIn, waits } from './model.ts';
@@ -128,14 +129,7 @@ export function createWorkReads(store: SharedStore): WorkReads {
 
   /** What the workers say that asked since and do not drain; null for one that says nothing. */
   async function pollers(userId: string, since: number): Promise<(Can | null)[]> {
-    const rows = await store.all<{ can: string | null; draining: number }>(
-      `SELECT can, draining FROM work_poller WHERE user_id = ? AND seen_at >= ? ORDER BY seen_at DESC LIMIT ${few}`,
-      userId,
-      since,
-    );
-    return rows.flatMap(({ can, draining }) =>
-      draining === 1 ? [] : [can === null ? null : (JSON.parse(can) as Can)],
-    );
+    return pollersOf(await store.all<PollerRow>(pollersSql, userId, since));
   }
 
   return {

@@ -7,6 +7,7 @@ import { placeOf } from '../../kit/http/place.ts';
 import { type BoundRoute, bind, type OwnerLookups } from '../../kit/http/types.ts';
 import type { Changes } from './changes.ts';
 import { type LinkRow, type Links, wireDeployment, wireSession } from './links.ts';
+import { pollingMs } from './model.ts';
 import { canOf } from './needs.ts';
 import type { Queue } from './queue.ts';
 import type { WorkReads } from './reads.ts';
@@ -25,8 +26,6 @@ interface WorkRoutesDeps {
 }
 
 const defaultLimit = 50;
-/** A worker that asked for a task within this time counts as polling. */
-const pollingMs = 30_000;
 /** A worker that did not ask for this long, and holds nothing, is gone. */
 const recentMs = 10 * 60_000;
 

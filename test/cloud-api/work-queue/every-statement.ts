@@ -147,6 +147,16 @@ async function everythingListed(work: WorkStore, userId: string, later: (ms: num
     else await work.stop(userId, id, { by: holder, error: failure });
     await work.retry(userId, id);
   }
+  // What nobody can run gives way.
+  await work.create(userId, 'task_ada_stuck', {
+    concurrency_key: 'gpu',
+    rate: { key: 'gpu', per_minute: 60 },
+    labels: { gpu: 'h100' },
+  });
+  await work.create(userId, 'task_ada_next', { concurrency_key: 'gpu' });
+  later(1_000);
+  for (let n = 0; n < 12; n += 1) await work.lease(userId, 'w1', 'lease_listed', can);
+  expect((await work.find(userId, 'task_ada_next'))?.status).toBe('leased');
   later(61_000);
   await work.sweepLine();
   await work.lease(userId, 'w1', 'lease_listed', can);

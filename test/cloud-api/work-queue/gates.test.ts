@@ -135,6 +135,110 @@ describe.each(engines)('on $name', (engine) => {
     expect(await leaseAll(q)).toEqual([second.id]);
   });
 
+  const none = '&labels=&images=none';
+  const gpu = '&labels=gpu=a100&images=none';
+  const labels = { gpu: 'a100' };
+  const connected = (q: TestQueue, worker: string) =>
+    expect
+      .poll(async () =>
+        ((await q.send('GET', '/workers')).workers as { worker_id: string }[]).map((one) => one.worker_id),
+      )
+      .toContain(worker);
+
+  test('a task that no connected worker can run gives its place to the next that one can run, and gets it back by its age', async () => {
+    const q = await startQueue(engine);
+    const stuck = await q.create({ concurrency_key: 'a', labels });
+    const alike = await q.create({ concurrency_key: 'a', labels });
+    const [first, second] = [await q.create({ concurrency_key: 'a' }), await q.create({ concurrency_key: 'a' })];
+    const plain = await q.create();
+    expect((await q.lease('w1', none)).task.id).toBe(first.id);
+    expect((await q.lease('w1', none)).task.id).toBe(plain.id);
+    expect((await q.lease('w1', none)).task).toBeNull();
+    await expect
+      .poll(async () => (await q.task(stuck.id)).waiting_for)
+      .toBe('No connected worker has the label gpu=a100.');
+    await ack(q, first.id);
+    expect((await q.lease('w1', none)).task.id).toBe(second.id);
+    expect((await q.lease('w2', gpu)).task).toBeNull();
+    await ack(q, second.id);
+    expect((await q.lease('w2', gpu)).task.id).toBe(stuck.id);
+    expect((await q.lease('w2', gpu)).task).toBeNull();
+    await q.post(`/${stuck.id}/ack`, { worker_id: 'w2' });
+    expect((await q.lease('w2', gpu)).task.id).toBe(alike.id);
+    await q.post(`/${alike.id}/ack`, { worker_id: 'w2' });
+    for (const table of ['work_slot', 'work_gate', 'work_line'])
+      expect(await q.store.all(`SELECT * FROM ${table}`)).toEqual([]);
+  });
+
+  test('a place stays with its task while a connected worker can run it', async () => {
+    const q = await startQueue(engine);
+    await q.lease('w2', gpu);
+    await connected(q, 'w2');
+    const [kept, other] = [await q.create({ concurrency_key: 'a', labels }), await q.create({ concurrency_key: 'a' })];
+    expect((await q.lease('w1', none)).task).toBeNull();
+    expect((await q.task(other.id)).waiting_for).toContain('"a"');
+    // A worker that asked longer ago is not connected.
+    q.later(31_000);
+    expect((await q.lease('w1', none)).task.id).toBe(other.id);
+    await ack(q, other.id);
+    expect((await q.lease('w2', gpu)).task.id).toBe(kept.id);
+  });
+
+  test('a worker with enough other work takes a place over all the same, a second later at most', async () => {
+    const q = await startQueue(engine);
+    await q.create({ concurrency_key: 'a', labels, priority: 2 });
+    const other = await q.create({ concurrency_key: 'a', priority: 1 });
+    const fair: string[] = [];
+    for (let n = 0; n < 3; n += 1) fair.push((await q.create({ fairness_key: 'b' })).id);
+    expect((await q.lease('w1', none)).task.id).toBe(other.id);
+    const next = await q.create({ concurrency_key: 'a', priority: 1 });
+    await ack(q, other.id);
+    expect((await q.lease('w1', none)).task.id).toBe(fair[0]);
+    q.later(1_000);
+    expect((await q.lease('w1', none)).task.id).toBe(next.id);
+    expect((await q.lease('w1', none)).task.id).toBe(fair[1]);
+  });
+
+  test('a turn of a rate is given away, too, and what waits at both gates leaves both', async () => {
+    const q = await startQueue(engine);
+    const rate = { key: 'api', per_minute: 60 };
+    const both = await q.create({ concurrency_key: 'db', rate, labels });
+    const [ofKey, ofRate] = [await q.create({ concurrency_key: 'db' }), await q.create({ rate })];
+    expect(new Set([(await q.lease('w1', none)).task.id, (await q.lease('w1', none)).task.id])).toEqual(
+      new Set([ofKey.id, ofRate.id]),
+    );
+    await ack(q, ofRate.id);
+    q.later(1_000);
+    expect((await q.lease('w2', gpu)).task).toBeNull();
+    await ack(q, ofKey.id);
+    expect((await q.lease('w2', gpu)).task.id).toBe(both.id);
+  });
+
+  test('beside tasks that nobody can run the others all run, never more at once than the limit', async () => {
+    const q = await startQueue(engine);
+    for (let n = 0; n < 3; n += 1) await q.create({ concurrency_key: 'a', concurrency_limit: 2, labels });
+    for (let n = 0; n < 12; n += 1) await q.create({ concurrency_key: 'a', concurrency_limit: 2 });
+    let most = 0;
+    const work = async (worker: string) => {
+      for (let idle = 0; idle < 3; ) {
+        const { task } = await q.lease(worker, none);
+        if (task === null) {
+          idle += 1;
+          continue;
+        }
+        const { leased, running } = await q.send('GET', '/stats');
+        most = Math.max(most, Number(leased) + Number(running));
+        await q.post(`/${task.id}/ack`, { worker_id: worker });
+      }
+    };
+    for (let rounds = 0; rounds < 24 && (await q.send('GET', '?status=succeeded')).tasks.length < 12; rounds += 1)
+      await Promise.all(Array.from({ length: 4 }, (_, n) => work(`w${n}`)));
+    expect((await q.send('GET', '?status=succeeded')).tasks).toHaveLength(12);
+    expect((await q.send('GET', '?status=queued')).tasks).toHaveLength(3);
+    expect(most).toBeLessThanOrEqual(2);
+    expect(most).toBeGreaterThan(0);
+  });
+
   test('a limit without its key is refused', async () => {
     const q = await startQueue(engine);
     expect((await q.post('', { concurrency_limit: 2 })).status).toBe(400);
