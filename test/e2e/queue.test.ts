@@ -22,7 +22,8 @@ let first: Visit;
 let queue: Queue;
 
 beforeAll(async () => {
-  [gantry, browser] = await Promise.all([startGantry({ workspace: 'empty' }), openBrowser()]);
+  const env = { GANTRY_TASK_IMAGES: 'ghcr.io/acme/,alpine' };
+  [gantry, browser] = await Promise.all([startGantry({ workspace: 'empty', env }), openBrowser()]);
   queue = queueOf(gantry);
   first = await visit(browser, gantry.url);
   await first.page.getByRole('heading', { name: 'Home', level: 1 }).waitFor();
@@ -107,6 +108,99 @@ test('a task is handed in with keys alone, opens, and is followed to its end wit
   worker.drain();
   await seen(page.locator('[data-worker="tower"]'), 'Drained');
   expect(await page.evaluate(() => 'sameDocument' in window)).toBe(true);
+});
+
+describe.each([wide, narrow])('what few tasks ask for, in a $name window', (size) => {
+  const dialog = (page: Page) => page.getByRole('dialog', { name: 'Add task' });
+  const field = (page: Page, label: string) => dialog(page).getByRole('textbox', { name: label, exact: true });
+  const more = (page: Page) => dialog(page).locator('summary', { hasText: /^More/ });
+  const submit = (page: Page) => dialog(page).getByRole('button', { name: 'Add task' }).click();
+  const why = 'No connected worker has the labels gpu=a100, zone=eu and runs the image alpine:3.';
+
+  async function opened(): Promise<Visit> {
+    const own = await visit(browser, `${gantry.origin}/queue`, { ...size, like: first.context });
+    const add = own.page.getByRole('button', { name: /^Add task/ }).first();
+    await add.click();
+    await command(own.page).fill('make train');
+    await expect.poll(() => field(own.page, 'Image').count()).toBe(0);
+    await more(own.page).click();
+    await field(own.page, 'Image').waitFor();
+    return own;
+  }
+  async function fill(page: Page, texts: Readonly<Record<string, string>>): Promise<void> {
+    for (const [label, text] of Object.entries(texts)) await field(page, label).fill(text);
+  }
+
+  test('is folded under More; each problem stands at its field, also what the queue refuses, and the task shows all of it', async () => {
+    const own = await opened();
+    const { page } = own;
+    await looked(page, 'queue-more-empty', { light: true });
+    await field(page, 'Fairness key').scrollIntoViewIfNeeded();
+    await looked(page, 'queue-more-empty-end', { light: true });
+
+    await fill(page, { 'Worker labels': 'GPU=a100', 'Retry after': 'exit_*, timeout', 'Rate key': 'api' });
+    // Folded again, it unfolds for what is wrong inside.
+    await more(page).click();
+    await submit(page);
+    await inFocus(field(page, 'Worker labels'));
+    await seen(dialog(page), '"GPU" is not a label name.');
+    await seen(dialog(page), 'Enter how many tasks with this key may start per minute.');
+    await looked(page, 'queue-more-wrong', { light: true });
+
+    await fill(page, {
+      ...{ Image: 'debian:12', 'Worker labels': 'gpu=a100, zone=eu', 'First wait (seconds)': '30' },
+      ...{ 'Concurrency key': 'training', 'Tasks at once': '2', 'Starts per minute': '30', 'Fairness key': 'team-a' },
+    });
+    await submit(page);
+    await inFocus(field(page, 'Image'));
+    await seen(dialog(page), /^The image debian:12 is not allowed here\. Name an image that your administrator allows/);
+    expect(await dialog(page).getByRole('alert').count()).toBe(0);
+    await looked(page, 'queue-more-refused', { light: true });
+    await fill(page, { Image: 'alpine:3' });
+    await expect.poll(() => dialog(page).getByText('is not allowed here').count()).toBe(0);
+    await submit(page);
+
+    await expect.poll(() => openTask(page)).toMatch(/^task_/);
+    for (const words of [why, 'gpu=a100, zone=eu', 'after exit_*, timeout; first after 30 s', 'training', '2 at once'])
+      await seen(inspector(page), words);
+    for (const words of ['30 per minute', 'team-a', 'alpine:3']) await seen(inspector(page), words);
+    await looked(page, 'queue-more-task', { light: true });
+    await queue.call('POST', `/beta/work/${openTask(page)}/stop`, {});
+    await seen(inspector(page), 'Cancelled');
+    // The browser itself notes the refusal.
+    expect(own.errors.filter((error) => !/status of 400/.test(error))).toEqual([]);
+    await own.close();
+  });
+
+  test('fits with as much in each field as it takes', async () => {
+    const own = await opened();
+    const { page } = own;
+    const many = (count: number, one: (n: number) => string) =>
+      Array.from({ length: count }, (_, n) => one(n)).join(', ');
+    const key = (kind: string) => `${kind}-${'without-an-end-'.repeat(20)}`.slice(0, 200);
+    const texts = {
+      Image: `ghcr.io/acme/${'very-long-name/'.repeat(40)}`.slice(0, 500),
+      'Worker labels': many(16, (n) => `${n}${'n'.repeat(60)}=${'v'.repeat(63)}`),
+      'Retry after': many(20, (n) => `e${n}_${'code_'.repeat(12)}`.slice(0, 63)),
+      'First wait (seconds)': '86400',
+      ...{ 'Concurrency key': key('shared'), 'Tasks at once': '1000' },
+      ...{ 'Rate key': key('api'), 'Starts per minute': '60000', 'Fairness key': key('team') },
+    };
+    await fill(page, texts);
+    await looked(page, 'queue-more-full', { light: true });
+    await fill(page, { 'Worker labels': `${texts['Worker labels']}, one=more` });
+    await submit(page);
+    await seen(dialog(page), 'Too many: 17 labels. At most 16.');
+    await fill(page, { 'Worker labels': texts['Worker labels'] });
+    await submit(page);
+    await expect.poll(() => openTask(page)).toMatch(/^task_/);
+    await seen(inspector(page), /^No connected worker has the labels 0n{60}=/);
+    await looked(page, 'queue-more-full-task', { light: true });
+    await queue.call('POST', `/beta/work/${openTask(page)}/stop`, {});
+    await seen(inspector(page), 'Cancelled');
+    expect(own.errors).toEqual([]);
+    await own.close();
+  });
 });
 
 test('a worker that drains is said to, until what it holds is done', async () => {
