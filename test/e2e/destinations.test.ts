@@ -2,10 +2,12 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { byName } from '../../src/contracts/common/by-name.ts';
 import { runProcess } from '../../src/kit/process/run-process.ts';
-import { type Browser, go, openBrowser, type Visit, visit } from './support/browser.ts';
+import { type Browser, go, openBrowser, openPalette, type Visit, visit } from './support/browser.ts';
 import { type Gantry, startGantry } from './support/gantry.ts';
 import { looked, narrow, wide } from './support/looks.ts';
+import { ownerCall } from './support/owner-call.ts';
 
 /** What a network of its own takes. */
 const works = await runProcess({
@@ -90,4 +92,44 @@ describe.skipIf(!works)('where a closed sandbox can be had', () => {
       /Refused\s+evil\.invalid:443 \(a person said no/,
     );
   });
+
+  test.each([wide, narrow])(
+    'the dialog that starts a team names the secrets that stay outside of each bot, in a $name window',
+    async (size) => {
+      const names = ['API_KEY', ...Array.from({ length: 12 }, (_, n) => `A_TOKEN_OF_A_SERVICE_WITH_A_LONG_NAME_${n}`)];
+      for (const name of names) {
+        const destination = { host: 'api.invalid', port: 443, header: 'authorization', form: 'bearer', methods: null };
+        const secret = { value: 'not-for-the-bot', destination };
+        await ownerCall(gantry, 'PUT', `/api/factory/vault/${name}`, secret);
+      }
+      await ownerCall(gantry, 'PUT', '/api/factory/vault/PLAIN', { value: 'for-the-bot' });
+      const folder = join(gantry.workspace, '.gantry', 'teams', 'keys');
+      mkdirSync(folder, { recursive: true });
+      const bot = (slug: string, secrets: readonly string[]) =>
+        `  - { bot: ${slug}, harness: shell, sandbox: closed, env: { ${secrets.map((name, n) => `V${n}: "vault:${name}"`).join(', ')} } }\n`;
+      const bots = bot('one', ['API_KEY', 'PLAIN']) + bot('none', ['PLAIN']) + bot('many', names);
+      writeFileSync(join(folder, 'team.yaml'), `bots:\n${bots}`);
+      await gantry.agree();
+      const seen = await visit(browser, `${gantry.origin}/floor`, { ...size, like: session.context, plain: true });
+      await openPalette(seen.page);
+      await seen.page.keyboard.type('start keys');
+      await seen.page.getByRole('option', { name: 'Start keys', selected: true }).waitFor();
+      await seen.page.keyboard.press('Enter');
+      const plan = seen.page.getByRole('list', { name: 'Plan' });
+      const step = (name: string) => plan.getByRole('listitem').filter({ hasText: `${name}@keys` });
+      await step('one')
+        .getByText('Gets a placeholder for API_KEY: the value goes only into requests to its host.')
+        .waitFor();
+      await step('many')
+        .getByText(
+          `Gets placeholders for ${names.toSorted(byName).join(', ')}: each value goes only into requests to its host.`,
+        )
+        .waitFor();
+      await step('none').waitFor();
+      expect(await step('none').textContent()).not.toContain('placeholder');
+      expect(await plan.textContent()).not.toContain('PLAIN');
+      await looked(seen.page, 'team-placeholders', { light: true });
+      await seen.close();
+    },
+  );
 });

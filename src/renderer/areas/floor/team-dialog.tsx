@@ -59,18 +59,34 @@ export function TeamDialog({
 
 function PlanList({ plan }: { plan: readonly TeamPlanStep[] }) {
   return (
-    <ul aria-label="Plan" className="flex flex-col gap-1">
-      {plan.map((step) => (
-        <li key={step.agent} className="grid grid-cols-[64px_minmax(0,9rem)_1fr] gap-2" data-plan={step.action}>
-          <span className={step.action === 'skip' ? 'text-faint' : 'font-medium'}>{actionWords[step.action]}</span>
-          <span className="truncate font-mono text-code">{step.agent}</span>
-          <span className="min-w-0 break-words text-muted">
-            {step.harness === undefined ? '' : `${step.harness}: `}
-            {step.reason}
-          </span>
-        </li>
-      ))}
-    </ul>
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a plan that is higher than the dialog is scrolled by keys, too
+    <section aria-label="What will happen" tabIndex={0}>
+      <ul aria-label="Plan" className="flex flex-col gap-1">
+        {plan.map((step) => (
+          <li key={step.agent} className="grid grid-cols-[64px_minmax(0,9rem)_1fr] gap-2" data-plan={step.action}>
+            <span className={step.action === 'skip' ? 'text-faint' : 'font-medium'}>{actionWords[step.action]}</span>
+            <span className="truncate font-mono text-code">{step.agent}</span>
+            <span className="min-w-0 break-words text-muted">
+              {step.harness === undefined ? '' : `${step.harness}: `}
+              {step.reason}
+              <Placeholders names={step.placeholders ?? []} />
+            </span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+/** Secrets that the bot never has: Gantry puts their values into its requests. */
+function Placeholders({ names }: { names: readonly string[] }) {
+  if (names.length === 0) return null;
+  const [what, value] = names.length === 1 ? ['a placeholder', 'the value goes'] : ['placeholders', 'each value goes'];
+  return (
+    <span className="block">
+      Gets {what} for <span className="font-mono text-code text-ink">{names.join(', ')}</span>: {value} only into
+      requests to its host.
+    </span>
   );
 }
 
