@@ -86,8 +86,8 @@ export function createBotNetworks(
 ): BotNetworks {
   const { openNetwork } = deps;
   const git = createGit();
-  /** By pane. */
-  const opened = new Map<string, { readonly agentId: string; readonly network: Promise<OpenedNetwork> }>();
+  /** By pane, or by the name of a program without one. */
+  const opened = new Map<string, { readonly network: Promise<OpenedNetwork> }>();
   const ends = new Map<string, Promise<void>>();
   let isCleared = false;
   let unlisten = () => {};
@@ -105,13 +105,10 @@ export function createBotNetworks(
   }
 
   async function take(bot: SandboxedBot): Promise<Omit<OpenedNetwork, 'close'> & Pick<PlacedNetwork, 'close'>> {
-    // What an earlier start of it left, which never came as far as a pane.
-    const alive = new Set(deps.panes.list().flatMap((pane) => (pane.alive ? [pane.id] : [])));
-    for (const [paneId, one] of opened) {
-      if (one.agentId === bot.agentId && (paneId === bot.start || !alive.has(paneId))) end(paneId);
-    }
+    // Of the program that was in this pane before. Other starts of the bot are not ours to close: it may be starting, or being tried.
+    end(bot.start);
     await ends.get(bot.start);
-    const mine = { agentId: bot.agentId, network: openNetwork(bot) };
+    const mine = { network: openNetwork(bot) };
     opened.set(bot.start, mine);
     const isOpen = () => opened.get(bot.start) === mine;
     // Where it fails, nothing is left to close.

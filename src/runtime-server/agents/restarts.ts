@@ -91,10 +91,16 @@ export function createRestarts(deps: {
     const secrets = await deps.secrets.given(spec);
     await deps.homes.writeToken(spec.agentId, await deps.tokens.mint(spec.agentId));
     const whole = { ...launch, env: { ...launch.env, ...secrets, GANTRY_PANE: info.id } };
-    const { command, cwd, env, cols, rows, network } = await deps.sandboxes.confine(spec, whole, paths);
+    const placed = await deps.sandboxes.confine(spec, whole, paths);
+    const { command, cwd, env, cols, rows } = placed;
     const resumed = launch.resumed === true;
-    const labels = labelsFor(spec, deps.workspace, folder, network);
-    const pane = await panes.revive({ id: info.id, command, cwd, env, cols, rows, labels }, { words: words(resumed) });
+    const labels = labelsFor(spec, deps.workspace, folder, placed.network);
+    const pane = await panes
+      .revive({ id: info.id, command, cwd, env, cols, rows, labels }, { words: words(resumed) })
+      .catch(async (error: unknown) => {
+        await placed.closeNetwork?.();
+        throw error;
+      });
     return { pane, resumed, spec };
   };
 

@@ -11,6 +11,7 @@ import { type BoundRoute, bind } from '../../kit/http/types.ts';
 import { programCommand } from '../../kit/process/programs.ts';
 import { runProcess } from '../../kit/process/run-process.ts';
 import type { ProbeAnswer, ProbeQuestions } from '../../kit/sandbox/probe.ts';
+import type { Base } from '../base/base.ts';
 import { accountPlace, accountsIn, signedInAs } from '../harness/accounts.ts';
 import { botEnvironment, type Environment } from '../harness/environment.ts';
 import type { BotSpec, Launch } from '../harness/harness.ts';
@@ -48,7 +49,7 @@ const someHosts = ['registry.npmjs.org', 'github.com'];
 /** Of the computer's provider, if it is a rented one: it hands out keys. */
 const metadata: Host = { host: '169.254.169.254', port: 80 };
 
-interface TryDeps {
+interface TryDeps extends Pick<Base, 'ids'> {
   readonly registry: Pick<Registry, 'members'>;
   readonly sandboxes: Pick<BotSandboxes, 'wanted' | 'tightened' | 'confine'>;
   readonly accounts: Pick<Accounts, 'signIn'>;
@@ -139,7 +140,8 @@ async function ask(deps: TryDeps, spec: BotSpec, questions: ProbeQuestions): Pro
   const launch: Launch = {
     command: [...programCommand('sandbox-probe'), JSON.stringify(questions)] as [string, ...string[]],
     cwd: spec.cwd,
-    env: botEnvironment(deps.env, bot, paths),
+    // A name of its own: the bot may be tried by two people at once, and while it starts.
+    env: { ...botEnvironment(deps.env, bot, paths), GANTRY_PANE: deps.ids.next('trial') },
     cols: 80,
     rows: 24,
   };

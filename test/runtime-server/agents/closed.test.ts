@@ -3,11 +3,13 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { AppError } from '../../../src/contracts/common/errors.ts';
 import type { Delivery } from '../../../src/contracts/factory/delivery.ts';
 import type { TriedSandbox } from '../../../src/contracts/factory/sandbox-routes.ts';
 import { programCommand } from '../../../src/kit/process/programs.ts';
 import { runProcess } from '../../../src/kit/process/run-process.ts';
 import { findNetworkTools } from '../../../src/kit/sandbox/own-network.ts';
+import { hostFiles } from '../../../src/programs/pane-host/protocol.ts';
 import type { OpenNetwork } from '../../../src/runtime-server/agents/bot-networks.ts';
 import { listenOutside } from '../../programs/sandbox-launch/outside.ts';
 import { scratchFolder } from '../../support/scratch.ts';
@@ -205,8 +207,56 @@ describe.skipIf(!works)('where a network of its own can be made', () => {
     expect(tried).not.toBe(running);
     writeFileSync(join(bin, 'broken'), '');
     expect(await tryIt()).toMatchObject([{ trouble: expect.stringContaining('could not be tried') }]);
-    expect([opened.length, closed]).toEqual([3, [tried, tried]]);
+    expect(closed).toEqual([tried, opened[2]?.start]);
     expect(await inside(engine, to, ['curl -sS http://allowed.example/'])).toBe('by proxy');
+  });
+
+  test('two trials of one bot at once, and one while it starts, leave each other’s network open', async () => {
+    const bin = scratchFolder();
+    const bwrap = path.split(':').find((folder) => existsSync(join(folder, 'bwrap')));
+    // The first that finds `hold` waits for `go`.
+    const waits = `mv ${bin}/hold ${bin}/held 2>/dev/null && while [ ! -e ${bin}/go ]; do sleep 0.05; done`;
+    writeFileSync(join(bin, 'bwrap'), `#!/bin/sh\n${waits}\nexec ${bwrap}/bwrap "$@"\n`, { mode: 0o755 });
+    const { opened, closed, openNetwork } = decider();
+    const begun = Promise.withResolvers<void>();
+    const engine = await startEngine({
+      env: { PATH: `${bin}:${path}` },
+      async openNetwork(bot) {
+        const network = await openNetwork(bot);
+        if (opened.length === 1) await begun.promise;
+        return network;
+      },
+    });
+    const tryIt = async () => (await engine.call<{ bots: TriedSandbox[] }>('GET', '/teams/dev/sandbox')).body.bots;
+    engine.team('dev', shell());
+    const starting = up(engine, 'dev');
+    await waitFor(() => opened.length, Boolean);
+    expect(await tryIt()).toMatchObject([{ sandbox: 'closed', trouble: null }]);
+    expect(closed).toEqual([opened[1]?.start]);
+    begun.resolve();
+    expect(await starting).toMatchObject({ status: 200 });
+    await engine.until('web@dev', 'idle');
+    writeFileSync(join(bin, 'hold'), '');
+    const slow = tryIt();
+    await waitFor(() => existsSync(join(bin, 'held')), Boolean);
+    expect(await tryIt()).toMatchObject([{ trouble: null }]);
+    expect(closed).toEqual([opened[1]?.start, opened[3]?.start]);
+    writeFileSync(join(bin, 'go'), '');
+    expect(await slow).toMatchObject([{ trouble: null }]);
+    expect(closed).toEqual([1, 3, 2].map((at) => opened[at]?.start));
+    expect(await inside(engine, 'web@dev', ['curl -sS http://allowed.example/'])).toBe('by proxy');
+  });
+
+  test('the network of a bot whose restart fails is closed', async () => {
+    const { opened, closed, openNetwork } = decider();
+    const engine = await startEngine({ openNetwork });
+    const to = await start(engine, 'dev', shell());
+    engine.panes.revive = () => Promise.reject(new AppError('refused', 'No pane is left.', 'Close one.'));
+    process.kill(JSON.parse(readFileSync(hostFiles(engine.home).lock, 'utf8')).pid as number, 'SIGKILL');
+    const gone = await engine.until(to, 'offline');
+    expect(gone.stateReason).toContain('it could not be restarted: No pane is left.');
+    expect(opened).toHaveLength(2);
+    expect(closed).toEqual(opened.map((bot) => bot.start));
   });
 
   test('the network of an agent over ACP closes with its process, also when that cannot be spoken with', async () => {
