@@ -63,6 +63,7 @@ export function createSandboxes(
   deps: Pick<Base, 'clock' | 'timers' | 'log'> & {
     /** `GANTRY_HOME`. */
     readonly home: string;
+    readonly env: Readonly<Record<string, string | undefined>>;
     readonly policy: Pick<Policy, 'decide'>;
     readonly approvals: Pick<Approvals, 'ask'>;
     /** Secrets that a bot has as placeholders. */

@@ -44,12 +44,15 @@ interface Opening {
 
 export function createProxyProgram({
   command,
+  env,
   timers,
   log,
   decide,
   onRefused,
 }: Pick<Base, 'timers' | 'log'> & {
   readonly command: readonly [string, ...string[]];
+  /** Of Gantry. */
+  readonly env: Readonly<Record<string, string | undefined>>;
   /** Never rejects. */
   readonly decide: (question: Question) => Promise<Verdict>;
   readonly onRefused: (refused: Refused) => void;
@@ -61,6 +64,9 @@ export function createProxyProgram({
   let pauseMs = firstPauseMs;
   let cancelPause = () => {};
   let isOver = false;
+  /** A company's own authority: where TLS is opened, the proxy checks the server in the place of the bot's program. */
+  const trusted: Record<string, string> =
+    env.NODE_EXTRA_CA_CERTS === undefined ? {} : { NODE_EXTRA_CA_CERTS: env.NODE_EXTRA_CA_CERTS };
 
   function send(process: ServedProcess, order: Order): void {
     for (const piece of frames({ ...order, size: 0 })) process.stdin.write(piece);
@@ -87,7 +93,7 @@ export function createProxyProgram({
   }
 
   async function start(): Promise<void> {
-    const process = await startServedProcess({ command, env: { UV_THREADPOOL_SIZE: String(lookups) } });
+    const process = await startServedProcess({ command, env: { UV_THREADPOOL_SIZE: String(lookups), ...trusted } });
     running = process;
     const read = createFrameReader<EventHead>({ head: maxHeadLength, body: 0 }, (head) => take(process, head));
     process.stdout.on('data', (chunk: Buffer) => {

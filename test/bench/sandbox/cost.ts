@@ -70,6 +70,7 @@ async function openSandbox(home: string) {
   const log = { warn: () => {} };
   return createSandboxes({
     home,
+    env: {},
     clock: systemClock,
     timers: systemTimers,
     log,

@@ -1,13 +1,18 @@
 /** Where sandboxed bots may connect: rules, presets and questions, through the real proxy program. */
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { basename, dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { connect as connectTls } from 'node:tls';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../../src/kit/clock/clock.ts';
 import { systemTimers } from '../../../src/kit/clock/timers.ts';
+import { createAuthority } from '../../../src/programs/sandbox-proxy/ca.ts';
 import { createDecider } from '../../../src/runtime-server/sandboxes/decide.ts';
 import { onEnd } from '../../support/at-end.ts';
+import { scratchFolder } from '../../support/scratch.ts';
 import { sharedEngine } from '../engine.ts';
 import { enter, newBot, sandboxesOf, tryConnect } from './support.ts';
 
@@ -62,6 +67,42 @@ test('a rule that names a host opens it, also in a private network, and at once;
   ]);
   expect(refused[0]?.why).toBe('.gantry/policy.yaml line 2: not this');
   expect(await live(bot.agentId)).toEqual([]);
+});
+
+test('where TLS is opened, a server of a company’s own authority is trusted if Gantry was started with that authority', async () => {
+  const authority = await createAuthority(systemClock, '02'.repeat(32));
+  const context = await authority.contextFor('localhost');
+  const server = createTlsServer({ SNICallback: (_name, done) => done(null, context) }, (_incoming, response) =>
+    response.end('hello'),
+  );
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onEnd(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  const file = join(scratchFolder(), 'authority.pem');
+  writeFileSync(file, authority.certificate);
+  const place = { host: 'localhost', port, header: 'authorization', form: 'bearer', methods: null } as const;
+  const keys = [{ ...place, name: 'KEY', placeholder: 'placeholder-of-a-key', value: 'value-of-a-key' }];
+  for (const [env, says] of [
+    [{ NODE_EXTRA_CA_CERTS: file }, 'hello'],
+    [{}, ''],
+  ] as const) {
+    const { open, rules } = sandboxesOf(engine.current, { env, keys });
+    rules('rules:\n  - {when: {tool: network, host: localhost}, then: allow}\n');
+    const { socket, authority: own } = await open();
+    const client = enter(socket);
+    client.write(`CONNECT localhost:${port} HTTP/1.1\r\nhost: localhost:${port}\r\n\r\n`);
+    const [head] = (await once(client, 'data')) as [Buffer];
+    expect(head.toString()).toMatch(/^HTTP\/1\.1 200 /);
+    const tls = connectTls({ socket: client, servername: 'localhost', ca: own ?? '' }).on('error', () => {});
+    tls.write(`GET / HTTP/1.1\r\nhost: localhost:${port}\r\nconnection: close\r\n\r\n`);
+    const said = await text(tls).catch(() => '');
+    expect(said.split('\r\n\r\n')[1] ?? '').toContain(says);
+    expect(said === '').toBe(says === '');
+  }
 });
 
 test('Gantry’s own ports stay closed whatever a rule says', async () => {

@@ -4,6 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { systemClock } from '../../../src/kit/clock/clock.ts';
 import { systemTimers } from '../../../src/kit/clock/timers.ts';
+import type { KeyUse } from '../../../src/programs/sandbox-proxy/protocol.ts';
 import { createPolicy } from '../../../src/runtime-server/policy/index.ts';
 import { createSandboxes, type SandboxedBot } from '../../../src/runtime-server/sandboxes/index.ts';
 import { onEnd } from '../../support/at-end.ts';
@@ -14,7 +15,13 @@ let bots = 0;
 
 export function sandboxesOf(
   engine: Engine,
-  options: { readonly waitsMs?: number; readonly now?: () => number; readonly home?: string } = {},
+  options: {
+    readonly waitsMs?: number;
+    readonly now?: () => number;
+    readonly home?: string;
+    readonly env?: Readonly<Record<string, string>>;
+    readonly keys?: readonly KeyUse[];
+  } = {},
 ) {
   const home = options.home ?? scratchFolder();
   const workspace = join(home, 'workspace');
@@ -24,12 +31,13 @@ export function sandboxesOf(
   const log = { warn: () => {} };
   const sandboxes = createSandboxes({
     home,
+    env: options.env ?? {},
     clock: options.now === undefined ? systemClock : { now: options.now, monotonic: options.now },
     timers: systemTimers,
     log,
     policy: createPolicy({ workspace, trust, log }),
     approvals: engine.approvals,
-    keysOf: async () => [],
+    keysOf: async () => options.keys ?? [],
     seedOf: () => '01'.repeat(32),
     webOrigin: () => 'http://127.0.0.1:3010',
     ...(options.waitsMs === undefined ? {} : { waitsMs: options.waitsMs }),
