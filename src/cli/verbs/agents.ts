@@ -1,6 +1,6 @@
 /** `gantry agents …`: lists, inspects and controls bots. */
 import { AppError } from '../../contracts/common/errors.ts';
-import { type Agent, runsInPane } from '../../contracts/factory/agent.ts';
+import { type Agent, limitWords, runsInPane } from '../../contracts/factory/agent.ts';
 import { type Action, optionalText, text, words } from '../command.ts';
 import { computerWords } from '../computer-names.ts';
 import { verb } from '../route-verb.ts';
@@ -80,14 +80,7 @@ function described(agent: Agent, now: number): string {
 }
 
 function limits({ caps = [] }: Agent): string | null {
-  if (caps.length === 0) return null;
-  return caps
-    .map(({ what, limit, heldBy, hits }) => {
-      const most = what === 'memory' ? `${limit} MiB of memory` : `${limit} processes`;
-      const held = heldBy === 'cgroup' ? '' : ' (watched)';
-      return `${most}${held}${hits === 0 ? '' : `, reached ${hits} times`}`;
-    })
-    .join('; ');
+  return caps.length === 0 ? null : caps.map(limitWords).join('; ');
 }
 
 /** Connections out of its sandbox. */

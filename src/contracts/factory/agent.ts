@@ -133,6 +133,16 @@ export const Agent = z
   .meta({ id: 'Agent' });
 export type Agent = z.infer<typeof Agent>;
 
+/** A limit of its sandbox, and what became of it: "64 MiB of memory, reached once: its largest process was ended". */
+export function limitWords({ what, limit, heldBy, hits }: NonNullable<Agent['caps']>[number]): string {
+  const most = what === 'memory' ? `${limit} MiB of memory` : `${limit} processes`;
+  const held = heldBy === 'watched' ? `${most} (watched)` : most;
+  if (hits === 0) return held;
+  const kernel = what === 'memory' ? 'its largest process was ended' : 'it could start no more';
+  const done = what === 'processes' && heldBy === 'watched' ? 'its newest processes were ended' : kernel;
+  return `${held}, reached ${hits === 1 ? 'once' : `${hits} times`}: ${done}`;
+}
+
 export const Engine = z.strictObject({ running: z.boolean(), error: z.string().nullable() });
 export type Engine = z.infer<typeof Engine>;
 

@@ -61,7 +61,13 @@ export function createBots(deps: FactoryDeps) {
     enabled: deps.restartBots !== false,
   });
   const holds = createHolds();
-  const registry = createRegistry({ ...deps, restarts, placements, shownHeld: holds.shown });
+  const caps = createBotCaps({ ...deps, keeper });
+  const registry = createRegistry({
+    ...deps,
+    ...{ restarts, placements },
+    shownHeld: holds.shown,
+    endedOver: caps.endedOver,
+  });
   const signIns = createSignIns({ ...deps, accounts, registry, homes });
   const switching = createAccountSwitching({ ...deps, accounts, registry });
   deps.directory.add(registry);
@@ -85,7 +91,7 @@ export function createBots(deps: FactoryDeps) {
     switching,
     sandboxes,
     networks,
-    caps: createBotCaps({ ...deps, keeper }),
+    caps,
     restarts,
     holds,
     placements,

@@ -11,7 +11,10 @@ type HeldBy = 'cgroup' | 'watched';
 
 export interface CapKeeper {
   readonly heldBy: Readonly<Record<CapName, HeldBy>>;
-  /** Folders to whose `cgroup.procs` the first process writes itself. None where the limits are only watched. `key`: a file name. */
+  /**
+   * Folders to whose `cgroup.procs` the first process writes itself, new unless something runs there still. None where the limits are only watched.
+   * `key`: a file name.
+   */
   make(key: string, limits: Limits): readonly string[];
   /** How often the kernel ended or refused a process over its limit since the group was made. */
   hits(key: string): Readonly<Record<CapName, number>>;
@@ -27,7 +30,12 @@ export function createCapKeeper(name: string, place: GroupPlace = ownPlace()): C
       memory: limits.memory ? 'cgroup' : 'watched',
       processes: limits.processes ? 'cgroup' : 'watched',
     },
-    make: (key, wanted) => (limits.memory || limits.processes ? groups.make(key, wanted) : []),
+    make(key, wanted) {
+      if (!limits.memory && !limits.processes) return [];
+      // With what it counted for those that ran there before.
+      groups.drop(key);
+      return groups.make(key, wanted);
+    },
     hits: (key) => groups.hits(key),
     tidy(keys) {
       for (const key of groups.keys()) if (!keys.has(key)) groups.drop(key);

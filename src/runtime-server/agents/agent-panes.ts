@@ -25,6 +25,8 @@ type AgentPanesDeps = Pick<Base, 'store' | 'clock' | 'log'> & {
   readonly seats: Pick<Seats, 'behind' | 'show' | 'place'>;
   /** Starts bots again that their pane host took along; absent: they end with it. */
   readonly restarts?: Pick<Restarts, 'wanted' | 'restart'> | undefined;
+  /** Which limit of its sandbox a program went over just before it was ended; null: none. */
+  readonly endedOver?: ((pane: PaneInfo) => string | null) | undefined;
 };
 
 export function createAgentPanes(deps: AgentPanesDeps) {
@@ -80,7 +82,11 @@ export function createAgentPanes(deps: AgentPanesDeps) {
       info.id,
       stopping.has(info.id)
         ? { state: 'offline', reason: 'stopped', since: at }
-        : shownAfterExit({ code: info.exitCode, signal: info.exitSignal, reason: info.endReason }, at),
+        : shownAfterExit(
+            { code: info.exitCode, signal: info.exitSignal, reason: info.endReason },
+            at,
+            deps.endedOver?.(info) ?? null,
+          ),
     );
   }
 

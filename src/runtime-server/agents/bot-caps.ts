@@ -15,6 +15,8 @@ interface BotCaps {
   close(): void;
   /** Of a live bot; absent where it has none. */
   of(agentId: string): Pick<Agent, 'caps'>;
+  /** Which limit it went over just before its program was ended, as the end of a sentence; null: none. */
+  endedOver(pane: PaneInfo): string | null;
 }
 
 interface Hits {
@@ -32,6 +34,8 @@ interface Capped {
 
 /** Milliseconds between two checks, so that a limit that was reached is reported within five seconds. */
 const looksEvery = 2000;
+/** The end of a program that a look ended is reported sooner. */
+const justBefore = 2 * looksEvery;
 
 export function createBotCaps(
   deps: Pick<Base, 'clock' | 'timers' | 'log'> & {
@@ -43,21 +47,25 @@ export function createBotCaps(
   /** By pane. */
   const seen = new Map<string, Hits>();
   let cancel = () => {};
+  let hasBegun = false;
   let closed = false;
 
+  function cappedIn(pane: PaneInfo): Capped | null {
+    const labels = labelsOf(pane.labels);
+    const { caps } = labels === null ? {} : capsIn(labels);
+    return labels === null || caps === undefined ? null : { agentId: labels.agent, pane, caps };
+  }
+
   function capped(): Capped[] {
-    return deps.panes.list().flatMap((pane) => {
-      const labels = pane.alive ? labelsOf(pane.labels) : null;
-      const { caps } = labels === null ? {} : capsIn(labels);
-      return labels === null || caps === undefined ? [] : [{ agentId: labels.agent, pane, caps }];
-    });
+    return deps.panes.list().flatMap((pane) => (pane.alive ? (cappedIn(pane) ?? []) : []));
   }
 
   function hitsOf({ pane, agentId }: Capped): Hits {
     const known = seen.get(pane.id);
     if (known !== undefined) return known;
     const hits = {
-      counted: { ...keeper.hits(agentId) },
+      // A bot that has started since may have reached it before the first look; its group was new.
+      counted: hasBegun ? { memory: 0, processes: 0 } : { ...keeper.hits(agentId) },
       all: { memory: 0, processes: 0 },
       last: { memory: null, processes: null },
     };
@@ -78,7 +86,7 @@ export function createBotCaps(
       const hits = hitsOf(bot);
       const counted = keeper.hits(bot.agentId);
       for (const what of capNames) {
-        const more = counted[what] - hits.counted[what];
+        const more = since(hits.counted[what], counted[what]);
         hits.counted[what] = counted[what];
         if (keeper.heldBy[what] === 'cgroup' && more > 0) tell(bot, what, more);
       }
@@ -103,7 +111,10 @@ export function createBotCaps(
 
   return {
     start() {
-      keeper.tidy(new Set(capped().map(({ agentId }) => agentId)));
+      const bots = capped();
+      keeper.tidy(new Set(bots.map(({ agentId }) => agentId)));
+      for (const bot of bots) hitsOf(bot);
+      hasBegun = true;
       later();
     },
     close() {
@@ -123,5 +134,18 @@ export function createBotCaps(
       });
       return { caps };
     },
+    endedOver(pane) {
+      const bot = cappedIn(pane);
+      if (bot?.caps.memory === undefined) return null;
+      const hits = hitsOf(bot);
+      const isCounted =
+        keeper.heldBy.memory === 'cgroup' && since(hits.counted.memory, keeper.hits(bot.agentId).memory) > 0;
+      const last = hits.last.memory;
+      const isRecent = last !== null && deps.clock.now() - last < justBefore;
+      return isCounted || isRecent ? `it was over its ${bot.caps.memory} MiB of memory` : null;
+    },
   };
 }
+
+/** A group that was made anew begins at zero. */
+const since = (before: number, now: number): number => (now < before ? now : now - before);

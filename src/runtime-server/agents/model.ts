@@ -30,15 +30,21 @@ export interface PaneRecord {
   readonly endedAt: number | null;
 }
 
-/** The state of an agent whose program has ended. An exit code or a signal that means an error is `failed`; every other end is `offline`. */
+/**
+ * The state of an agent whose program has ended. An exit code or a signal that means an error is `failed`; every other end is `offline`. `over`: a limit
+ * that it went over just before, which may have ended it.
+ */
 export function shownAfterExit(
   exit: { code: number | null; signal: string | null; reason: string | null },
   since: number,
+  over: string | null = null,
 ): Shown {
+  const why = over === null ? '' : `: ${over}`;
   if (exit.reason !== null) return { state: 'offline', reason: exit.reason, since };
   if (exit.code === 0) return { state: 'offline', reason: 'the program ended', since };
-  if (exit.code !== null) return { state: 'failed', reason: `the program ended with exit code ${exit.code}`, since };
-  if (exit.signal !== null) return { state: 'failed', reason: `the program was ended by ${exit.signal}`, since };
+  if (exit.code !== null)
+    return { state: 'failed', reason: `the program ended with exit code ${exit.code}${why}`, since };
+  if (exit.signal !== null) return { state: 'failed', reason: `the program was ended by ${exit.signal}${why}`, since };
   return { state: 'offline', reason: 'the program ended; its exit code is unknown', since };
 }
 

@@ -61,6 +61,8 @@ export function createRegistry(
     readonly restarts?: Pick<Restarts, 'wanted' | 'restart'>;
     /** Its state while a limit holds it. */
     readonly shownHeld?: ((agentId: string, own: Shown) => Shown) | undefined;
+    /** Which limit of its sandbox a program went over just before it was ended; null: none. */
+    readonly endedOver?: ((pane: PaneInfo) => string | null) | undefined;
   },
 ): Registry {
   const entries = createEntries(deps.placements);

@@ -152,6 +152,14 @@ describe.skipIf(!works)('where bubblewrap works', () => {
     expect(await inside(engine, to, ['echo still here'])).toBe('still here\n');
   });
 
+  test('a bot that is over its memory itself is ended, and its state says why', async () => {
+    const engine = shared.current;
+    const to = await start(engine, 'greedy', shell(`${files}    caps: { memory: 64MiB }\n`));
+    await engine.call('POST', `/agents/${to}/input`, { text: 'exec tail /dev/zero', keys: ['Enter'] });
+    const { stateReason } = await engine.until(to, 'failed');
+    expect(stateReason).toMatch(/^the program .*: it was over its 64 MiB of memory$/);
+  });
+
   test('a bot whose folder contains your home is not started, since nothing would be hidden', async () => {
     const engine = shared.current;
     engine.team('broad', shell(`${files}    cwd: ${join(engine.home, '..')}\n`));

@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Tabs } from 'radix-ui';
-import type { Agent } from '../../../contracts/factory/agent.ts';
+import { type Agent, limitWords } from '../../../contracts/factory/agent.ts';
 import { BotStatus } from '../../base/bot-status.tsx';
 import { useServices } from '../../base/services.tsx';
 import { useDeliveryText } from '../../base/use-delivery-text.ts';
@@ -136,12 +136,8 @@ function BotDetails({ agent }: { agent: Agent }) {
         )}
         {agent.caps !== undefined && (
           <Fact name="Limits">
-            {agent.caps.map(({ what, limit, heldBy, hits }) => (
-              <p key={what}>
-                {what === 'memory' ? `${limit} MiB of memory` : `${limit} processes`}
-                {heldBy === 'watched' && ', watched'}
-                {hits > 0 && <span className="text-muted">, reached {hits} times</span>}
-              </p>
+            {agent.caps.map((cap) => (
+              <p key={cap.what}>{limitWords(cap)}</p>
             ))}
           </Fact>
         )}
