@@ -23,9 +23,9 @@ export interface ScratchHome {
   remove(): Promise<void>;
 }
 
-/** A data folder and a workspace of their own, with the given teams in it. */
-export function scratchHome(teams: Readonly<Record<string, string>> = {}): ScratchHome {
-  const folder = mkdtempSync(join(tmpdir(), 'gantry-bench-'));
+/** A data folder and a workspace of their own, with the given teams in it; in a new folder in `where`. */
+export function scratchHome(teams: Readonly<Record<string, string>> = {}, where: string = tmpdir()): ScratchHome {
+  const folder = mkdtempSync(join(where, 'gantry-bench-'));
   const home = join(folder, 'home');
   const workspace = join(folder, 'workspace');
   for (const [team, text] of Object.entries({ ...teams })) {
