@@ -9,7 +9,7 @@ import { createConnectorEvents } from '../cloud-api/connector-events/index.ts';
 import { createEvents } from '../cloud-api/events/index.ts';
 import { createFactoryProxy } from '../cloud-api/factory/index.ts';
 import { createToPeers } from '../cloud-api/factory/to-peers.ts';
-import { createHostedComputers, createLocalDriver } from '../cloud-api/hosted-computers/index.ts';
+import { createHostedComputers, createNamespaceDriver } from '../cloud-api/hosted-computers/index.ts';
 import type { Identity } from '../cloud-api/identity/index.ts';
 import { createRuntimeCalls } from '../cloud-api/link/call-runtime.ts';
 import { createEngines } from '../cloud-api/link/engines.ts';
@@ -176,7 +176,7 @@ async function composeCore(parts: CloudParts, closing: Closing) {
     ...base,
     clock: storeClock,
     usage,
-    driver: parts.hostedDriver ?? createLocalDriver({ folder: parts.computersFolder, timers: base.timers }),
+    driver: parts.hostedDriver ?? createNamespaceDriver({ folder: parts.computersFolder, timers: base.timers }),
     projects: identity.projects,
   });
   closing.add('hosted computers', () => hosted.close());

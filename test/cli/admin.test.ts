@@ -83,7 +83,7 @@ test('the pool of hosted computers, and why none is made', async () => {
     running: 20,
     idleSeconds: 300,
     awake: 0,
-    driver: { name: 'local', refused: expect.stringContaining('host.sock') },
+    driver: { name: 'namespace', refused: expect.stringContaining('host.sock') },
   });
   const plan = { running: 3, idleSeconds: 300 };
   expect((await admin('pool set --running 3 --dry-run')).json()).toEqual({ dryRun: true, plan });
@@ -93,7 +93,7 @@ test('the pool of hosted computers, and why none is made', async () => {
   });
   const { out } = await run({ GANTRY_HOME: people.home }, ['admin', 'pool']);
   expect(out).toMatch(
-    /^0 awake; at most 3 hosted computers awake, each for 10 minutes after its last call\.\nThe driver local cannot make computers: /,
+    /^0 awake; at most 3 hosted computers awake, each for 10 minutes after its last call\.\nThe driver namespace cannot make computers: /,
   );
   expect((await admin('pool set')).out).toContain('--running');
 });

@@ -30,8 +30,18 @@ function limits({ running, idleSeconds }: Pick<Pool, 'running' | 'idleSeconds'>)
   return `at most ${running} hosted computers awake, each for ${minutes} ${minutes === 1 ? 'minute' : 'minutes'} after its last call.`;
 }
 
-function words(pool: Pool): string {
+const walls: Readonly<Record<Pool['driver']['wall'], string>> = {
+  namespace: 'namespaces on its machine’s kernel',
+  gvisor: 'the kernel of gVisor',
+  vm: 'a virtual machine',
+};
+
+function words({ driver, ...pool }: Pool): string {
+  const { refused, wall, sleepKeeps } = driver;
+  const kept = sleepKeeps === 'memory' ? 'everything that is open' : 'only its files';
   const able =
-    pool.driver.refused === null ? 'can make computers' : `cannot make computers: ${inCell(pool.driver.refused)}`;
-  return `${pool.awake} awake; ${limits(pool)}\nThe driver ${inCell(pool.driver.name)} ${able}${able.endsWith('.') ? '' : '.'}`;
+    refused === null
+      ? `can make computers, each in ${walls[wall]}. One that sleeps keeps ${kept}.`
+      : `cannot make computers: ${inCell(refused)}`;
+  return `${pool.awake} awake; ${limits(pool)}\nThe driver ${inCell(driver.name)} ${able}${able.endsWith('.') ? '' : '.'}`;
 }

@@ -1,13 +1,37 @@
 /**
- * The port that makes hosted computers; each kind of machine implements it. A driver isolates computers from each other, from its host and from
- * private networks. One that cannot says so in `refused`, and makes nothing. Must not know projects.
+ * The port that makes hosted computers; each kind of engine implements it. A driver isolates computers from each other, from its host and from
+ * private networks, and decides where each one runs. A driver that cannot says so in `refused`, and makes nothing. Must not know projects.
  */
 
-interface DriverCapabilities {
+/** What a driver really does here, not what its engine could do elsewhere. */
+export interface DriverCapabilities {
   /** Null: computers can be made here. Otherwise the reason, in a sentence. */
   readonly refused: string | null;
-  /** How outgoing traffic of a computer is restricted. */
-  readonly egress: 'enforced' | 'none';
+  /** How outgoing traffic is restricted: held and checked, only ordered from an engine that may ignore it, or not at all. */
+  readonly egress: 'enforced' | 'declared' | 'none';
+  /** What separates a computer from its host: its own namespaces on the host's kernel, gVisor's kernel, or a virtual machine. */
+  readonly wall: 'namespace' | 'gvisor' | 'vm';
+  /** What a sleeping computer keeps: everything that is open, or only its files, and it is started again to wake. */
+  readonly sleep: 'memory' | 'files';
+  /** Which limits of a {@link ComputerSpec} hold. */
+  readonly limits: { readonly memory: boolean; readonly processes: boolean };
+  /** Whether a computer can be made from an image. */
+  readonly images: boolean;
+}
+
+/** A computer to be made. A driver that cannot make exactly this refuses with `unsupported`; it never makes something else. */
+export interface ComputerSpec {
+  readonly computer: string;
+  /** A repeated create with the same key answers what the first one made. With another key, a name that exists is `exists`. */
+  readonly key: string;
+  /** Null: the programs of the driver's host. */
+  readonly image: string | null;
+  /** Null: the driver's own limit, which is also the highest. Mebibytes; processes and threads. */
+  readonly limits: { readonly memory: number | null; readonly processes: number | null };
+  /** `public`: public addresses only. `none`: no network. */
+  readonly egress: 'public' | 'none';
+  /** The driver stops it this long after each start, also if its cloud is gone. Milliseconds; null: it does not. */
+  readonly lifetime: number | null;
 }
 
 /** The way to a computer's engine: HTTP on a Unix socket. */
@@ -18,12 +42,31 @@ interface Channel {
 
 export interface DriverState {
   readonly computer: string;
-  readonly state: 'stopped' | 'starting' | 'running' | 'frozen';
+  /** `sleeping` whatever {@link DriverCapabilities.sleep} keeps. */
+  readonly state: 'stopped' | 'starting' | 'running' | 'sleeping';
   /** Why it stopped, unless that was requested. */
   readonly why: string | null;
   readonly channel: Channel | null;
   /** Since when, by the driver's clock. Milliseconds since the epoch. */
   readonly since: number;
+}
+
+/** One computer reached a state; `gone`: it was deleted, by anybody. */
+export interface DriverChange {
+  readonly computer: string;
+  readonly state: DriverState['state'] | 'gone';
+  readonly why: string | null;
+  /** By the driver's clock. Milliseconds since the epoch. */
+  readonly at: number;
+  /** Names this change; a watch from here continues after it. */
+  readonly cursor: string;
+}
+
+export interface DriverWatcher {
+  /** In order, each once. An old one may be told late: ask how the computer is before acting on it. */
+  changed(change: DriverChange): void;
+  /** Changes were lost, because the driver no longer has those after the cursor: compare with its list. */
+  missed(): void;
 }
 
 /** An error of one computer; any other error of a driver means that the driver cannot be reached. */
@@ -38,7 +81,7 @@ export class DriverFault extends Error {
 }
 
 /**
- * Makes and keeps the computers of one host.
+ * Makes and keeps the computers of one engine.
  *
  * @example
  * ```ts
@@ -50,34 +93,43 @@ export class DriverFault extends Error {
  *   return {
  *     name: 'none',
  *     away: async () => null,
- *     capabilities: async () => ({ refused: why, egress: 'none' }),
+ *     capabilities: async () => ({
+ *       refused: why,
+ *       egress: 'none',
+ *       wall: 'namespace',
+ *       sleep: 'files',
+ *       limits: { memory: false, processes: false },
+ *       images: false,
+ *     }),
  *     create: refuse,
  *     start: refuse,
- *     freeze: refuse,
- *     thaw: refuse,
+ *     sleep: refuse,
+ *     wake: refuse,
  *     stop: async () => {},
  *     delete: async () => {},
  *     inspect: async () => null,
  *     list: async () => [],
- *     onEnded: () => () => {},
+ *     watch: () => () => {},
  *     close() {},
  *   };
  * }
  * ```
  */
 export interface HostedDriver {
-  /** `local`. */
+  /** `namespace`. */
   readonly name: string;
   /** Null: this process can reach it. Otherwise the reason, in a sentence. Never rejects. */
   away(): Promise<string | null>;
   /** Never rejects: a driver that cannot be reached reports that in `refused`. */
   capabilities(): Promise<DriverCapabilities>;
-  /** Creates its files; it is stopped afterwards. */
-  create(computer: string): Promise<void>;
-  /** Resolves once its engine can be called; also for a running one. */
+  /** Creates its files; a new one is stopped afterwards. */
+  create(spec: ComputerSpec): Promise<DriverState>;
+  /** Resolves once its engine can be called; also for a running one. Wakes a sleeping one. */
   start(computer: string): Promise<DriverState>;
-  freeze(computer: string): Promise<void>;
-  thaw(computer: string): Promise<DriverState>;
+  /** As {@link DriverCapabilities.sleep} says. Also for a sleeping one. */
+  sleep(computer: string): Promise<void>;
+  /** Resolves once its engine can be called; also for a running one. */
+  wake(computer: string): Promise<DriverState>;
   /** Keeps its files. Also for a stopped one. */
   stop(computer: string): Promise<void>;
   /** Removes it with all its files. Also for one that does not exist. */
@@ -85,7 +137,10 @@ export interface HostedDriver {
   /** Null: no computer has that name. */
   inspect(computer: string): Promise<DriverState | null>;
   list(): Promise<readonly DriverState[]>;
-  /** Called when one ended on its own. Returns a function that unsubscribes. */
-  onEnded(listener: (computer: string, why: string) => void): () => void;
+  /**
+   * Every change after the cursor; null: from now on. After a cut it continues where it was, once the driver can be reached again. Returns a function
+   * that ends it.
+   */
+  watch(since: string | null, watcher: DriverWatcher): () => void;
   close(): void;
 }

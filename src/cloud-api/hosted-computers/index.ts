@@ -24,8 +24,8 @@ import { createWatch } from './watch.ts';
 import { createWays } from './ways.ts';
 
 export type { HostedDriver } from './driver.ts';
-export { createLocalDriver } from './local.ts';
 export { hostedComputerMigrations } from './migrations.ts';
+export { createNamespaceDriver } from './namespace.ts';
 
 export interface HostedComputers {
   readonly routes: readonly BoundRoute[];

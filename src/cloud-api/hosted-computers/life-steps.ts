@@ -3,13 +3,19 @@
  * the database records the result. Must not know who asked for it.
  */
 import type { SharedStore } from '../../kit/store/shared-store.ts';
-import { DriverFault, type HostedDriver } from './driver.ts';
+import { type ComputerSpec, DriverFault, type HostedDriver } from './driver.ts';
 import type { Prices } from './meters.ts';
 import { type ComputerRow, type Move, starting, unavailable, unknownComputer } from './model.ts';
 import type { ComputerStore, MoveFacts, Room } from './store.ts';
 import type { Ways } from './ways.ts';
 
 const cutOff = 'Gantry stopped while the computer was starting.';
+
+/** The row's key: another cloud's computer may have the same id, but not since the same millisecond. */
+function specOf({ id, createdAt }: ComputerRow): ComputerSpec {
+  const limits = { memory: null, processes: null };
+  return { computer: id, key: `${id}.${createdAt}`, image: null, limits, egress: 'public', lifetime: null };
+}
 
 export interface LifeStepsDeps {
   readonly store: SharedStore;
@@ -71,22 +77,24 @@ export function createLifeSteps(deps: LifeStepsDeps) {
     const row = await move(id, 'begin', room === undefined ? {} : { room });
     if (row === null) throw starting(id);
     try {
-      if ((await driver.inspect(id)) === null) await driver.create(id);
+      // A new one is made whatever has its name: a stranger's computer must not become this one.
+      if (room === undefined || (await driver.inspect(id)) === null) await driver.create(specOf(row));
       const state = await driver.start(id);
       const ready = (await move(id, 'ready')) ?? row;
       ways.learn(id, ready.starts, state);
       return ready;
     } catch (fault) {
       const known = await failed(id, fault);
-      throw room === undefined ? unavailable(`No computer could be made: ${(fault as Error).message}`) : known;
+      if (room !== undefined) throw known;
+      throw unavailable(`No computer could be made: ${(fault as Error).message}`, undefined, fault);
     }
   }
 
-  async function thaw(id: string, room: Room): Promise<ComputerRow> {
+  async function wake(id: string, room: Room): Promise<ComputerRow> {
     const row = await move(id, 'wake', { room });
     if (row === null) throw starting(id);
     try {
-      ways.learn(id, row.starts, await driver.thaw(id));
+      ways.learn(id, row.starts, await driver.wake(id));
       return row;
     } catch (fault) {
       throw await failed(id, fault);
@@ -109,13 +117,14 @@ export function createLifeSteps(deps: LifeStepsDeps) {
     if (away !== null) throw unavailable(`The computer ${id} cannot be reached from here: ${away}`);
   }
 
-  async function gone(id: string): Promise<ComputerRow> {
+  /** `others`: what its driver has by this name is another cloud's, and stays. */
+  async function gone(id: string, whose: 'ours' | 'others' = 'ours'): Promise<ComputerRow> {
     const row = await move(id, 'delete');
     ways.forget(id);
-    await clear(id);
+    await (whose === 'ours' ? clear(id) : computers.removed(id));
     if (row === null) throw unknownComputer(id);
     return row;
   }
 
-  return { move, there, failed, mended, halt, begin, thaw, clear, reachable, gone };
+  return { move, there, failed, mended, halt, begin, wake, clear, reachable, gone };
 }

@@ -2,7 +2,7 @@
  * A computer's life: made, started, put to sleep, woken, stopped, deleted, and repaired after a crash. The database first records the intended state,
  * the driver carries it out, and the database records the result; each step holds the turn of its computer. Must not know HTTP.
  */
-
+import { DriverFault } from './driver.ts';
 import { createLifeSteps, type LifeStepsDeps } from './life-steps.ts';
 import { awake, type ComputerRow, notRunning, starting, unavailable } from './model.ts';
 import type { NewComputer, Room } from './store.ts';
@@ -15,7 +15,7 @@ type SleepReason =
 
 export interface Lifecycle {
   /** Throws 503 `computer_unavailable` with the reason if none can be made; nothing of it remains then. */
-  create(computer: NewComputer, room: Room): Promise<ComputerRow>;
+  create(computer: Omit<NewComputer, 'sleepKeeps'>, room: Room): Promise<ComputerRow>;
   start(id: string, room: Room): Promise<ComputerRow>;
   /** Throws 409 or 503 if it does not sleep. */
   wake(id: string, room: Room): Promise<ComputerRow>;
@@ -23,31 +23,33 @@ export interface Lifecycle {
   remove(id: string): Promise<ComputerRow>;
   /** False: not now. */
   sleep(id: string, reason: SleepReason): Promise<boolean>;
-  /** It ended on its own. */
-  ended(id: string, why: string, at?: number): Promise<void>;
+  /** Makes cloud and driver agree about one of which the driver said that it ended or is gone. */
+  check(id: string, at: number): Promise<void>;
   /** Makes cloud and driver agree about each computer that this cloud created. Only a replica that reaches the driver can. */
   reconcile(): Promise<void>;
 }
 
 export function createLifecycle(deps: LifeStepsDeps & { readonly turns: Turns }): Lifecycle {
   const { store, computers, turns, driver, ways, log } = deps;
-  const { move, there, failed, mended, halt, begin, thaw, clear, reachable, gone } = createLifeSteps(deps);
+  const { move, there, failed, mended, halt, begin, wake, clear, reachable, gone } = createLifeSteps(deps);
 
-  async function reconcileOne(row: ComputerRow): Promise<void> {
+  /** `goneAt`: when its driver lost it, if that is known. */
+  async function reconcileOne(row: ComputerRow, goneAt?: number): Promise<void> {
     if (row.phase === 'stopped' || row.phase === 'error') return;
     if (row.phase !== 'running' && row.phase !== 'sleeping') return void (await mended(row.id));
     const found = await driver.inspect(row.id);
     if (found === null || found.state === 'stopped') {
       const why = found?.why ?? 'It no longer exists.';
+      const until = found?.since ?? goneAt;
       ways.forget(row.id);
-      await move(row.id, 'fail', { data: { why }, ...(found === null ? {} : { until: found.since }) });
-    } else if (row.phase === 'sleeping' && found.state === 'running') await driver.freeze(row.id);
-    else if (row.phase === 'running' && found.state === 'frozen') await driver.thaw(row.id);
+      await move(row.id, 'fail', { data: { why }, ...(until === undefined ? {} : { until }) });
+    } else if (row.phase === 'sleeping' && found.state === 'running') await driver.sleep(row.id);
+    else if (row.phase === 'running' && found.state === 'sleeping') await driver.wake(row.id);
   }
 
   return {
     async create(computer, room) {
-      const { refused, egress } = await driver.capabilities();
+      const { refused, egress, sleep } = await driver.capabilities();
       if (refused !== null) throw unavailable(refused, 'Ask your administrator.');
       if (egress !== 'enforced') {
         throw unavailable(
@@ -55,12 +57,13 @@ export function createLifecycle(deps: LifeStepsDeps & { readonly turns: Turns })
           'Ask your administrator.',
         );
       }
-      const { id } = await computers.create(computer, room);
+      const { id } = await computers.create({ ...computer, sleepKeeps: sleep }, room);
       return turns.take(id, async () => {
         try {
           return await begin(id);
         } catch (fault) {
-          await gone(id);
+          const { cause } = fault as Error;
+          await gone(id, cause instanceof DriverFault && cause.code === 'exists' ? 'others' : 'ours');
           throw fault;
         }
       });
@@ -70,7 +73,7 @@ export function createLifecycle(deps: LifeStepsDeps & { readonly turns: Turns })
         await reachable(id);
         const row = await mended(id);
         if (row.phase === 'running') return row;
-        return row.phase === 'sleeping' ? thaw(id, room) : begin(id, room);
+        return row.phase === 'sleeping' ? wake(id, room) : begin(id, room);
       }),
     wake: (id, room) =>
       turns.take(id, async () => {
@@ -78,7 +81,7 @@ export function createLifecycle(deps: LifeStepsDeps & { readonly turns: Turns })
         if (row.phase === 'running') return row;
         if (row.phase === 'sleeping') {
           await reachable(id);
-          return thaw(id, room);
+          return wake(id, room);
         }
         throw awake.includes(row.phase) ? starting(id) : notRunning(id, row.phase);
       }),
@@ -109,7 +112,7 @@ export function createLifecycle(deps: LifeStepsDeps & { readonly turns: Turns })
         });
         if (row === null) return false;
         try {
-          await driver.freeze(id);
+          await driver.sleep(id);
         } catch (fault) {
           const { message } = await failed(id, fault);
           log.warn('A hosted computer could not be put to sleep.', { computer: id, fault: message });
@@ -118,9 +121,12 @@ export function createLifecycle(deps: LifeStepsDeps & { readonly turns: Turns })
       });
       return slept ?? false;
     },
-    async ended(id, why, at) {
-      ways.forget(id);
-      await turns.tryTake(id, () => move(id, 'fail', { data: { why }, ...(at === undefined ? {} : { until: at }) }));
+    async check(id, at) {
+      // What was told may be over: it may have been started again since.
+      await turns.tryTake(id, async () => {
+        const row = await computers.get(id);
+        if (row !== null && row.phase !== 'deleted') await reconcileOne(row, at);
+      });
     },
     async reconcile() {
       for (const row of await computers.there()) {

@@ -109,4 +109,10 @@ export const hostedComputerMigrations: readonly Migration[] = [
       CREATE INDEX hosted_computer_locked ON hosted_computer (id) WHERE lock_id IS NOT NULL;
     `,
   },
+  {
+    area: 'hosted-computers',
+    number: 4,
+    name: 'what a sleeping computer keeps',
+    sql: `ALTER TABLE hosted_computer ADD COLUMN sleep_keeps TEXT NOT NULL DEFAULT 'memory';`,
+  },
 ];

@@ -49,6 +49,8 @@ export interface ComputerRow {
   readonly accountId: string | null;
   readonly name: string;
   readonly metadata: string;
+  /** What it keeps while it sleeps, as its driver said when it was made. */
+  readonly sleepKeeps: HostedComputer['sleep_keeps'];
   readonly phase: Phase;
   /** How often it was started; a new start invalidates the known way to it. */
   readonly starts: number;
@@ -68,6 +70,7 @@ export function toComputer(row: ComputerRow): HostedComputer {
     name,
     status: phase === 'sleeping' ? 'running' : phase,
     sleeping: phase === 'sleeping',
+    sleep_keeps: row.sleepKeeps,
     account_id: row.accountId,
     key_id: row.keyId,
     created_at: iso(row.createdAt),
@@ -88,8 +91,12 @@ export function unknownComputer(id: string): AppError {
   return new AppError('not_found', fact, 'List them: GET /v1/computers', { wireCode: 'computer_not_found' });
 }
 
-export function unavailable(why: string, action = 'Try again later, or ask your administrator.'): AppError {
-  return new AppError('transport', why, action, { wireCode: 'computer_unavailable' });
+export function unavailable(
+  why: string,
+  action = 'Try again later, or ask your administrator.',
+  cause?: unknown,
+): AppError {
+  return new AppError('transport', why, action, { wireCode: 'computer_unavailable', cause });
 }
 
 export function starting(id: string): AppError {

@@ -56,7 +56,8 @@ export function createHostedRoutes(deps: {
       computers.countAwake(),
       deps.driver.capabilities(),
     ]);
-    return { ...set, awake, driver: { name: deps.driver.name, refused: driver.refused } };
+    const { refused, wall, sleep, egress } = driver;
+    return { ...set, awake, driver: { name: deps.driver.name, refused, wall, sleepKeeps: sleep, egress } };
   };
 
   const behindFlag = [

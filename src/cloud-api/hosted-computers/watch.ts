@@ -34,7 +34,7 @@ export function createWatch(deps: {
   readonly meters: Meters;
   readonly settings: Pick<HostedSettings, 'pool'>;
   readonly projects: ProjectsOf;
-  readonly driver: Pick<HostedDriver, 'away' | 'onEnded'>;
+  readonly driver: Pick<HostedDriver, 'away' | 'watch'>;
   readonly prices: () => Promise<Prices>;
   readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
 }): Watch {
@@ -114,10 +114,19 @@ export function createWatch(deps: {
     });
   }
 
-  const stopHearing = deps.driver.onEnded((id, why) => {
-    lifecycle.ended(id, why).catch((fault: Error) => {
-      log.warn('The end of a hosted computer could not be kept.', { computer: id, fault: fault.message });
-    });
+  let heard: Promise<void> = Promise.resolve();
+  const hear = (message: string, work: () => Promise<void>, facts: Record<string, unknown> = {}) => {
+    heard = heard.then(work).catch((fault: Error) => log.warn(message, { ...facts, fault: fault.message }));
+  };
+  // From now on: what came before is found by the comparison of the start.
+  const stopHearing = deps.driver.watch(null, {
+    changed({ computer, state, why, at }) {
+      // Nothing else happens without this cloud, and what it does itself it knows.
+      if (state !== 'gone' && (state !== 'stopped' || why === null)) return;
+      const message = 'The end of a hosted computer could not be kept.';
+      hear(message, () => lifecycle.check(computer, at), { computer });
+    },
+    missed: () => hear('Hosted computers could not be compared.', () => lifecycle.reconcile()),
   });
 
   return {
@@ -131,6 +140,7 @@ export function createWatch(deps: {
       stopHearing();
       cancel();
       await under.catch(() => {});
+      await heard;
     },
   };
 }

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { defineRoute, type Route } from '../common/route.ts';
-import { maxIdleSeconds } from './computer.ts';
+import { maxIdleSeconds, SleepKeeps } from './computer.ts';
 
 const shared = {
   area: 'hosted-computers',
@@ -26,6 +26,9 @@ export const Pool = z
     driver: z.strictObject({
       name: z.string(),
       refused: z.string().nullable().meta({ description: 'Why no computer can be created here; null: one can.' }),
+      wall: z.enum(['namespace', 'gvisor', 'vm']).meta({ description: 'What separates computers from their host.' }),
+      sleepKeeps: SleepKeeps.meta({ description: 'What a sleeping computer keeps.' }),
+      egress: z.enum(['enforced', 'declared', 'none']).meta({ description: 'How outgoing traffic is restricted.' }),
     }),
   })
   .meta({ id: 'HostedPool' });

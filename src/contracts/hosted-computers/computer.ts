@@ -31,13 +31,20 @@ export const HostedComputerId = z.string().regex(/^cmp_[0-9A-Za-z]{8,40}$/, 'an 
 /** The user that owns the computer: one made for it, never a person's account. */
 export const driverUser = (computerId: string): string => `platform-drv:${computerId}`;
 
+/** `files`: what was open is gone, and the next call starts the computer again. */
+export const SleepKeeps = z.enum(['memory', 'files']);
+
 export const HostedComputer = z
   .strictObject({
     id: z.string(),
     object: z.literal('computer'),
     name: z.string(),
     status: HostedStatus,
-    sleeping: z.boolean().meta({ description: 'Running, but frozen until the next call; no minutes are counted.' }),
+    sleeping: z.boolean().meta({ description: 'Running, but asleep until the next call; no minutes are counted.' }),
+    sleep_keeps: SleepKeeps.meta({
+      description:
+        'What it keeps while it sleeps: everything that is open, or only its files (it is then started again).',
+    }),
     account_id: z.string().nullable().meta({ description: 'Set by the developer.' }),
     key_id: z.string().nullable(),
     created_at: Time,

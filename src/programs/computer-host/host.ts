@@ -10,21 +10,24 @@ import type { Log } from '../../kit/log/log.ts';
 import { createGroups, type Groups } from '../../kit/sandbox/groups.ts';
 import { findCode } from '../../kit/sandbox/own-code.ts';
 import { createFirewall, type Firewall } from './firewall.ts';
+import { createJournal } from './journal.ts';
 import { createLife, type Life, screen } from './life.ts';
 import { createNetwork, findRanges, type Network, passesOn } from './network.ts';
-import type { HostCapabilities, HostedState } from './protocol.ts';
+import type { Cursor, HostCapabilities, HostChange, HostChanges, HostedState, HostSpec } from './protocol.ts';
 import { type MachineRecord, openRecords } from './records.ts';
 import { type HostSettings, namesFor } from './settings.ts';
 import { createTool, HostError } from './tools.ts';
 
 export interface Host {
   capabilities(): HostCapabilities;
-  create(computer: string): Promise<HostedState>;
+  /** `spec` null: for a cloud of an older Gantry. */
+  create(computer: string, spec: HostSpec | null): Promise<HostedState>;
   /** Throws `not_found`. */
   find(computer: string): Life;
   delete(computer: string): Promise<null>;
   list(): readonly HostedState[];
-  onEnded(listener: (computer: string, why: string) => void): () => void;
+  onChange(listener: (change: HostChange) => void): () => void;
+  changesSince(cursor: Cursor | null): HostChanges;
   /** Stops every computer; only their files remain. */
   close(): Promise<void>;
 }
@@ -49,7 +52,7 @@ export async function openHost({ settings, path, clock, timers, log }: HostDeps)
   const machine = await machineRecord();
   const network = createNetwork({ tool, names, ranges: machine, uplink: settings.uplink });
   const firewall = createFirewall({ tool, names, only: machine.only });
-  const listeners = new Set<(computer: string, why: string) => void>();
+  const journal = createJournal(clock);
   const lives = new Map<string, Life>();
   const uplinks = await network.uplinks();
   if (uplinks.length === 0) {
@@ -68,10 +71,8 @@ export async function openHost({ settings, path, clock, timers, log }: HostDeps)
     path,
     clock,
     timers,
-    onEnded: (computer: string, why: string) => {
-      log.warn('A computer ended.', { computer, why });
-      for (const listener of listeners) listener(computer, why);
-    },
+    onState: journal.add,
+    onEnded: (computer: string, why: string) => log.warn('A computer ended.', { computer, why }),
   };
 
   async function machineRecord(): Promise<MachineRecord> {
@@ -121,16 +122,23 @@ export async function openHost({ settings, path, clock, timers, log }: HostDeps)
       screen,
       most: settings.most,
     }),
-    async create(computer) {
-      if (lives.has(computer)) throw new HostError('exists', `${computer} already exists.`);
+    async create(computer, spec) {
+      const there = lives.get(computer);
+      if (there !== undefined) {
+        if (spec !== null && there.record.spec?.key === spec.key) return there.state();
+        throw new HostError('exists', `${computer} already exists.`);
+      }
+      const unsupported = spec === null ? null : whyNotSo(spec, settings, groups.limits);
+      if (unsupported !== null) throw new HostError('unsupported', unsupported);
       const used = new Set([...lives.values()].map(({ record }) => record.slot));
       const slot = Array.from({ length: settings.most }, (_, index) => index).find((index) => !used.has(index));
       if (slot === undefined)
         throw new HostError('full', `${settings.most} computers are kept here, which is the limit.`);
-      const life = createLife({ computer, slot }, deps);
+      const record = { computer, slot, ...(spec === null ? {} : { spec }) };
+      const life = createLife(record, deps);
       lives.set(computer, life);
       try {
-        records.addComputer({ computer, slot });
+        records.addComputer(record);
       } catch (error) {
         lives.delete(computer);
         throw error;
@@ -147,13 +155,12 @@ export async function openHost({ settings, path, clock, timers, log }: HostDeps)
       if (life === undefined) return null;
       await life.remove();
       lives.delete(computer);
+      journal.add({ computer, state: 'gone', why: null });
       return null;
     },
     list: () => [...lives.values()].map((life) => life.state()),
-    onEnded(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
+    onChange: journal.onChange,
+    changesSince: journal.since,
     async close() {
       await watch.close();
       const ends = await Promise.allSettled([...lives.values()].map((life) => life.stop()));
@@ -165,6 +172,20 @@ export async function openHost({ settings, path, clock, timers, log }: HostDeps)
       rmSync(join(settings.folder, 'machine.json'), { force: true });
     },
   };
+}
+
+/** A sentence; null: such a computer can be made. Never a weaker one than was asked for. */
+function whyNotSo(spec: HostSpec, settings: HostSettings, holds: Groups['limits']): string | null {
+  for (const limit of ['memory', 'processes'] as const) {
+    const asked = spec[limit];
+    if (asked === null) continue;
+    const unit = limit === 'memory' ? ' MiB of memory' : ' processes';
+    if (asked > settings[limit]) {
+      return `A computer with ${asked}${unit} cannot be made here: the limit is ${settings[limit]} (--${limit}).`;
+    }
+    if (!holds[limit]) return `This machine cannot limit ${limit}: it has no control group for it.`;
+  }
+  return null;
 }
 
 function slotsOf(groups: Pick<Groups, 'keys'>): number[] {

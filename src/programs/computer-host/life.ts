@@ -35,6 +35,8 @@ interface LifeDeps {
   readonly path: string;
   readonly clock: Clock;
   readonly timers: Timers;
+  /** It reached that state, however. */
+  readonly onState: (state: HostedState) => void;
   readonly onEnded: (computer: string, why: string) => void;
 }
 
@@ -70,18 +72,42 @@ const watchesEvery = 1000;
 
 export function createLife(record: ComputerRecord, deps: LifeDeps): Life {
   const { settings, records, network, groups, clock } = deps;
-  const { computer, slot } = record;
+  const { computer, slot, spec } = record;
   const uid = settings.firstUid + slot;
   const key = String(slot);
   const folder = records.folderOf(computer);
   const socket = join(folder, roomFolders.run, socketName);
   const { prepare, clearSocket, closeRun } = createFolders({ folder, socket, uid, gid: settings.owner.gid });
-  const isolation = createIsolation(slot, deps, () => void inLane(restartNames));
+  const isolation = createIsolation(record, deps, () => void inLane(restartNames));
 
   let now: HostedState = stopped(null);
   /** Resolves when the first process of the run is gone. */
   let ended: { readonly gone: Promise<string>; wanted: boolean } | null = null;
   let lane: Promise<unknown> = Promise.resolve();
+  let endLifetime = () => {};
+
+  function set(next: HostedState): HostedState {
+    now = next;
+    deps.onState(next);
+    return next;
+  }
+
+  /** Counted from its start, also over a change of the helper. */
+  function limitLife(since: number): void {
+    const lifetime = spec?.lifetime ?? null;
+    if (lifetime === null) return;
+    const left = since + lifetime - clock.now();
+    endLifetime = deps.timers.after(left, () => {
+      void cutOff(`Its lifetime of ${lifetime / 1000} s is over.`);
+    });
+  }
+
+  const cutOff = (why: string) =>
+    inLane(async () => {
+      if (now.state === 'stopped') return;
+      await end(why);
+      deps.onEnded(computer, why);
+    });
 
   function stopped(why: string | null): HostedState {
     return { computer, state: 'stopped', why, channel: null, since: clock.now() };
@@ -120,17 +146,18 @@ export function createLife(record: ComputerRecord, deps: LifeDeps): Life {
   async function end(why: string | null): Promise<void> {
     if (ended !== null) ended.wanted = true;
     ended = null;
+    endLifetime();
     await isolation.cut();
     await groups.end(key, uid);
     await isolation.remove();
     records.setRun(computer, null);
     clearSocket();
-    now = stopped(why);
+    set(stopped(why));
   }
 
   async function boot(): Promise<HostedState> {
     const token = randomBytes(32).toString('hex');
-    now = { computer, state: 'starting', why: null, channel: null, since: clock.now() };
+    set({ computer, state: 'starting', why: null, channel: null, since: clock.now() });
     try {
       prepare(network.addresses(slot).gateway4);
       await isolation.make();
@@ -145,14 +172,13 @@ export function createLife(record: ComputerRecord, deps: LifeDeps): Life {
       await end(fault.message);
       throw fault;
     }
-    now = { computer, state: 'running', why: null, channel: { socket, token }, since: clock.now() };
-    return now;
+    limitLife(now.since);
+    return set({ computer, state: 'running', why: null, channel: { socket, token }, since: clock.now() });
   }
 
   function thaw(): HostedState {
     groups.thaw(key, uid);
-    if (now.state === 'frozen') now = { ...now, state: 'running', since: clock.now() };
-    return now;
+    return now.state === 'frozen' ? set({ ...now, state: 'running', since: clock.now() }) : now;
   }
 
   return {
@@ -173,8 +199,7 @@ export function createLife(record: ComputerRecord, deps: LifeDeps): Life {
           groups.thaw(key, uid);
           throw error;
         }
-        now = { ...now, state: 'frozen', since: clock.now() };
-        return now;
+        return set({ ...now, state: 'frozen', since: clock.now() });
       }),
     thaw: () =>
       inLane(async () => {
@@ -211,26 +236,17 @@ export function createLife(record: ComputerRecord, deps: LifeDeps): Life {
           return end((fault as Error).message);
         }
         watch(goneOf(run.pid, run.began, deps.timers));
-        now = {
-          computer,
-          state: frozen ? 'frozen' : 'running',
-          why: null,
-          channel: { socket, token: run.token },
-          since: run.since,
-        };
+        const channel = { socket, token: run.token };
+        set({ computer, state: frozen ? 'frozen' : 'running', why: null, channel, since: run.since });
+        limitLife(run.since);
       }),
-    cutOff: (why) =>
-      inLane(async () => {
-        if (now.state === 'stopped') return;
-        await end(why);
-        deps.onEnded(computer, why);
-      }),
+    cutOff,
   };
 }
 
 /** The network of one computer: its cable, the firewall that holds it, and its name server. */
 function createIsolation(
-  slot: number,
+  { slot, spec }: ComputerRecord,
   { settings, names, network, firewall, path }: LifeDeps,
   onNamesEnded: () => void,
 ) {
@@ -239,6 +255,7 @@ function createIsolation(
 
   async function startNames(): Promise<void> {
     nameServer = null;
+    if (spec?.egress === 'none') return;
     nameServer = await startNameServer({
       path,
       interfaceName: names.interfaceOf(slot),
@@ -254,7 +271,7 @@ function createIsolation(
     async make(): Promise<void> {
       await network.make(slot);
       await firewall.admit(guest);
-      await network.connect(slot);
+      if (spec?.egress !== 'none') await network.connect(slot);
       await startNames();
     },
     /** Nothing is sent any more, even if the rest of an end fails. */
@@ -352,8 +369,10 @@ function launch(
   { settings, names, groups, code, path }: Pick<LifeDeps, 'settings' | 'names' | 'groups' | 'code' | 'path'>,
   { record, folder, uid, token }: { record: ComputerRecord; folder: string; uid: number; token: string },
 ): { readonly pid: number; readonly gone: Promise<string> } {
-  const { computer, slot } = record;
-  const groupFolders = groups.make(String(slot), settings);
+  const { computer, slot, spec } = record;
+  const { memory, processes } = settings;
+  const limits = { memory: spec?.memory ?? memory, processes: spec?.processes ?? processes };
+  const groupFolders = groups.make(String(slot), limits);
   const log = openSync(join(folder, 'boot.log'), 'w', 0o600);
   const joinGroups = groupFolders.map((each) => `echo $$ > '${each}/cgroup.procs'`).join(' && ');
   const script = `${joinGroups === '' ? '' : `${joinGroups} && `}ulimit -c 0 && exec "$@"`;

@@ -16,10 +16,31 @@ export const maxLineLength = 256 * 1024;
 export const startsWithin = 30_000;
 
 const computer = HostedComputerId;
+
+/** Seven days: a timer of Node cannot wait longer than about 24. */
+const longestLife = 7 * 24 * 3600_000;
+/** What a computer is made with. Null: the helper's own limit, which is also the highest. */
+export const HostSpec = z.strictObject({
+  /** A repeated create with the same key is answered as the first one. */
+  key: z.string().min(1).max(200),
+  /** Mebibytes. */
+  memory: z.number().int().min(1).nullable(),
+  processes: z.number().int().min(1).nullable(),
+  /** `none`: its cable is never connected. */
+  egress: z.enum(['public', 'none']),
+  /** It is stopped this long after each start. Milliseconds; null: it is not. */
+  lifetime: z.number().int().min(1000).max(longestLife).nullable(),
+});
+export type HostSpec = z.infer<typeof HostSpec>;
+
+/** The place of a change among those of one run of the helper, which begin at 1. */
+export const Cursor = z.strictObject({ run: z.string().min(1).max(40), number: z.number().int().min(0) });
+export type Cursor = z.infer<typeof Cursor>;
+
 export const HostRequest = z.discriminatedUnion('op', [
   z.strictObject({ op: z.literal('capabilities') }),
-  /** Creates a computer's folder, user and addresses. It is `stopped` then. */
-  z.strictObject({ op: z.literal('create'), computer }),
+  /** Creates a computer's folder, user and addresses. It is `stopped` then. Clouds of an older Gantry send no `spec`. */
+  z.strictObject({ op: z.literal('create'), computer, spec: HostSpec.optional() }),
   /** Answered once its engine can be called; also for a running one, and for a frozen one, which is thawed. */
   z.strictObject({ op: z.literal('start'), computer }),
   z.strictObject({ op: z.literal('freeze'), computer }),
@@ -30,6 +51,8 @@ export const HostRequest = z.discriminatedUnion('op', [
   z.strictObject({ op: z.literal('delete'), computer }),
   z.strictObject({ op: z.literal('inspect'), computer }),
   z.strictObject({ op: z.literal('list') }),
+  /** Answered with the changes after the cursor; from then on this connection is sent each as an event. Null: from now on. */
+  z.strictObject({ op: z.literal('watch'), since: Cursor.nullable() }),
 ]);
 export type HostRequest = z.infer<typeof HostRequest>;
 export const HostRequestLine = z.object({ id: z.number().int().min(1) });
@@ -50,6 +73,26 @@ export const HostedState = z.strictObject({
 });
 export type HostedState = z.infer<typeof HostedState>;
 
+export const HostChange = z.strictObject({
+  number: z.number().int().min(1),
+  computer: z.string(),
+  state: z.enum([...hostStates, 'gone']),
+  why: z.string().nullable(),
+  /** Milliseconds since 1970, by the helper's clock. */
+  at: z.number(),
+});
+export type HostChange = z.infer<typeof HostChange>;
+
+const HostChanges = z.strictObject({
+  run: z.string(),
+  /** The newest change; 0: none yet. */
+  number: z.number().int().min(0),
+  /** The helper no longer has all changes after the cursor: it was restarted, or they were too many. `changes` is empty then. */
+  missed: z.boolean(),
+  changes: z.array(HostChange),
+});
+export type HostChanges = z.infer<typeof HostChanges>;
+
 export const HostCapabilities = z.strictObject({
   /** Null: computers can be made here. Otherwise the reason, in a sentence that names what is missing. */
   refused: z.string().nullable(),
@@ -69,7 +112,7 @@ export type HostCapabilities = z.infer<typeof HostCapabilities>;
 /**
  * bad_request: the line makes no sense · not_found, exists: about the computer · not_running: freeze or thaw of a stopped one · full: no more may
  * exist here · not_here: this machine cannot make computers · not_isolated: the isolation could not be set up or is not as it should be, so it was
- * not started · timeout: it did not begin to answer · failed: the rest.
+ * not started · timeout: it did not begin to answer · unsupported: no such computer can be made here · failed: the rest.
  */
 const hostFaults = [
   'bad_request',
@@ -80,6 +123,7 @@ const hostFaults = [
   'not_here',
   'not_isolated',
   'timeout',
+  'unsupported',
   'failed',
 ] as const;
 export const HostFault = z.strictObject({ code: z.enum(hostFaults), message: z.string() });
@@ -95,6 +139,7 @@ export interface HostValues {
   readonly delete: null;
   readonly inspect: HostedState;
   readonly list: readonly HostedState[];
+  readonly watch: HostChanges;
 }
 
 /** Schemas of {@link HostValues}, for readers of answers. */
@@ -108,12 +153,22 @@ export const hostValues = {
   delete: z.null(),
   inspect: HostedState,
   list: z.array(HostedState),
+  watch: HostChanges,
 } as const satisfies { [Op in keyof HostValues]: z.ZodType };
 
 export const HostAnswerLine = z.union([
   z.strictObject({ id: z.number().int(), ok: z.literal(true), value: z.unknown() }),
   z.strictObject({ id: z.number().int(), ok: z.literal(false), fault: HostFault }),
-  /** Sent to every connection when a computer ended on its own. */
-  z.strictObject({ event: z.literal('ended'), computer: z.string(), why: z.string() }),
+  /** Sent to every connection that watches. */
+  z.strictObject({ event: z.literal('changed'), change: HostChange }),
 ]);
 export type HostAnswerLine = z.infer<typeof HostAnswerLine>;
+
+/** A cursor as the driver hands it out. */
+export const cursorText = ({ run, number }: Cursor): string => `${run}.${number}`;
+
+/** One that no driver handed out is of no run: everything since was missed. */
+export function cursorIn(text: string): Cursor {
+  const [, run = '?', number = '0'] = /^(\w{1,40})\.(\d{1,15})$/.exec(text) ?? [];
+  return { run, number: Number(number) };
+}

@@ -19,10 +19,13 @@ import {
 import { join } from 'node:path';
 import { HostedComputerId } from '../../contracts/hosted-computers/computer.ts';
 import type { Ranges } from './network.ts';
+import type { HostSpec } from './protocol.ts';
 
 export interface ComputerRecord {
   readonly computer: string;
   readonly slot: number;
+  /** Absent where it was made for a cloud of an older Gantry: the helper's limits hold, and it may reach public addresses. */
+  readonly spec?: HostSpec;
 }
 
 /** A computer whose program was started, by any helper. */

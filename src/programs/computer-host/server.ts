@@ -18,6 +18,7 @@ interface HostServerDeps {
 /** The caller holds the folder's lock: an existing socket was left by a killed helper. */
 export async function openHostServer({ socket, owner, host }: HostServerDeps): Promise<HostServer> {
   const connections = new Set<Socket>();
+  const watching = new WeakSet<Socket>();
   const tell = (connection: Socket, line: HostAnswerLine) => {
     if (!connection.destroyed) connection.write(`${JSON.stringify(line)}\n`);
   };
@@ -33,11 +34,12 @@ export async function openHostServer({ socket, owner, host }: HostServerDeps): P
       rest = lines.pop() as string;
       if (rest.length > maxLineLength || lines.some((line) => line.length > maxLineLength))
         return void connection.destroy();
-      for (const line of lines) void answerTo(line, host).then((answer) => tell(connection, answer));
+      const watch = () => void watching.add(connection);
+      for (const line of lines) void answerTo(line, host, watch).then((answer) => tell(connection, answer));
     });
   });
-  const stopTelling = host.onEnded((computer, why) => {
-    for (const connection of connections) tell(connection, { event: 'ended', computer, why });
+  const stopTelling = host.onChange((change) => {
+    for (const connection of connections) if (watching.has(connection)) tell(connection, { event: 'changed', change });
   });
   rmSync(socket, { force: true });
   // It belongs only to root from its first moment.
@@ -61,31 +63,35 @@ export async function openHostServer({ socket, owner, host }: HostServerDeps): P
   };
 }
 
-async function answerTo(line: string, host: Host): Promise<HostAnswerLine> {
+async function answerTo(line: string, host: Host, watch: () => void): Promise<HostAnswerLine> {
   let id = 0;
   try {
     const read: unknown = JSON.parse(line);
     const numbered = HostRequestLine.parse(read);
     id = numbered.id;
     const { id: _, ...rest } = read as Record<string, unknown>;
-    return { id, ok: true, value: await resultOf(HostRequest.parse(rest), host) };
+    return { id, ok: true, value: await resultOf(HostRequest.parse(rest), host, watch) };
   } catch (error) {
     return { id, ok: false, fault: faultOf(error) };
   }
 }
 
-function resultOf(request: HostRequest, host: Host): Promise<unknown> | unknown {
+function resultOf(request: HostRequest, host: Host, watch: () => void): Promise<unknown> | unknown {
   switch (request.op) {
     case 'capabilities':
       return host.capabilities();
     case 'create':
-      return host.create(request.computer);
+      return host.create(request.computer, request.spec ?? null);
     case 'delete':
       return host.delete(request.computer);
     case 'list':
       return host.list();
     case 'inspect':
       return host.find(request.computer).state();
+    case 'watch':
+      // In one step: the caller hears of each change once, here or as an event.
+      watch();
+      return host.changesSince(request.since);
     default:
       return host.find(request.computer)[request.op]();
   }

@@ -248,7 +248,7 @@ describe.each(engines)('hosted computers on $name', (engine) => {
     await until(async () => (await send('GET', at(id))).body.sleeping);
     await expect.poll(() => ended).toBe(true);
     expect((await listener('GET', '/view')).json).toMatchObject({ error: { code: 'computer_not_running' } });
-    expect(substitute.state(id)).toBe('frozen');
+    expect(substitute.state(id)).toBe('sleeping');
     substitute.settings.answer = () => ({ status: 200, body: {} });
     expect((await listener('POST', '/control/take')).status).toBe(200);
     expect(substitute.state(id)).toBe('running');

@@ -30,10 +30,8 @@ describe.each(engines)('hosted computers on $name', (engine) => {
       for (const name of Object.keys(moves) as Move[]) {
         count += 1;
         const id = `cmp_${String(count).padStart(10, '0')}`;
-        await computers.create(
-          { id, projectId: 'p', userId: 'u', keyId: null, accountId: null, name: id, metadata: '{}' },
-          room,
-        );
+        const whose = { projectId: 'p', userId: 'u', keyId: null, accountId: null };
+        await computers.create({ id, ...whose, name: id, metadata: '{}', sleepKeeps: 'memory' }, room);
         await store.write((tx) => tx.run('UPDATE hosted_computer SET phase = ? WHERE id = ?', phase, id));
         const moved = await store.write((tx) => computers.move(tx, id, name, { prices }));
         const { from, to, event } = moves[name];
@@ -105,7 +103,7 @@ describe.each(engines)('hosted computers on $name', (engine) => {
     expect((await send('POST', at(id, '/start'))).body.status).toBe('running');
     clock.jump(301_000);
     await until(async () => (await body(id)).sleeping);
-    substitute.settings.fails = 'thaw';
+    substitute.settings.fails = 'wake';
     expect(await act(id)).toMatchObject({ status: 503, error: { code: 'computer_unavailable' } });
     expect((await body(id)).status).toBe('error');
     await create();
@@ -113,6 +111,64 @@ describe.each(engines)('hosted computers on $name', (engine) => {
     expect((await send('DELETE', at(id))).status).toBe(200);
     expect(substitute.computers()).toContain(id);
     await until(async () => !substitute.computers().includes(id));
+  });
+
+  test('a name that another cloud has already makes no computer, and leaves that one alone', async () => {
+    const { send, substitute, clock, body, create } = await open();
+    substitute.settings.collides = true;
+    expect(await send('POST', '/v1/computers')).toMatchObject({
+      status: 503,
+      error: { code: 'computer_unavailable', message: expect.stringContaining('already exists') },
+    });
+    substitute.settings.collides = false;
+    const [strangers = ''] = substitute.computers();
+    expect(await body(strangers)).toMatchObject({ error: { code: 'computer_not_found' } });
+    await create();
+    for (let look = 0; look < 30; look += 1) await clock.advance(5_000);
+    expect(substitute.done.filter((step) => step.includes(strangers))).toEqual([`create ${strangers}`]);
+    expect(substitute.computers()).toContain(strangers);
+  });
+
+  test('what a driver tells too late changes nothing; what it lost, and what somebody deleted by hand, is found', async () => {
+    const { create, act, send, at, substitute, body, clock, meters } = await open();
+    await send('PATCH', '/v1/computer_settings', { token: 'ada', body: { per_key_concurrency: 10 } });
+    const [one, two, three] = [await create(), await create(), await create()];
+    clock.jump(60_000);
+    substitute.say({ computer: one.id, state: 'stopped', why: 'it fell before it was started again' });
+    substitute.say({ computer: 'cmp_unknown00', state: 'gone', why: null });
+    await substitute.vanishes(two.id);
+    await expect.poll(async () => (await body(two.id)).status).toBe('error');
+    expect((await send('GET', at(two.id, '/events'))).events.at(-1)).toMatchObject({
+      type: 'computer.failed',
+      data: { why: 'It no longer exists.' },
+    });
+    expect((await meters(two.id)).minutes).toBe(1);
+    expect((await body(one.id)).status).toBe('running');
+    await substitute.dies(three.id, 'the power failed', false);
+    substitute.misses();
+    await expect.poll(async () => (await body(three.id)).status).toBe('error');
+    expect((await act(one.id)).status).toBe(200);
+    // It is made once more, with what it was made with.
+    expect((await send('POST', at(two.id, '/start'))).body.status).toBe('running');
+    const [, made, , again] = substitute.specs;
+    expect(again).toEqual(made);
+  });
+
+  test('where sleep keeps only the files, the computer says so and is started again by its next call', async () => {
+    const { create, act, substitute, clock, until, body, meters, types } = await open();
+    substitute.settings.sleep = 'files';
+    const made = await create();
+    expect(made.sleep_keeps).toBe('files');
+    expect((await act(made.id)).status).toBe(200);
+    clock.jump(301_000);
+    await until(async () => (await body(made.id)).sleeping);
+    expect((await meters(made.id)).minutes).toBe(5);
+    const heard = substitute.heard.length;
+    expect((await act(made.id)).status).toBe(200);
+    expect(substitute.heard).toHaveLength(heard + 1);
+    expect(substitute.heard.at(-1)!.headers.authorization).not.toBe(substitute.heard[0]!.headers.authorization);
+    expect((await types(made.id)).slice(-3)).toEqual(['computer.sleeping', 'computer.woken', 'action.completed']);
+    expect((await body(made.id)).sleep_keeps).toBe('files');
   });
 
   test('the last computer that could not be removed is removed by the minute, and after a restart, and no other', async () => {
@@ -207,7 +263,7 @@ describe.each(engines)('hosted computers on $name', (engine) => {
     const phase = (id: string, to: Phase) =>
       store.write((tx) => tx.run('UPDATE hosted_computer SET phase = ? WHERE id = ?', to, id));
     await phase(asleep, 'sleeping');
-    await substitute.driver.freeze(awake);
+    await substitute.driver.sleep(awake);
     await phase(half, 'starting');
     await substitute.dies(half, 'never came up', false);
     await phase(halfUp, 'starting');
@@ -218,7 +274,7 @@ describe.each(engines)('hosted computers on $name', (engine) => {
     // It may be another cloud's.
     expect(substitute.computers()).toContain('cmp_nobodys1');
     expect(await status(fell)).toMatchObject({ status: 'error' });
-    expect([(await status(asleep)).sleeping, substitute.state(asleep)]).toEqual([true, 'frozen']);
+    expect([(await status(asleep)).sleeping, substitute.state(asleep)]).toEqual([true, 'sleeping']);
     expect([(await status(awake)).sleeping, substitute.state(awake)]).toEqual([false, 'running']);
     expect([(await status(stopped)).status, substitute.state(stopped)]).toEqual(['stopped', 'stopped']);
     expect(await status(half)).toMatchObject({ status: 'error' });
@@ -247,7 +303,7 @@ describe.each(engines.filter(({ name }) => name === 'postgres'))('two replicas o
     await third.until(async () => (await minutes()) >= 1);
     clock.jump(301_000);
     await third.until(async () => (await third.send('GET', third.at(id))).body.sleeping);
-    expect(substitute.state(id)).toBe('frozen');
+    expect(substitute.state(id)).toBe('sleeping');
     expect(blind.done).toEqual([]);
     expect((await second.send('GET', second.at(id))).body.status).toBe('running');
   });
@@ -261,12 +317,12 @@ describe.each(engines.filter(({ name }) => name === 'postgres'))('two replicas o
     expect((await second.act(id)).status).toBe(200);
     clock.jump(301_000);
     await first.until(async () => (await second.send('GET', second.at(id))).body.sleeping);
-    expect(substitute.done.filter((step) => step.startsWith('freeze'))).toHaveLength(1);
+    expect(substitute.done.filter((step) => step.startsWith('sleep'))).toHaveLength(1);
     const calls = [first, second, first, second].map((one, index) =>
       one.act(id, {}, { token: `ada/computers/key_${index}` }),
     );
     expect((await Promise.all(calls)).map(({ status }) => status)).toEqual([200, 200, 200, 200]);
-    expect(substitute.done.filter((step) => step.startsWith('thaw'))).toHaveLength(1);
+    expect(substitute.done.filter((step) => step.startsWith('wake'))).toHaveLength(1);
     clock.jump(60_000);
     const minutes = async () => (await first.meters(id)).minutes;
     const before = await minutes();

@@ -20,6 +20,7 @@ describe.each(engines)('hosted computers on $name', (engine) => {
       name: 'Shop',
       status: 'running',
       sleeping: false,
+      sleep_keeps: 'memory',
       account_id: 'acct_1',
       key_id: 'key_1',
       metadata: { a: [1] },

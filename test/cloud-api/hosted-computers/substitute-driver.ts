@@ -1,10 +1,18 @@
 /**
  * A driver whose computers are small HTTP servers on Unix sockets in this process: what goes over the wire is real, what happens
- * behind it is written down here. A frozen one answers nothing until it is thawed.
+ * behind it is written down here. A sleeping one answers nothing until it is woken.
  */
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { join } from 'node:path';
-import { DriverFault, type DriverState, type HostedDriver } from '../../../src/cloud-api/hosted-computers/driver.ts';
+import {
+  type ComputerSpec,
+  type DriverCapabilities,
+  type DriverChange,
+  DriverFault,
+  type DriverState,
+  type DriverWatcher,
+  type HostedDriver,
+} from '../../../src/cloud-api/hosted-computers/driver.ts';
 import type { ToolsetResult } from '../../../src/contracts/computer-use/toolset.ts';
 import { scratchFolder } from '../../support/scratch.ts';
 
@@ -27,7 +35,8 @@ interface Made {
   token: string;
   server: Server | null;
   socket: string;
-  thawed: (() => void)[];
+  key: string;
+  woken: (() => void)[];
 }
 
 export const result = (more: Partial<ToolsetResult> = {}): ToolsetResult => ({
@@ -44,7 +53,9 @@ export const refusal = (type: string, code: string, message = `It is ${code}.`) 
 export function createSubstituteDriver(now: () => number) {
   const folder = scratchFolder();
   const made = new Map<string, Made>();
-  const listeners = new Set<(computer: string, why: string) => void>();
+  const watchers = new Set<DriverWatcher>();
+  const specs: ComputerSpec[] = [];
+  let changes = 0;
   const heard: Heard[] = [];
   const done: string[] = [];
   const settings = {
@@ -53,7 +64,10 @@ export function createSubstituteDriver(now: () => number) {
     away: null as string | null,
     /** Answers come byte by byte, and never to their end. */
     drips: false,
-    egress: 'enforced' as 'enforced' | 'none',
+    egress: 'enforced' as DriverCapabilities['egress'],
+    sleep: 'memory' as DriverCapabilities['sleep'],
+    /** Another cloud has the name of the next one already. */
+    collides: false,
     /** The next of these fails. */
     fails: null as string | null,
     /** Held up before it is done. */
@@ -71,8 +85,22 @@ export function createSubstituteDriver(now: () => number) {
   };
   const stateOf = (computer: string): DriverState => {
     const { state, why, since, socket, token } = of(computer);
-    const up = state === 'running' || state === 'frozen';
+    const up = state === 'running' || (state === 'sleeping' && settings.sleep === 'memory');
     return { computer, state, why, since, channel: up ? { socket, token } : null };
+  };
+  const unmade = (): Made => ({
+    key: '',
+    state: 'stopped',
+    why: null,
+    since: now(),
+    token: '',
+    server: null,
+    socket: '',
+    woken: [],
+  });
+  const say = (change: Pick<DriverChange, 'computer' | 'state' | 'why'>) => {
+    changes += 1;
+    for (const watcher of [...watchers]) watcher.changed({ ...change, at: now(), cursor: String(changes) });
   };
   const set = (one: Made, state: Made['state'], why: string | null = null) =>
     Object.assign(one, { state, why, since: now() });
@@ -97,7 +125,7 @@ export function createSubstituteDriver(now: () => number) {
       const chunks: Buffer[] = [];
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
       request.on('end', async () => {
-        if (one.state === 'frozen') await new Promise<void>((resolve) => one.thawed.push(resolve));
+        if (one.state === 'sleeping') await new Promise<void>((resolve) => one.woken.push(resolve));
         const text = Buffer.concat(chunks).toString();
         const { method = '', url: path = '', headers } = request;
         const body = text === '' ? {} : (JSON.parse(text) as Record<string, unknown>);
@@ -125,18 +153,24 @@ export function createSubstituteDriver(now: () => number) {
   const driver: HostedDriver = {
     name: 'substitute',
     away: async () => settings.away,
-    capabilities: async () => ({ refused: settings.refused, egress: settings.egress }),
-    async create(computer) {
+    capabilities: async () => ({
+      refused: settings.refused,
+      egress: settings.egress,
+      wall: 'namespace',
+      sleep: settings.sleep,
+      limits: { memory: true, processes: true },
+      images: false,
+    }),
+    async create(spec) {
+      const { computer, key } = spec;
       await step('create', computer);
-      made.set(computer, {
-        state: 'stopped',
-        why: null,
-        since: now(),
-        token: '',
-        server: null,
-        socket: '',
-        thawed: [],
-      });
+      specs.push(spec);
+      if (settings.collides) made.set(computer, { ...unmade(), key: 'of another cloud' });
+      const there = made.get(computer);
+      if (there?.key === key) return stateOf(computer);
+      if (there !== undefined) throw new DriverFault('exists', `${computer} already exists.`);
+      made.set(computer, { ...unmade(), key });
+      return stateOf(computer);
     },
     async start(computer) {
       await step('start', computer);
@@ -145,17 +179,20 @@ export function createSubstituteDriver(now: () => number) {
       set(one, 'running');
       return stateOf(computer);
     },
-    async freeze(computer) {
-      await step('freeze', computer);
-      if (of(computer).state === 'stopped') throw new DriverFault('not_running', 'It does not run.');
-      set(of(computer), 'frozen');
-    },
-    async thaw(computer) {
-      await step('thaw', computer);
+    async sleep(computer) {
+      await step('sleep', computer);
       const one = of(computer);
       if (one.state === 'stopped') throw new DriverFault('not_running', 'It does not run.');
+      if (settings.sleep === 'files') await end(one);
+      set(one, 'sleeping');
+    },
+    async wake(computer) {
+      await step('wake', computer);
+      const one = of(computer);
+      if (one.state === 'stopped') throw new DriverFault('not_running', 'It does not run.');
+      if (one.server === null) await serve(computer, one);
       set(one, 'running');
-      for (const go of one.thawed.splice(0)) go();
+      for (const go of one.woken.splice(0)) go();
       return stateOf(computer);
     },
     async stop(computer) {
@@ -172,9 +209,9 @@ export function createSubstituteDriver(now: () => number) {
     },
     inspect: async (computer) => (made.has(computer) ? stateOf(computer) : null),
     list: async () => [...made.keys()].map(stateOf),
-    onEnded(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
+    watch(_since, watcher) {
+      watchers.add(watcher);
+      return () => void watchers.delete(watcher);
     },
     close() {},
   };
@@ -182,13 +219,15 @@ export function createSubstituteDriver(now: () => number) {
   return {
     driver,
     settings,
+    specs,
     heard,
     done,
     state: (computer: string) => made.get(computer)?.state ?? null,
     computers: () => [...made.keys()],
     /** Made by nobody here. */
     stray: async (computer: string) => {
-      await driver.create(computer);
+      const limits = { memory: null, processes: null };
+      await driver.create({ computer, key: 'stray', image: null, limits, egress: 'public', lifetime: null });
       await driver.start(computer);
     },
     /** It ends by itself; `tell`: and the driver says so. */
@@ -196,7 +235,19 @@ export function createSubstituteDriver(now: () => number) {
       const one = of(computer);
       await end(one);
       set(one, 'stopped', why);
-      if (tell) for (const listener of [...listeners]) listener(computer, why);
+      if (tell) say({ computer, state: 'stopped', why });
+    },
+    /** Somebody deleted it with the engine's own means, and the driver says so. */
+    async vanishes(computer: string) {
+      await end(of(computer));
+      made.delete(computer);
+      say({ computer, state: 'gone', why: null });
+    },
+    /** What the driver tells, whether it is so or not. */
+    say,
+    /** Its changes since are lost. */
+    misses() {
+      for (const watcher of [...watchers]) watcher.missed();
     },
     /** It was started anew behind the cloud's back: another socket, another token. */
     async restarts(computer: string) {

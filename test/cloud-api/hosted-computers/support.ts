@@ -1,7 +1,11 @@
 /** Hosted computers behind a real server, on either engine, with a clock that stands still, two people and a driver that is one of ours. */
 import { onTestFinished } from 'vitest';
 import { createEvents, eventMigrations } from '../../../src/cloud-api/events/index.ts';
-import { createHostedComputers, hostedComputerMigrations } from '../../../src/cloud-api/hosted-computers/index.ts';
+import {
+  createHostedComputers,
+  type HostedDriver,
+  hostedComputerMigrations,
+} from '../../../src/cloud-api/hosted-computers/index.ts';
 import { identityMigrations } from '../../../src/cloud-api/identity/index.ts';
 import { createProjects, type Project } from '../../../src/cloud-api/identity/projects.ts';
 import { createUsage, usageMigrations } from '../../../src/cloud-api/usage/index.ts';
@@ -52,6 +56,8 @@ export interface HostedOptions {
   readonly clock?: TestClock;
   readonly place?: Place;
   readonly substitute?: SubstituteDriver;
+  /** In place of the substitute's. */
+  readonly driver?: HostedDriver;
   /** False: `restart` begins it. */
   readonly started?: boolean;
 }
@@ -87,7 +93,7 @@ export async function startHosted(engine: Engine, options: HostedOptions = {}) {
     usage,
     origin: 'https://gantry.example',
     log: { warn },
-    driver: substitute.driver,
+    driver: options.driver ?? substitute.driver,
   });
   let closed = false;
   const close = async () => {

@@ -62,7 +62,7 @@ describe.each(engines)('hosted computers on $name', (engine) => {
     await act(id);
     clock.jump(299_000);
     await until(async () => (await sleeping(id)) === true, 1000);
-    expect(substitute.state(id)).toBe('frozen');
+    expect(substitute.state(id)).toBe('sleeping');
     expect((await meters(id)).minutes).toBe(9);
     clock.jump(100 * minute);
     expect((await send('GET', at(id))).body).toMatchObject({ status: 'running', sleeping: true });
@@ -102,7 +102,7 @@ describe.each(engines)('hosted computers on $name', (engine) => {
     await until(() => sleeping(id));
     const answers = await Promise.all([key, key, otherKey, otherKey, 'ada'].map((token) => act(id, {}, { token })));
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
-    expect(substitute.done.filter((step) => step.startsWith('thaw'))).toHaveLength(1);
+    expect(substitute.done.filter((step) => step.startsWith('wake'))).toHaveLength(1);
   });
 
   test('prices count from when they are set, in the usage of the person, and budgets hear of it', async () => {
@@ -150,12 +150,12 @@ describe.each(engines)('hosted computers on $name', (engine) => {
     }
     expect(await sleeping(id)).toBe(true);
     const reached = { status: 402, error: { type: 'permission_error', code: 'spend_cap_reached' } };
-    const thawed = () => substitute.done.filter((step) => step.startsWith('thaw')).length;
+    const woken = () => substitute.done.filter((step) => step.startsWith('wake')).length;
     const heard = substitute.heard.length;
     expect(await act(id)).toMatchObject(reached);
     expect(await send('POST', at(id, '/start'))).toMatchObject(reached);
     expect(await send('POST', '/v1/computers', { token: otherKey })).toMatchObject(reached);
-    expect([thawed(), substitute.heard.length]).toEqual([0, heard]);
+    expect([woken(), substitute.heard.length]).toEqual([0, heard]);
     const told = await types(id);
     expect(told.filter((type) => type === 'spend_cap.reached')).toHaveLength(1);
     await cap(1000);

@@ -186,6 +186,7 @@ describe.skipIf(missing !== null)('the helper that makes computers', () => {
     expect((await helper.ask('start', two)).state).toBe('running');
     expect((await driveComputer(second, 'computer', 'screenshot')).status).toBe(200);
 
+    await helper.ask('watch', undefined, { since: null });
     // One that ends by itself is noticed, also by a helper that did not start it.
     for (const pid of processesOf(0)) {
       try {
@@ -194,7 +195,9 @@ describe.skipIf(missing !== null)('the helper that makes computers', () => {
         // Gone with the others.
       }
     }
-    await expect.poll(() => helper.ended.map(({ computer }) => computer)).toEqual([one]);
+    await expect
+      .poll(() => helper.changes.filter(({ why }) => why !== null).map((told) => told.computer))
+      .toEqual([one]);
     expect(await helper.ask('inspect', one)).toMatchObject({ state: 'stopped', why: expect.stringContaining('ended') });
     await helper.ask('delete', one);
     await helper.ask('delete', two);

@@ -10,6 +10,7 @@ import type { ToolsetCall, ToolsetResult } from '../../../src/contracts/computer
 import { driverUser } from '../../../src/contracts/hosted-computers/computer.ts';
 import {
   type HostAnswerLine,
+  type HostChange,
   type HostedState,
   type HostFault,
   type HostRequest,
@@ -43,8 +44,9 @@ export interface Helper {
   readonly folder: string;
   /** What it said on its stderr. */
   said(): string;
-  ask<Op extends HostRequest['op']>(op: Op, computer?: string): Promise<HostValues[Op]>;
-  readonly ended: readonly { computer: string; why: string }[];
+  ask<Op extends HostRequest['op']>(op: Op, computer?: string, more?: object): Promise<HostValues[Op]>;
+  /** What it told since it was asked to watch. */
+  readonly changes: readonly HostChange[];
   /** Asks it to end, and waits. */
   stop(): Promise<void>;
   kill(): Promise<void>;
@@ -85,7 +87,7 @@ export async function startHelper({ world: around, folder, more = [], ...rest }:
   const socket = await Promise.race([connected(socketIn(folder), waits.signal), gone.then(() => null)]);
   // Who looks for one that ended keeps looking for ever.
   waits.abort();
-  const ended: { computer: string; why: string }[] = [];
+  const changes: HostChange[] = [];
   const waiting = new Map<number, { resolve(value: never): void; reject(error: Error): void }>();
   let last = 0;
   let unread = '';
@@ -94,7 +96,7 @@ export async function startHelper({ world: around, folder, more = [], ...rest }:
     unread = lines.pop() as string;
     for (const line of lines) {
       const read = JSON.parse(line) as HostAnswerLine;
-      if ('event' in read) ended.push({ computer: read.computer, why: read.why });
+      if ('event' in read) changes.push(read.change);
       else if (read.ok) waiting.get(read.id)?.resolve(read.value as never);
       else waiting.get(read.id)?.reject(new Refused(read.fault));
     }
@@ -103,11 +105,11 @@ export async function startHelper({ world: around, folder, more = [], ...rest }:
     child,
     folder,
     said: () => said,
-    ended,
-    ask(op, computer) {
+    changes,
+    ask(op, computer, more = {}) {
       last += 1;
       const id = last;
-      socket?.write(`${JSON.stringify({ id, op, ...(computer === undefined ? {} : { computer }) })}\n`);
+      socket?.write(`${JSON.stringify({ id, op, ...(computer === undefined ? {} : { computer }), ...more })}\n`);
       return new Promise((resolve, reject) => waiting.set(id, { resolve, reject }));
     },
     async stop() {
@@ -143,7 +145,7 @@ export interface Called<Body> {
 
 /** As the cloud calls a computer. */
 export function callComputer<Body>(
-  state: HostedState,
+  state: Pick<HostedState, 'computer' | 'channel'>,
   method: string,
   path: string,
   body?: unknown,
@@ -177,7 +179,7 @@ export function callComputer<Body>(
 }
 
 export function driveComputer(
-  state: HostedState,
+  state: Pick<HostedState, 'computer' | 'channel'>,
   toolset: ToolsetCall['toolset'],
   member: string,
   input: ToolsetCall['input'] = {},

@@ -196,7 +196,10 @@ function Screen({
   );
 }
 
-function notLiveWords({ status, sleeping }: HostedComputer): string {
+function notLiveWords({ status, sleeping, sleep_keeps }: HostedComputer): string {
+  if (sleeping && sleep_keeps === 'files') {
+    return 'It is asleep and counts no minutes. The next call starts it again with its files.';
+  }
   if (sleeping) return 'It is asleep and counts no minutes. The next call wakes it.';
   if (status === 'provisioning' || status === 'starting') return 'It is starting. Its screen will appear here.';
   if (status === 'error') return 'It failed. The events below say why.';

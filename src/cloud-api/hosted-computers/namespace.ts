@@ -1,0 +1,303 @@
+/**
+ * The driver `namespace`: computers on this machine, each in namespaces of its own. Speaks to the root helper (`gantry computer-host`) over its
+ * socket, with one connection for all, dialled on demand and again after a cut. Must not know how a computer is made.
+ */
+import { connect, type Socket } from 'node:net';
+import { createInterface } from 'node:readline';
+import type { Timers } from '../../kit/clock/timers.ts';
+import {
+  type Cursor,
+  cursorIn,
+  cursorText,
+  defaultFolder,
+  HostAnswerLine,
+  type HostChange,
+  type HostedState,
+  type HostRequest,
+  type HostValues,
+  hostValues,
+  socketIn,
+  startsWithin,
+} from '../../programs/computer-host/protocol.ts';
+import {
+  type DriverCapabilities,
+  DriverFault,
+  type DriverState,
+  type DriverWatcher,
+  type HostedDriver,
+} from './driver.ts';
+
+interface Asked {
+  resolve(value: unknown): void;
+  reject(fault: Error): void;
+}
+
+interface Connection {
+  readonly socket: Socket;
+  readonly asked: Map<number, Asked>;
+}
+
+/** A start may take as long as the helper allows, behind other requests for the same computer. Milliseconds. */
+const answersWithin = 2 * startsWithin;
+
+/** While nothing is known of the helper. */
+const nothing = {
+  egress: 'none',
+  wall: 'namespace',
+  sleep: 'memory',
+  limits: { memory: false, processes: false },
+  images: false,
+} as const satisfies Omit<DriverCapabilities, 'refused'>;
+
+export function createNamespaceDriver({
+  folder = defaultFolder,
+  timers,
+}: {
+  /** The folder of the helper's computers and its socket; default: the helper's own default. */
+  readonly folder?: string | undefined;
+  readonly timers: Timers;
+}): HostedDriver {
+  const path = socketIn(folder);
+  const conversation = createConversation(path, timers);
+  const watches = createWatches(conversation);
+  const { ask } = conversation;
+
+  return {
+    name: 'namespace',
+    async away() {
+      try {
+        await conversation.connected();
+        return null;
+      } catch (fault) {
+        return awayWords(path, fault);
+      }
+    },
+    async capabilities() {
+      try {
+        const { refused, egress, limits } = await ask({ op: 'capabilities' });
+        return { ...nothing, refused, egress, limits };
+      } catch (fault) {
+        return { ...nothing, refused: awayWords(path, fault) };
+      }
+    },
+    async create({ computer, key, image, limits: { memory, processes }, egress, lifetime }) {
+      if (image !== null) {
+        const fact = `The driver namespace makes computers from the programs of its machine, not from images such as ${image}.`;
+        throw new DriverFault('unsupported', fact);
+      }
+      try {
+        return stateOf(await ask({ op: 'create', computer, spec: { key, memory, processes, egress, lifetime } }));
+      } catch (fault) {
+        // It serves the computers that it has, but would not hold a new one to what was asked for.
+        if (!(fault instanceof DriverFault) || fault.code !== 'bad_request') throw fault;
+        throw new DriverFault(
+          'unsupported',
+          `The computer-host at ${path} is of an older Gantry: restart it with this one.`,
+        );
+      }
+    },
+    start: async (computer) => stateOf(await ask({ op: 'start', computer })),
+    sleep: async (computer) => void (await ask({ op: 'freeze', computer })),
+    wake: async (computer) => stateOf(await ask({ op: 'thaw', computer })),
+    stop: async (computer) => void (await ask({ op: 'stop', computer })),
+    delete: async (computer) => void (await ask({ op: 'delete', computer })),
+    async inspect(computer) {
+      try {
+        return stateOf(await ask({ op: 'inspect', computer }));
+      } catch (fault) {
+        if (fault instanceof DriverFault && fault.code === 'not_found') return null;
+        throw fault;
+      }
+    },
+    list: async () => (await ask({ op: 'list' })).map(stateOf),
+    watch: watches.watch,
+    close: conversation.close,
+  };
+}
+
+/** The helper's word for a computer that sleeps says how it does that. */
+const stateName = <State extends string>(state: State) =>
+  (state === 'frozen' ? 'sleeping' : state) as Exclude<State, 'frozen'> | 'sleeping';
+
+function stateOf(said: HostedState): DriverState {
+  return { ...said, state: stateName(said.state) };
+}
+
+/** Those that want changes: each continues after a cut from the last change that it was told. */
+interface Watching {
+  readonly watcher: DriverWatcher;
+  /** The last change that it was told; null: it has not been joined yet, and wants what comes from now on. */
+  last: Cursor | null;
+  joined: boolean;
+  /** Heard while it is being joined. */
+  readonly early: HostChange[];
+}
+
+function createWatches(conversation: Conversation): Pick<HostedDriver, 'watch'> {
+  const all = new Set<Watching>();
+
+  function tell(one: Watching, run: string, changes: readonly HostChange[]): void {
+    for (const { number, ...change } of changes) {
+      if (number <= one.last!.number) continue;
+      one.last = { run, number };
+      one.watcher.changed({ ...change, state: stateName(change.state), cursor: cursorText({ run, number }) });
+    }
+  }
+
+  async function join(one: Watching): Promise<void> {
+    one.joined = false;
+    one.early.length = 0;
+    const since = one.last;
+    const { run, number, missed, changes } = await conversation.ask({ op: 'watch', since });
+    if (!all.has(one)) return;
+    if (since === null || missed) one.last = { run, number };
+    if (missed) one.watcher.missed();
+    tell(one, run, changes);
+    tell(one, run, one.early.splice(0));
+    one.joined = true;
+  }
+
+  // A helper of an older Gantry knows no watch, and one that was cut off is joined again by the next connection.
+  const tryJoin = (one: Watching) => void join(one).catch(() => {});
+
+  conversation.listen({
+    connected() {
+      for (const one of all) tryJoin(one);
+    },
+    changed(change) {
+      for (const one of all) {
+        if (one.joined) tell(one, one.last!.run, [change]);
+        else one.early.push(change);
+      }
+    },
+  });
+
+  return {
+    watch(since, watcher) {
+      const one: Watching = { watcher, last: since === null ? null : cursorIn(since), joined: false, early: [] };
+      all.add(one);
+      if (conversation.isUp()) tryJoin(one);
+      else conversation.connected().catch(() => {});
+      return () => void all.delete(one);
+    },
+  };
+}
+
+interface Listener {
+  connected(): void;
+  changed(change: HostChange): void;
+}
+
+type Conversation = ReturnType<typeof createConversation>;
+
+/** Questions to the helper over one connection, dialled when there is something to ask. */
+function createConversation(path: string, timers: Timers) {
+  const listeners = new Set<Listener>();
+  let connection: Promise<Connection> | null = null;
+  let up = false;
+  let last = 0;
+  let closed = false;
+
+  function dial(): Promise<Connection> {
+    return new Promise((resolve, reject) => {
+      const socket = connect(path);
+      const made: Connection = { socket, asked: new Map() };
+      let cut = false;
+      const over = (cause: Error) => {
+        // An error is followed by a close, when there may be another connection already.
+        if (cut) return;
+        cut = true;
+        connection = null;
+        up = false;
+        socket.destroy();
+        reject(cause);
+        for (const { reject: refuse } of made.asked.values()) refuse(cause);
+        made.asked.clear();
+      };
+      socket.unref();
+      socket.once('connect', () => {
+        up = true;
+        resolve(made);
+        for (const listener of listeners) listener.connected();
+      });
+      socket.once('error', over);
+      socket.once('close', () => over(new Error('The computer-host closed the connection.')));
+      // The connection re-emits errors of its socket, and without a listener one would end the program.
+      createInterface({ input: socket })
+        .on('error', over)
+        .on('line', (line) => {
+          try {
+            hear(made, line);
+          } catch {
+            over(new Error('The computer-host sent an invalid answer.'));
+          }
+        });
+    });
+  }
+
+  function hear({ asked }: Connection, line: string): void {
+    const said = HostAnswerLine.parse(JSON.parse(line));
+    if ('event' in said) {
+      for (const listener of listeners) listener.changed(said.change);
+      return;
+    }
+    const waiting = asked.get(said.id);
+    asked.delete(said.id);
+    if (said.ok) waiting?.resolve(said.value);
+    else waiting?.reject(new DriverFault(said.fault.code, said.fault.message));
+  }
+
+  async function ask<Op extends keyof HostValues>(request: HostRequest & { readonly op: Op }): Promise<HostValues[Op]> {
+    const { socket, asked } = await connected();
+    last += 1;
+    const id = last;
+    const value = await new Promise<unknown>((resolve, reject) => {
+      const cancel = timers.after(answersWithin, () => {
+        asked.delete(id);
+        reject(new Error(`The computer-host did not answer ${request.op} within ${answersWithin / 1000} s.`));
+      });
+      asked.set(id, {
+        resolve: (given) => {
+          cancel();
+          resolve(given);
+        },
+        reject: (fault) => {
+          cancel();
+          reject(fault);
+        },
+      });
+      socket.write(`${JSON.stringify({ id, ...request })}\n`);
+    });
+    const parsed = hostValues[request.op].safeParse(value);
+    if (parsed.success) return parsed.data as HostValues[Op];
+    const { path, message } = parsed.error.issues[0]!;
+    throw new Error(`its answer to ${request.op} is of another version (${path.join('.') || 'value'}: ${message})`);
+  }
+
+  async function connected(): Promise<Connection> {
+    if (closed) throw new Error('The driver is closed.');
+    connection ??= dial();
+    return connection;
+  }
+
+  return {
+    ask,
+    connected,
+    isUp: () => up,
+    listen: (listener: Listener) => void listeners.add(listener),
+    close(): void {
+      closed = true;
+      connection?.then(
+        ({ socket }) => socket.destroy(),
+        () => {},
+      );
+    },
+  };
+}
+
+function awayWords(path: string, fault: unknown): string {
+  const { code, message } = fault as NodeJS.ErrnoException;
+  if (code === 'ENOENT' || code === 'ECONNREFUSED') return `No computer-host runs here (${path}).`;
+  if (code === 'EACCES') return `The computer-host at ${path} serves another user.`;
+  return `The computer-host at ${path} does not answer: ${message}`;
+}
