@@ -1,5 +1,5 @@
 /**
- * The program inside a hosted computer: its display and window manager, a store, the executor with its gate, and their
+ * The program inside a hosted computer: its display and window manager (none for the toolset `shell`), a store, the executor with its gate, and their
  * routes on one Unix socket, only for the cloud that made the computer. No factory, no panes, no port. The helper that
  * made the computer passes its settings on stdin. The program ends with its display.
  */
@@ -17,6 +17,8 @@ interface Boot {
   readonly socket: string;
   readonly folder: string;
   readonly screen: { readonly width: number; readonly height: number };
+  /** Absent where a computer host of an older Gantry started it. */
+  readonly toolset?: 'desktop' | 'shell';
 }
 
 /** Milliseconds. */
@@ -28,11 +30,18 @@ mkdirSync(boot.folder, { recursive: true, mode: 0o700 });
 enableCompileCache(join(boot.folder, 'compiled'));
 
 // The display comes up while the rest is being read.
-const [display, { serveHostedDevice }] = await Promise.all([startDisplay(), import('./serve-hosted-device.ts')]);
-const manager = spawn('openbox', { env: { ...process.env, DISPLAY: display.name }, stdio: 'ignore' });
-manager.on('error', (error) => end(`The window manager could not be started: ${error.message}`));
-display.process.once('exit', (code, signal) => end(`The display ended (${signal ?? `code ${code}`}).`));
-await serveHostedDevice({ ...boot, env: { ...process.env, DISPLAY: display.name } });
+const { toolset = 'desktop' } = boot;
+const [display, { serveHostedDevice }] = await Promise.all([
+  toolset === 'desktop' ? startDisplay() : null,
+  import('./serve-hosted-device.ts'),
+]);
+if (display !== null) {
+  const manager = spawn('openbox', { env: { ...process.env, DISPLAY: display.name }, stdio: 'ignore' });
+  manager.on('error', (error) => end(`The window manager could not be started: ${error.message}`));
+  display.process.once('exit', (code, signal) => end(`The display ended (${signal ?? `code ${code}`}).`));
+}
+const shown = display === null ? {} : { DISPLAY: display.name };
+await serveHostedDevice({ ...boot, toolset, env: { ...process.env, ...shown } });
 
 /** Everything in the computer ends with this process: it is the first one. */
 function end(why: string): never {

@@ -10,12 +10,14 @@ import { bind } from '../kit/http/types.ts';
 import { createIds } from '../kit/ids/ids.ts';
 import { createLog } from '../kit/log/log.ts';
 import { programCommand } from '../kit/process/programs.ts';
+import { findBubblewrap } from '../kit/sandbox/bubblewrap.ts';
 import { ensureTokenFile } from '../kit/secrets/token-file.ts';
 import { openStore } from '../kit/store/open-store.ts';
 import { createHands } from '../runtime-server/computer-use/create-hands.ts';
 import { handsMigrations } from '../runtime-server/computer-use/migrations.ts';
 import { createOwnQuestions } from '../runtime-server/computer-use/own-questions.ts';
 import { defaultSession } from '../runtime-server/computer-use/read-call.ts';
+import { createShellProgram, shellSandbox } from '../runtime-server/computer-use/shell-program.ts';
 import { createPolicy } from '../runtime-server/policy/index.ts';
 import { nothingAgreed } from '../runtime-server/trust/trust.ts';
 import { openSocket } from './listeners.ts';
@@ -25,11 +27,20 @@ interface HostedDevice {
   readonly token: string;
   readonly socket: string;
   readonly folder: string;
+  /** `shell`: it has no screen, and runs commands in place of the executor. */
+  readonly toolset: 'desktop' | 'shell';
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
 /** Only this program runs in its folder: the computer has no other. Ends with the computer. */
-export async function serveHostedDevice({ computer, token, socket, folder, env }: HostedDevice): Promise<void> {
+export async function serveHostedDevice({
+  computer,
+  token,
+  socket,
+  folder,
+  toolset,
+  env,
+}: HostedDevice): Promise<void> {
   const clock = systemClock;
   const timers = systemTimers;
   const ids = createIds(clock);
@@ -53,7 +64,7 @@ export async function serveHostedDevice({ computer, token, socket, folder, env }
     timers,
     ids,
     log,
-    command: programCommand('executor'),
+    command: toolset === 'shell' ? { shell: await openShell(env) } : programCommand('executor'),
     env,
     folder: join(folder, 'hands'),
     // There is no workspace: what its programs and its browser have put down. The rest below `folder` is Gantry's own.
@@ -80,8 +91,18 @@ export async function serveHostedDevice({ computer, token, socket, folder, env }
     shape: 'computers',
   });
   listener.serve((request, response) => void dispatcher.handle(request, response));
+  if (toolset === 'shell') return;
   // Its browser is on the display from the beginning; where it cannot be opened, the call that needs it says why.
   hands.gate.sessions
     .open(defaultSession, { headless: false, trace: false })
     .catch((fault: unknown) => log.warn('The browser could not be opened yet.', { fault }));
+}
+
+/** Ends the computer's start with the reason where commands could not be kept from Gantry's own files and processes. */
+async function openShell(env: HostedDevice['env']) {
+  const home = homedir();
+  const path = env.PATH ?? '';
+  const bubblewrap = await findBubblewrap({ path, sandbox: shellSandbox(home) });
+  if (typeof bubblewrap === 'string') throw new Error(`Commands cannot be run here: ${bubblewrap}.`);
+  return createShellProgram({ bubblewrap, home, env: { PATH: path, LANG: env.LANG ?? 'C.UTF-8' } });
 }

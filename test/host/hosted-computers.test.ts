@@ -3,6 +3,7 @@
  * driven, asked about, asleep, woken, deleted, and what it cost adds up. Root on Linux alone: elsewhere it says so.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { ToolsetResult } from '../../src/contracts/computer-use/toolset.ts';
 import type { HostedComputer, HostedEvent, MeterLine } from '../../src/contracts/hosted-computers/computer.ts';
 import { type People, type Person, personWith, startPeople } from '../cloud-api/identity/support.ts';
 import { keepUntilEnd } from '../kit/http/support.ts';
@@ -137,5 +138,46 @@ describe.skipIf(missing !== null)('a hosted computer', () => {
     // The five that it was idle, and what it was up besides.
     expect(minutes).toBeGreaterThanOrEqual(Math.max(5, sum('computer_minute')));
     expect(minutes).toBeLessThan(7);
+  }, 180_000);
+
+  test('without a screen runs commands and keeps files, by the same key, events and meters', async () => {
+    const ask = async <Body>(method: string, path: string, body?: unknown) => {
+      const reply = await people.call(method, `/v1/computers${path}`, { token: key, body });
+      return { status: reply.status, text: reply.text.slice(0, 500), body: reply.json as unknown as Body };
+    };
+    const made = await ask<HostedComputer>('POST', '', { toolset: 'shell' });
+    expect([made.status, made.text]).toEqual([201, expect.stringContaining('"running"')]);
+    const { id } = made.body;
+    const shell = (member: string, input: object) =>
+      ask<ToolsetResult>('POST', `/${id}/toolset`, { toolset: 'shell', member, input });
+    const wrote = await shell('write_file', { path: 'in.txt', content: 'b\na\n' });
+    expect([wrote.status, wrote.body.file]).toEqual([200, { size: 4, next_offset: null }]);
+    const ran = await shell('exec', { command: 'sort in.txt > out.txt; exit 2', shell: true });
+    expect([ran.status, ran.body.is_error, ran.body.exec]).toEqual([200, false, { exit_code: 2, truncated: false }]);
+    expect((await shell('read_file', { path: 'out.txt' })).body.content).toEqual([{ type: 'text', text: 'a\nb\n' }]);
+    expect((await shell('read_file', { path: 'none' })).body.error?.code).toBe('file_not_found');
+    expect((await ask('POST', `/${id}/toolset`, { toolset: 'browser', member: 'screenshot', input: {} })).status).toBe(
+      400,
+    );
+    const schema = await ask<{ members: { name: string }[] }>('GET', `/${id}/toolset/schema?toolset=shell`);
+    expect(schema.body.members.map(({ name }) => name)).toEqual(['exec', 'read_file', 'write_file']);
+    // The person runs a command of theirs, which counts like any other.
+    const own = await ada.call('POST', `/api/v1/computers/${id}/toolset`, {
+      body: { toolset: 'shell', member: 'exec', input: { command: 'whoami' } },
+    });
+    expect(own.json).toMatchObject({ is_error: false, content: [{ text: 'user\n' }, { text: '' }] });
+    const { lines } = (await ask<{ lines: MeterLine[] }>('GET', `/${id}/meters`)).body;
+    const actions = lines.filter(({ meter }) => meter === 'computer_action');
+    expect(actions.reduce((total, { quantity }) => total + quantity, 0)).toBe(5);
+    const { events } = (await ask<{ events: HostedEvent[] }>('GET', `/${id}/events`)).body;
+    expect(events.map(({ data }) => data.member ?? null).slice(2)).toEqual([
+      'write_file',
+      'exec',
+      'read_file',
+      'read_file',
+      'exec',
+    ]);
+    expect((await ask<HostedComputer>('DELETE', `/${id}`)).body.status).toBe('deleted');
+    expect(await helper.ask('list')).toEqual([]);
   }, 180_000);
 });

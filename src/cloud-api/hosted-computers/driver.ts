@@ -28,6 +28,8 @@ export interface ComputerSpec {
   readonly image: string | null;
   /** Null: the driver's own limit, which is also the highest. Mebibytes; processes and threads. */
   readonly limits: { readonly memory: number | null; readonly processes: number | null };
+  /** `shell`: no screen and no browser; it runs commands. */
+  readonly toolset: 'desktop' | 'shell';
   /** `public`: public addresses only. `none`: no network. */
   readonly egress: 'public' | 'none';
   /** The driver stops it this long after each start, also if its cloud is gone. Milliseconds; null: it does not. */

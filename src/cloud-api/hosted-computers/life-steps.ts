@@ -12,9 +12,9 @@ import type { Ways } from './ways.ts';
 const cutOff = 'Gantry stopped while the computer was starting.';
 
 /** The row's key: another cloud's computer may have the same id, but not since the same millisecond. */
-function specOf({ id, createdAt }: ComputerRow): ComputerSpec {
+function specOf({ id, createdAt, toolset, egress }: ComputerRow): ComputerSpec {
   const limits = { memory: null, processes: null };
-  return { computer: id, key: `${id}.${createdAt}`, image: null, limits, egress: 'public', lifetime: null };
+  return { computer: id, key: `${id}.${createdAt}`, image: null, limits, toolset, egress, lifetime: null };
 }
 
 export interface LifeStepsDeps {

@@ -115,4 +115,13 @@ export const hostedComputerMigrations: readonly Migration[] = [
     name: 'what a sleeping computer keeps',
     sql: `ALTER TABLE hosted_computer ADD COLUMN sleep_keeps TEXT NOT NULL DEFAULT 'memory';`,
   },
+  {
+    area: 'hosted-computers',
+    number: 5,
+    name: 'computers without a screen, and without a network',
+    sql: `
+      ALTER TABLE hosted_computer ADD COLUMN toolset TEXT NOT NULL DEFAULT 'desktop';
+      ALTER TABLE hosted_computer ADD COLUMN egress TEXT NOT NULL DEFAULT 'public';
+    `,
+  },
 ];

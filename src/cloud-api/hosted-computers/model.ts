@@ -49,6 +49,8 @@ export interface ComputerRow {
   readonly accountId: string | null;
   readonly name: string;
   readonly metadata: string;
+  readonly toolset: HostedComputer['toolset'];
+  readonly egress: HostedComputer['egress'];
   /** What it keeps while it sleeps, as its driver said when it was made. */
   readonly sleepKeeps: HostedComputer['sleep_keeps'];
   readonly phase: Phase;
@@ -71,6 +73,8 @@ export function toComputer(row: ComputerRow): HostedComputer {
     status: phase === 'sleeping' ? 'running' : phase,
     sleeping: phase === 'sleeping',
     sleep_keeps: row.sleepKeeps,
+    toolset: row.toolset,
+    egress: row.egress,
     account_id: row.accountId,
     key_id: row.keyId,
     created_at: iso(row.createdAt),

@@ -80,13 +80,13 @@ export function createNamespaceDriver({
         return { ...nothing, refused: awayWords(path, fault) };
       }
     },
-    async create({ computer, key, image, limits: { memory, processes }, egress, lifetime }) {
+    async create({ computer, image, limits, ...rest }) {
       if (image !== null) {
         const fact = `The driver namespace makes computers from the programs of its machine, not from images such as ${image}.`;
         throw new DriverFault('unsupported', fact);
       }
       try {
-        return stateOf(await ask({ op: 'create', computer, spec: { key, memory, processes, egress, lifetime } }));
+        return stateOf(await ask({ op: 'create', computer, spec: { ...rest, ...limits } }));
       } catch (fault) {
         // It serves the computers that it has, but would not hold a new one to what was asked for.
         if (!(fault instanceof DriverFault) || fault.code !== 'bad_request') throw fault;

@@ -80,7 +80,14 @@ export function createHostedRoutes(deps: {
       const { userId } = project;
       const about = { id, projectId: project.id, userId, keyId: principal.keyId ?? null };
       const row = await lifecycle.create(
-        { ...about, accountId: body.account_id ?? null, name: name ?? id, metadata },
+        {
+          ...about,
+          accountId: body.account_id ?? null,
+          name: name ?? id,
+          metadata,
+          toolset: body.toolset ?? 'desktop',
+          egress: body.egress ?? 'public',
+        },
         caps.room,
       );
       return { body: toComputer(row) };

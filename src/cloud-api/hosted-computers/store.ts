@@ -11,7 +11,7 @@ import { awake, type ComputerRow, kept, type Move, moves, phaseIn, poolFull, too
 
 export type NewComputer = Pick<
   ComputerRow,
-  'id' | 'projectId' | 'userId' | 'keyId' | 'accountId' | 'name' | 'metadata' | 'sleepKeeps'
+  'id' | 'projectId' | 'userId' | 'keyId' | 'accountId' | 'name' | 'metadata' | 'toolset' | 'egress' | 'sleepKeeps'
 >;
 
 /** How many may be awake, in total and for one key. */
@@ -65,7 +65,7 @@ export interface ComputerStore {
 export const topicOf = (computerId: string) => `hosted:${computerId}`;
 
 const columns = `id, project_id AS "projectId", user_id AS "userId", key_id AS "keyId", account_id AS "accountId", name, metadata,
-  sleep_keeps AS "sleepKeeps", phase, starts, created_at AS "createdAt", started_at AS "startedAt", used_at AS "usedAt", metered_at AS "meteredAt",
+  toolset, egress, sleep_keeps AS "sleepKeeps", phase, starts, created_at AS "createdAt", started_at AS "startedAt", used_at AS "usedAt", metered_at AS "meteredAt",
   next_event AS "nextEvent"`;
 const selectOne = `SELECT ${columns} FROM hosted_computer WHERE id = ?`;
 /** Only deleted ones; their cost stays in the usage of their person. */
@@ -141,14 +141,14 @@ export function createComputerStore({
     },
     countAwake: async () =>
       (await store.get<{ n: number }>(`SELECT count(*) AS n FROM hosted_computer WHERE ${phaseIn(awake)}`))!.n,
-    create: ({ id, projectId, userId, keyId, accountId, name, metadata, sleepKeeps }, room) =>
+    create: ({ id, projectId, userId, keyId, accountId, name, metadata, toolset, egress, sleepKeeps }, room) =>
       store.write(function* (tx) {
         yield* makeRoom(tx, keyId, room);
         const at = now();
         yield* tx.run(
-          `INSERT INTO hosted_computer (id, project_id, user_id, key_id, account_id, name, metadata, sleep_keeps, phase, starts,
-            created_at, used_at, next_event) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'provisioning', 0, ?, ?, 0)`,
-          ...[id, projectId, userId, keyId, accountId, name, metadata, sleepKeeps, at, at],
+          `INSERT INTO hosted_computer (id, project_id, user_id, key_id, account_id, name, metadata, toolset, egress, sleep_keeps, phase,
+            starts, created_at, used_at, next_event) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'provisioning', 0, ?, ?, 0)`,
+          ...[id, projectId, userId, keyId, accountId, name, metadata, toolset, egress, sleepKeeps, at, at],
         );
         yield* append(tx, id, 'computer.created', { name, key_id: keyId });
         return (yield* find(tx, id))!;

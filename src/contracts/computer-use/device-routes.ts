@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
 import { Id } from '../common/values.ts';
-import { Toolset } from './members.ts';
+import { AnyToolset } from './members.ts';
 import { Control, ToolsetCall, ToolsetResult, toolsetCodes, viewEvents } from './toolset.ts';
 
 const shared = { area: 'computer-use', errors: 'computers', scope: 'compute' } as const;
@@ -38,10 +38,10 @@ export const readToolsetSchema = defineRoute({
   auth: callers,
   owner,
   params,
-  query: z.strictObject({ toolset: Toolset }),
+  query: z.strictObject({ toolset: AnyToolset }),
   answers: {
     200: z.strictObject({
-      toolset: Toolset,
+      toolset: AnyToolset,
       members: z.array(
         z.strictObject({
           name: z.string(),

@@ -1,12 +1,16 @@
 /**
- * The members of the two toolsets, exactly as Anthropic defined them: 17 of `computer`, 31 of `browser`, each with its input, its class, and whether
- * it must be switched on. Must not know how one is carried out.
+ * The members of the toolsets: 17 of `computer` and 31 of `browser`, exactly as Anthropic defined them, and 3 of `shell`, which only hosted computers
+ * without a screen have. Each has its input, its class, and whether it must be switched on. Must not know how one is carried out.
  */
 import { z } from 'zod';
 
 export const toolsets = ['computer', 'browser'] as const;
 export const Toolset = z.enum(toolsets);
 export type Toolset = z.infer<typeof Toolset>;
+/** Of every computer, also of a hosted one without a screen. */
+export const anyToolsets = [...toolsets, 'shell'] as const;
+export const AnyToolset = z.enum(anyToolsets);
+export type AnyToolset = z.infer<typeof AnyToolset>;
 
 /** How much a member can do; in this order its risk is low, medium, high. */
 export const memberClasses = ['observe', 'act', 'risky'] as const;
@@ -240,15 +244,65 @@ export const browserMembers = {
   },
 } as const satisfies Readonly<Record<string, Member>>;
 
+/** Characters of a file in one call, which fits the largest body; `append` sends more. */
+export const maxWriteLength = 160_000;
+/** Bytes of a file in one call; `offset` asks for more. */
+export const maxFileRead = 1024 * 1024;
+export const defaultFileRead = 256 * 1024;
+/** Milliseconds. */
+export const maxCommandMs = 300_000;
+export const defaultCommandMs = 60_000;
+
+const Path = z.string().min(1).max(4096);
+const FileEncoding = z.enum(['utf8', 'base64']);
+
+export const shellMembers = {
+  exec: {
+    input: object({
+      command: z.string().min(1).max(100_000).meta({ description: 'The program; with `shell`, a line for /bin/sh.' }),
+      args: optional(z.array(z.string().max(100_000)).max(1000)),
+      shell: optional(z.boolean()),
+      cwd: optional(Path),
+      env: optional(z.record(z.string().regex(/^[A-Za-z_]\w*$/, 'a name of a variable'), z.string().max(100_000))),
+      stdin: optional(z.string().max(maxWriteLength)),
+      timeout_ms: optional(z.number().int().min(1).max(maxCommandMs)),
+    }),
+    class: 'act',
+    about:
+      'Runs a command to its end, with everything that it started. Paths are relative to the home folder. Returns stdout and stderr as two texts, and `exec`.',
+  },
+  read_file: {
+    input: object({
+      path: Path,
+      offset: optional(z.number().int().min(0)),
+      limit: optional(z.number().int().min(1).max(maxFileRead)),
+      encoding: optional(FileEncoding),
+    }),
+    class: 'observe',
+    about: 'Returns a part of a file as text or base64; `file.next_offset` says where the rest begins.',
+  },
+  write_file: {
+    input: object({
+      path: Path,
+      content: z.string().max(maxWriteLength),
+      encoding: optional(FileEncoding),
+      append: optional(z.boolean()),
+    }),
+    class: 'act',
+    about: 'Writes a file, or adds to its end; folders on its path are made.',
+  },
+} as const satisfies Readonly<Record<string, Member>>;
+
 export type ComputerMember = keyof typeof computerMembers;
 export type BrowserMember = keyof typeof browserMembers;
 
-export const membersOf: Readonly<Record<Toolset, Readonly<Record<string, Member>>>> = {
+export const membersOf: Readonly<Record<AnyToolset, Readonly<Record<string, Member>>>> = {
   computer: computerMembers,
   browser: browserMembers,
+  shell: shellMembers,
 };
 
 /** Null for a name that the toolset has not. */
-export function memberOf(toolset: Toolset, name: string): Member | null {
+export function memberOf(toolset: AnyToolset, name: string): Member | null {
   return Object.hasOwn(membersOf[toolset], name) ? membersOf[toolset][name]! : null;
 }

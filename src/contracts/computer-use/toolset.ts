@@ -4,7 +4,7 @@
 import { z } from 'zod';
 import { ApprovalRisk } from '../approvals/approval.ts';
 import { Id, Time } from '../common/values.ts';
-import { Toolset } from './members.ts';
+import { AnyToolset } from './members.ts';
 
 /** In a turn, calls after the first failed one are not executed. */
 const TurnId = z.string().min(1).max(256);
@@ -12,7 +12,7 @@ const Size = z.number().int().min(1).max(16_384);
 
 export const ToolsetCall = z
   .strictObject({
-    toolset: Toolset,
+    toolset: AnyToolset,
     member: z.string().min(1).max(100),
     input: z.record(z.string(), z.unknown()).meta({ description: 'See the schema of the member.' }),
     run_id: Id.optional().meta({ description: 'Holds the control lease; without it, the key does.' }),
@@ -76,6 +76,19 @@ export const ToolsetResult = z
     content: z.array(ToolsetContent),
     browser_state: BrowserState.optional(),
     screen: Screen,
+    exec: z
+      .strictObject({
+        exit_code: z.number().int().nullable(),
+        truncated: z.boolean().meta({ description: 'Some output was dropped.' }),
+      })
+      .optional()
+      .meta({ description: 'How a command ended; its stdout and stderr are the two texts of `content`.' }),
+    file: z
+      .strictObject({
+        size: z.number().int(),
+        next_offset: z.number().int().nullable().meta({ description: 'Null: the file ends here.' }),
+      })
+      .optional(),
     error: z.strictObject({ code: z.string(), message: z.string() }).optional(),
   })
   .meta({ id: 'ToolsetResult' });
@@ -87,7 +100,7 @@ export const ToolsetApproval = z
     id: z.string(),
     action_hash: z.string(),
     member: z.string(),
-    toolset: Toolset,
+    toolset: AnyToolset,
     risk: ApprovalRisk,
     confirmation_class: z.enum(['none', 'run', 'always']),
     approve_url: z.string(),

@@ -34,6 +34,9 @@ export const driverUser = (computerId: string): string => `platform-drv:${comput
 /** `files`: what was open is gone, and the next call starts the computer again. */
 export const SleepKeeps = z.enum(['memory', 'files']);
 
+export const HostedToolset = z.enum(['desktop', 'shell']);
+export const HostedEgress = z.enum(['public', 'none']);
+
 export const HostedComputer = z
   .strictObject({
     id: z.string(),
@@ -45,6 +48,11 @@ export const HostedComputer = z
       description:
         'What it keeps while it sleeps: everything that is open, or only its files (it is then started again).',
     }),
+    toolset: HostedToolset.meta({
+      description:
+        '`desktop`: a screen with a browser, and the toolsets computer and browser. `shell`: neither, and the toolset shell.',
+    }),
+    egress: HostedEgress.meta({ description: 'What it reaches: public addresses, or nothing.' }),
     account_id: z.string().nullable().meta({ description: 'Set by the developer.' }),
     key_id: z.string().nullable(),
     created_at: Time,
@@ -57,6 +65,8 @@ export type HostedComputer = z.infer<typeof HostedComputer>;
 /** The area itself checks lengths: it has its own codes for them. */
 export const CreateHostedComputer = z.strictObject({
   name: z.string().optional(),
+  toolset: HostedToolset.optional().meta({ description: 'Default: desktop.' }),
+  egress: HostedEgress.optional().meta({ description: 'Default: public.' }),
   account_id: Id.optional(),
   metadata: z.record(z.string(), z.unknown()).optional(),
 });

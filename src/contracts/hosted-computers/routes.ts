@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
 import { Id, Paging } from '../common/values.ts';
 import { readToolsetSchema } from '../computer-use/device-routes.ts';
-import { Toolset } from '../computer-use/members.ts';
+import { AnyToolset } from '../computer-use/members.ts';
 import { ToolsetCall, ToolsetResult, toolsetCodes } from '../computer-use/toolset.ts';
 import {
   ChangeComputerSettings,
@@ -108,7 +108,7 @@ export const readHostedToolsetSchema = defineRoute({
   summary: readToolsetSchema.summary,
   method: 'GET',
   path: `${base}/:id/toolset/schema`,
-  query: z.strictObject({ toolset: Toolset }),
+  query: z.strictObject({ toolset: AnyToolset }),
   answers: readToolsetSchema.answers,
 });
 
@@ -176,7 +176,7 @@ export const listHostedApprovals = defineRoute({
         z.strictObject({
           id: z.string(),
           member: z.string(),
-          toolset: Toolset,
+          toolset: AnyToolset,
           risk: z.enum(['low', 'medium', 'high']),
           words: z.string(),
           requested_at: z.iso.datetime({ precision: 3 }),

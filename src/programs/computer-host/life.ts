@@ -62,6 +62,7 @@ interface Boot {
   readonly socket: string;
   readonly folder: string;
   readonly screen: { readonly width: number; readonly height: number };
+  readonly toolset: 'desktop' | 'shell';
 }
 
 /** 1.02 megapixels: pictures for models are not scaled. */
@@ -403,6 +404,7 @@ function launch(
       socket: join(inside.run, socketName),
       folder: inside.data,
       screen,
+      toolset: spec?.toolset ?? 'desktop',
     };
     feedAsides(child, confined.asides);
     child.stdin?.on('error', () => {});

@@ -26,6 +26,8 @@ export const HostSpec = z.strictObject({
   /** Mebibytes. */
   memory: z.number().int().min(1).nullable(),
   processes: z.number().int().min(1).nullable(),
+  /** `shell`: it has no screen and no browser, and runs commands. */
+  toolset: z.enum(['desktop', 'shell']),
   /** `none`: its cable is never connected. */
   egress: z.enum(['public', 'none']),
   /** It is stopped this long after each start. Milliseconds; null: it is not. */

@@ -4,10 +4,10 @@
  * events come unasked. A request of one session or display waits for the one before it. Both ends import this file and nothing
  * else of each other.
  */
-import type { Toolset } from '../../contracts/computer-use/members.ts';
-import type { BrowserState, Screen } from '../../contracts/computer-use/toolset.ts';
+import type { AnyToolset } from '../../contracts/computer-use/members.ts';
+import type { BrowserState, Screen, ToolsetResult } from '../../contracts/computer-use/toolset.ts';
 
-/** Where a call acts: a browser session by its id, or the desktop. */
+/** Where a call acts: a browser session by its id, or the computer itself, by its screen or its shell. */
 export type Place = { readonly kind: 'browser'; readonly session: string } | { readonly kind: 'desktop' };
 
 export interface OpenSession {
@@ -56,7 +56,7 @@ export interface Looked {
 export interface Act {
   readonly do: 'act';
   readonly place: Place;
-  readonly toolset: Toolset;
+  readonly toolset: AnyToolset;
   readonly member: string;
   readonly input: Readonly<Record<string, unknown>>;
   /** Milliseconds; after it the answer is a fault `action_timeout`. */
@@ -75,6 +75,8 @@ export interface Acted {
   } | null;
   readonly browser_state: BrowserState | null;
   readonly screen: Screen;
+  /** Of the `shell` toolset, which this program does not have: a hosted computer without a screen answers it itself. */
+  readonly shell?: Pick<ToolsetResult, 'exec' | 'file'> & { readonly texts: readonly string[] };
 }
 
 /** Frames for a live view, when something changed. Turned off with `fps: 0`. Each `place` on its own. */
@@ -129,6 +131,8 @@ export interface Fault {
     | 'not_editable'
     | 'option_not_found'
     | 'file_not_found'
+    | 'file_not_written'
+    | 'not_text'
     | 'navigation_failed'
     | 'navigation_refused'
     | 'dialog_open'

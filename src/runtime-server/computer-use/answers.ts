@@ -11,6 +11,7 @@ export function resultOf(acted: Acted, bytes: Uint8Array): ToolsetResult {
   return {
     is_error: false,
     content: [
+      ...(acted.shell?.texts ?? []).map((text) => ({ type: 'text' as const, text })),
       ...(acted.text === null ? [] : [{ type: 'text' as const, text: acted.text }]),
       ...(acted.image === null
         ? []
@@ -24,6 +25,8 @@ export function resultOf(acted: Acted, bytes: Uint8Array): ToolsetResult {
     ],
     ...(acted.browser_state === null ? {} : { browser_state: acted.browser_state }),
     screen: acted.screen,
+    ...(acted.shell?.exec === undefined ? {} : { exec: acted.shell.exec }),
+    ...(acted.shell?.file === undefined ? {} : { file: acted.shell.file }),
   };
 }
 
@@ -47,7 +50,7 @@ export function invalidCall(message: string): AppError {
   return new AppError(
     'usage',
     message,
-    'GET …/toolset/schema?toolset=browser, or =computer, says what each member takes.',
+    'GET …/toolset/schema?toolset=browser, =computer or =shell says what each member takes.',
     { wireCode: 'invalid_toolset_call' },
   );
 }

@@ -3,6 +3,7 @@
  * action), and each call leaves a row that shows how far it came. Must not know HTTP, runs or models.
  */
 import { AppError } from '../../contracts/common/errors.ts';
+import type { AnyToolset } from '../../contracts/computer-use/members.ts';
 import type { ToolsetCall } from '../../contracts/computer-use/toolset.ts';
 import { type ActingDeps, createActing } from './acting.ts';
 import { errorResult, noScreen, readStored } from './answers.ts';
@@ -14,7 +15,7 @@ import { createJudging, type JudgingDeps } from './judging.ts';
 import type { Lease } from './lease.ts';
 import { createLooking, type LookingDeps } from './looking.ts';
 import { createOrigins } from './origins.ts';
-import { nameOfPlace, placeOf, readCall } from './read-call.ts';
+import { nameOfPlace, noToolset, placeOf, readCall } from './read-call.ts';
 import type { Sessions } from './sessions.ts';
 import { createEnds, createScreens, type Ended, type Way } from './way.ts';
 import { maskedInput } from './words.ts';
@@ -30,6 +31,8 @@ export function createGate(
       readonly lease: Lease;
       readonly sessions: Sessions;
       readonly program: ExecutorProgram;
+      /** What this computer has. */
+      readonly toolsets: readonly AnyToolset[];
     },
 ): Gate {
   const { audit, lease } = deps;
@@ -43,7 +46,8 @@ export function createGate(
 
   async function call(call: ToolsetCall, caller: ToolsetCaller, signal: AbortSignal): Promise<ToolsetOutcome> {
     const place = placeOf(call);
-    const read = readCall(call);
+    const has = deps.toolsets.includes(call.toolset);
+    const read = has ? readCall(call) : noToolset(call.toolset, deps.toolsets);
     const row: AuditCall = {
       user: caller.userId,
       surface: caller.surface,

@@ -1,5 +1,6 @@
 /** Composes the hands of one computer: audit, lease, policy, questions, the executor program, the routes. */
 import { mkdirSync } from 'node:fs';
+import { type AnyToolset, toolsets } from '../../contracts/computer-use/members.ts';
 import { iso } from '../../kit/clock/clock.ts';
 import type { Fault, Place, ProgramEvent } from '../../programs/executor/protocol.ts';
 import { deviceError } from './answers.ts';
@@ -36,13 +37,17 @@ export function createHands(deps: HandsDeps): Hands {
   const controlListeners = new Set<Parameters<ToolsetGate['onControl']>[0]>();
   const downloadListeners = new Set<Parameters<ToolsetGate['onDownload']>[0]>();
 
-  const program = createExecutorProgram({
-    command: deps.command,
-    env: Object.fromEntries(passedOn.flatMap((name) => (deps.env[name] ? [[name, deps.env[name]]] : []))),
-    onEvent,
-    onDeath,
-    log,
-  });
+  const has: readonly AnyToolset[] = 'shell' in deps.command ? ['shell'] : toolsets;
+  const program =
+    'shell' in deps.command
+      ? deps.command.shell
+      : createExecutorProgram({
+          command: deps.command,
+          env: Object.fromEntries(passedOn.flatMap((name) => (deps.env[name] ? [[name, deps.env[name]]] : []))),
+          onEvent,
+          onDeath,
+          log,
+        });
   const sessions = createSessions({ program, folder: deps.folder, proxy: deps.proxy ?? null });
   const hosts = createHosts(deps);
   const lease = createLease({
@@ -64,6 +69,7 @@ export function createHands(deps: HandsDeps): Hands {
     uploads: createUploads(deps.uploads),
     sessions,
     program,
+    toolsets: has,
     defaults: deps.defaults,
     approver: deps.approver,
     watched: view.isWatched,
@@ -177,6 +183,7 @@ export function createHands(deps: HandsDeps): Hands {
     routes: deviceRoutesOf({
       gate: whole,
       view,
+      toolsets: has,
       oneBrowser: deps.defaults === 'hosted',
       livingRun: deps.livingRun ?? (async () => false),
     }),

@@ -9,6 +9,7 @@ import type { Metric } from '../../kit/metrics/metric.ts';
 import type { Store } from '../../kit/store/store.ts';
 import type { Base } from '../base/base.ts';
 import type { Policy } from '../policy/index.ts';
+import type { ExecutorProgram } from './executor-program.ts';
 import type { ToolsetGate } from './gate.ts';
 import type { Questions } from './questions.ts';
 import type { UploadsDeps } from './uploads.ts';
@@ -19,8 +20,8 @@ export interface HandsDeps extends Pick<Base, 'clock' | 'timers' | 'ids'> {
   readonly policy: Pick<Policy, 'decide'>;
   readonly questions: Questions;
   readonly log: Pick<Log, 'warn' | 'error'>;
-  /** Program and arguments of the executor: `programCommand('executor')`. */
-  readonly command: readonly [string, ...string[]];
+  /** Program and arguments of the executor: `programCommand('executor')`. A computer without a screen has a shell in its place. */
+  readonly command: readonly [string, ...string[]] | { readonly shell: ExecutorProgram };
   /** Of this process; the executor gets the variables that it needs (`DISPLAY`, …). */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Absolute; profiles, downloads and videos lie below it. */

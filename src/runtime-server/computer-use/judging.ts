@@ -3,7 +3,15 @@
  * anything is done.
  */
 import { AppError } from '../../contracts/common/errors.ts';
-import { classOf, type Policy, type PolicyAction, type PolicyVerdict, riskOf, strictest } from '../policy/index.ts';
+import {
+  classOf,
+  hostedShell,
+  type Policy,
+  type PolicyAction,
+  type PolicyVerdict,
+  riskOf,
+  strictest,
+} from '../policy/index.ts';
 import { errorResult, noScreen } from './answers.ts';
 import type { ApprovalRow, Approvals, Ask } from './approvals.ts';
 import type { ToolsetCaller } from './gate.ts';
@@ -58,7 +66,8 @@ export function createJudging(deps: JudgingDeps) {
     // A person who has taken control types their own passwords.
     const isPerson = caller.holder.kind === 'person';
     return {
-      tool: read.toolset,
+      // `shell.exec` is the tool that runs a command on a person's own computer, which is another risk.
+      tool: read.toolset === 'shell' ? hostedShell : read.toolset,
       member: read.name,
       bot: null,
       ...(at === null ? {} : { host: at.host }),

@@ -1,11 +1,11 @@
 /** The first stage: checks a call against the contract (contracts/computer-use). Pure. */
-import { type Member, memberOf, type Toolset } from '../../contracts/computer-use/members.ts';
+import { type AnyToolset, type Member, memberOf } from '../../contracts/computer-use/members.ts';
 import type { ToolsetCall } from '../../contracts/computer-use/toolset.ts';
 import type { Place } from '../../programs/executor/protocol.ts';
 import type { Input } from './coordinates.ts';
 
 export interface ReadCall {
-  readonly toolset: Toolset;
+  readonly toolset: AnyToolset;
   readonly name: string;
   readonly member: Member;
   readonly input: Input;
@@ -26,11 +26,15 @@ export function readCall({ toolset, member: name, input, enable = [] }: ToolsetC
   return keys === undefined ? `${at}: ${issue?.message}.` : `${at}: unknown field ${JSON.stringify(keys[0])}.`;
 }
 
+export function noToolset(toolset: AnyToolset, has: readonly AnyToolset[]): string {
+  return `This computer has no ${toolset} toolset, only ${has.join(' and ')}.`;
+}
+
 /** Where it acts. */
 export function placeOf({ toolset, browser_session_id }: ToolsetCall): Place {
-  return toolset === 'computer'
-    ? { kind: 'desktop' }
-    : { kind: 'browser', session: browser_session_id ?? defaultSession };
+  return toolset === 'browser'
+    ? { kind: 'browser', session: browser_session_id ?? defaultSession }
+    : { kind: 'desktop' };
 }
 
 /** The browser of callers that name none. */

@@ -14,13 +14,13 @@ import {
   takeControl,
   viewComputer,
 } from '../../contracts/computer-use/device-routes.ts';
-import { membersOf, type Toolset } from '../../contracts/computer-use/members.ts';
+import { type AnyToolset, membersOf } from '../../contracts/computer-use/members.ts';
 import type { ToolsetCall } from '../../contracts/computer-use/toolset.ts';
 import { clientOf, isOwnerInPerson, surfaceOf } from '../../kit/http/principals.ts';
 import { type BoundRoute, bind, type Principal } from '../../kit/http/types.ts';
 import { invalidCall } from './answers.ts';
 import type { Holder, ToolsetCaller, ToolsetGate } from './gate.ts';
-import { defaultSession } from './read-call.ts';
+import { defaultSession, noToolset } from './read-call.ts';
 import type { View } from './view.ts';
 
 /** The id by which a computer is asked about itself. */
@@ -29,11 +29,14 @@ const thisDevice = 'this-device';
 export function deviceRoutesOf({
   gate,
   view,
+  toolsets,
   oneBrowser,
   livingRun,
 }: {
   readonly gate: Pick<ToolsetGate, 'call' | 'control'>;
   readonly view: Pick<View, 'watch'>;
+  /** What this computer has. */
+  readonly toolsets: readonly AnyToolset[];
   /** Everybody has the same browser, which the display shows: in a computer that has one caller. */
   readonly oneBrowser: boolean;
   readonly livingRun: (runId: string) => Promise<boolean>;
@@ -66,6 +69,7 @@ export function deviceRoutesOf({
     }),
     bind(readToolsetSchema, ({ params, query }) => {
       own(params.id);
+      if (!toolsets.includes(query.toolset)) throw invalidCall(noToolset(query.toolset, toolsets));
       return { body: { toolset: query.toolset, members: schemaOf(query.toolset) } };
     }),
     bind(takeControl, ({ principal, params }) => ({ body: control.take(personOf(principal, params.id)) })),
@@ -137,7 +141,7 @@ function sessionOf(principal: Principal, oneBrowser: boolean): string {
     : `${defaultSession}-${hash('sha256', clientOf(principal), 'hex').slice(0, 16)}`;
 }
 
-function schemaOf(toolset: Toolset) {
+function schemaOf(toolset: AnyToolset) {
   return Object.entries(membersOf[toolset]).map(([name, member]) => ({
     name,
     description: member.about,

@@ -2,7 +2,7 @@
  * Describes a call: for the audit, for a person's question, for the live view's next action. Leaves out text that is typed into credential fields.
  * Pure.
  */
-import type { Toolset } from '../../contracts/computer-use/members.ts';
+import type { AnyToolset } from '../../contracts/computer-use/members.ts';
 import type { Input } from './coordinates.ts';
 
 const masked = '••••';
@@ -16,6 +16,8 @@ const maxShownLength = 60;
 /** `input` without private text. */
 export function maskedInput(member: string, input: Input, credential: boolean): Input {
   if (member === 'navigate') return { ...input, url: withoutPassword(String(input.url)) };
+  // As long as a file.
+  if (member === 'write_file') return { ...input, content: `${String(input.content).length} characters` };
   if (!credential || !typed.has(member)) return input;
   return {
     ...input,
@@ -30,7 +32,7 @@ function withoutPassword(url: string): string {
 }
 
 /** One line: `Click button "Send"`. `input` as {@link maskedInput} left it. */
-export function titleOf(toolset: Toolset, member: string, input: Input, element: string | null): string {
+export function titleOf(toolset: AnyToolset, member: string, input: Input, element: string | null): string {
   const at = element ?? pointOf(input);
   const where = at === null ? '' : ` ${at}`;
   const text = 'text' in input ? ` ${shorten(String(input.text))}` : '';
@@ -47,6 +49,12 @@ export function titleOf(toolset: Toolset, member: string, input: Input, element:
       return `Set${where} to ${shorten(JSON.stringify(input.value))}`;
     case 'javascript_exec':
       return 'Run a script in the page';
+    case 'exec':
+      return `Run ${shorten([input.command, ...((input.args ?? []) as readonly string[])].join(' '))}`;
+    case 'read_file':
+      return `Read ${shorten(String(input.path))}`;
+    case 'write_file':
+      return `Write ${shorten(String(input.path))}`;
     case 'file_upload':
       return `Upload ${filesOf(input)} to${where || ' a page'}`;
     default:
@@ -56,7 +64,7 @@ export function titleOf(toolset: Toolset, member: string, input: Input, element:
 
 /** Whole: a person approves this and nothing else. */
 export function wordsOf(call: {
-  readonly toolset: Toolset;
+  readonly toolset: AnyToolset;
   readonly member: string;
   readonly input: Input;
   readonly url: string | null;

@@ -10,7 +10,7 @@ import { largestPolicyFile, policyFile, readPolicy } from './file.ts';
 import { type Policy, type PolicyProblem, type PolicyVerdict, strictest } from './policy.ts';
 
 export { type Policy, type PolicyAction, type PolicyVerdict, strictest } from './policy.ts';
-export { classOf, nameOf, riskOf } from './risk.ts';
+export { classOf, hostedShell, nameOf, riskOf } from './risk.ts';
 
 type Read = Rules & { readonly problems: readonly PolicyProblem[]; readonly sandbox: SandboxMode };
 

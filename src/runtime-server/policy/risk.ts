@@ -2,7 +2,7 @@
  * The risk of an action: it observes, it acts, or its effect cannot be undone. An action that nobody classified counts as acting.
  * Pure.
  */
-import { memberClasses, membersOf, type Toolset, toolsets } from '../../contracts/computer-use/members.ts';
+import { type AnyToolset, anyToolsets, memberClasses, membersOf } from '../../contracts/computer-use/members.ts';
 import type { PolicyAction } from './policy.ts';
 
 const actionClasses = memberClasses;
@@ -32,11 +32,14 @@ const classes: Readonly<Record<string, ActionClass>> = {
   'network.connect': 'act',
   'http.post': 'risky',
 };
+/** The `shell` toolset of a hosted computer, in which nothing of a person's is. */
+export const hostedShell = 'hosted_shell';
 /** The browser has already loaded the page: looking at it tells its host nothing. */
 const hands: ReadonlyMap<string, ActionClass> = new Map(
-  toolsets.flatMap((toolset: Toolset) =>
-    Object.entries(membersOf[toolset]).map(([name, member]) => [`${toolset}.${name}`, member.class] as const),
-  ),
+  anyToolsets.flatMap((toolset: AnyToolset) => {
+    const tool = toolset === 'shell' ? hostedShell : toolset;
+    return Object.entries(membersOf[toolset]).map(([name, member]) => [`${tool}.${name}`, member.class] as const);
+  }),
 );
 const families: Readonly<Record<string, ActionClass>> = { shell: 'risky', document: 'observe' };
 

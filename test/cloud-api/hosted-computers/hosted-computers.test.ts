@@ -21,6 +21,8 @@ describe.each(engines)('hosted computers on $name', (engine) => {
       status: 'running',
       sleeping: false,
       sleep_keeps: 'memory',
+      toolset: 'desktop',
+      egress: 'public',
       account_id: 'acct_1',
       key_id: 'key_1',
       metadata: { a: [1] },
@@ -49,6 +51,30 @@ describe.each(engines)('hosted computers on $name', (engine) => {
     expect((await send('DELETE', at(id))).body.status).toBe('deleted');
     expect(substitute.computers()).toEqual([]);
     expect(await send('GET', at(id))).toMatchObject({ status: 404, error: { code: 'computer_not_found' } });
+  });
+
+  test('a computer without a screen, or without a network, is what was asked for, says so, and is made so again', async () => {
+    const { send, at, create, act, substitute } = await open();
+    const made = await create({ toolset: 'shell', egress: 'none' });
+    expect(made).toMatchObject({ toolset: 'shell', egress: 'none' });
+    expect((await send('GET', at(made.id))).body).toMatchObject({ toolset: 'shell', egress: 'none' });
+    const spec = { computer: made.id, image: null, toolset: 'shell', egress: 'none', lifetime: null };
+    expect(substitute.specs).toEqual([
+      { ...spec, key: expect.stringContaining(made.id), limits: { memory: null, processes: null } },
+    ]);
+    const ran = { exec: { exit_code: 3, truncated: false }, file: { size: 1, next_offset: null } };
+    substitute.settings.answer = () => ({ status: 200, body: result(ran) });
+    const call = { toolset: 'shell', member: 'exec', input: { command: 'ls' } };
+    expect(await act(made.id, call)).toMatchObject({ status: 200, ...ran });
+    expect(substitute.heard.at(-1)!.body).toEqual(call);
+    await substitute.vanishes(made.id);
+    await expect.poll(async () => (await send('GET', at(made.id))).body.status).toBe('error');
+    expect((await send('POST', at(made.id, '/start'))).status).toBe(200);
+    expect(substitute.specs[1]).toEqual(substitute.specs[0]);
+    expect((await create()).toolset).toBe('desktop');
+    for (const body of [{ toolset: 'browser' }, { egress: 'everything' }]) {
+      expect((await send('POST', '/v1/computers', { body })).status).toBe(400);
+    }
   });
 
   test('events are gap-free, paged, and a stream goes on behind the last one that was seen', async () => {

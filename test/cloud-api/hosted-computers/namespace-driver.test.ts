@@ -23,6 +23,7 @@ const spec: ComputerSpec = {
   key: `${id}.1`,
   image: null,
   limits: { memory: null, processes: 64 },
+  toolset: 'shell',
   egress: 'none',
   lifetime: 60_000,
 };
@@ -110,11 +111,11 @@ test('each operation asks what the wire has for it and answers what the port pro
     'stop',
     'thaw',
   ]);
-  const { key, egress, lifetime } = spec;
+  const { key, toolset, egress, lifetime } = spec;
   expect(host.asked).toContainEqual({
     op: 'create',
     computer: id,
-    spec: { key, egress, lifetime, memory: null, processes: 64 },
+    spec: { key, toolset, egress, lifetime, memory: null, processes: 64 },
   });
   expect(host.sockets.size).toBe(1);
 });

@@ -227,7 +227,15 @@ export function createSubstituteDriver(now: () => number) {
     /** Made by nobody here. */
     stray: async (computer: string) => {
       const limits = { memory: null, processes: null };
-      await driver.create({ computer, key: 'stray', image: null, limits, egress: 'public', lifetime: null });
+      await driver.create({
+        computer,
+        key: 'stray',
+        image: null,
+        limits,
+        toolset: 'desktop',
+        egress: 'public',
+        lifetime: null,
+      });
       await driver.start(computer);
     },
     /** It ends by itself; `tell`: and the driver says so. */

@@ -23,6 +23,7 @@ const specOf = (computer: string, more: Partial<ComputerSpec> = {}): ComputerSpe
   key: `${computer}.1`,
   image: null,
   limits: unlimited,
+  toolset: 'desktop',
   egress: 'public',
   lifetime: null,
   ...more,
@@ -249,6 +250,43 @@ export function describeDriver(name: string, missing: string | null, open: () =>
       expect(Object.values(subject.probe(named(3), all))).not.toContain('open');
       // It is called all the same: its channel is no network.
       expect(await answers((await driver.inspect(named(3)))!)).toBe(200);
+    });
+
+    test('shell: a computer without a screen runs commands and keeps files, and its user reaches neither Gantry nor the machine', {
+      timeout: patience,
+    }, async () => {
+      const state = await made(one, { toolset: 'shell' });
+      const exec = async (at: DriverState, line: string) => {
+        const { status, body } = await driveComputer(at, 'shell', 'exec', { command: line, shell: true });
+        expect([status, body.is_error]).toEqual([200, false]);
+        const [out] = body.content.map((part) => (part.type === 'text' ? part.text : ''));
+        return { out: out!.trim(), code: body.exec?.exit_code };
+      };
+      expect(await exec(state, 'id -un; hostname; pwd; echo kept > kept')).toEqual({
+        out: 'user\ncomputer\n/home/user',
+        code: 0,
+      });
+      const dial = (host: string, port = 8080) =>
+        exec(state, `timeout 3 bash -c 'exec 3<>/dev/tcp/${host}/${port}' 2>/dev/null`);
+      expect((await dial(world.public4)).code).toBe(0);
+      for (const host of [world.uplink4, world.second4, world.own4, '10.9.9.9', '169.254.169.254', '127.0.0.1']) {
+        expect([host, (await dial(host)).code]).not.toEqual([host, 0]);
+      }
+      // Neither its own program's files, socket and processes, nor anything of its machine.
+      const seen = await exec(
+        state,
+        'ls -A /var/lib /run /opt /home /root /work 2>/dev/null; cat /proc/[0-9]*/comm | grep -c node',
+      );
+      expect(seen.out.split('\n').filter((line) => !/^(\/\w+(\/\w+)?:|user|)$/.test(line))).toEqual(['0']);
+      await exec(state, 'kill -9 -1');
+      expect((await driveComputer(state, 'computer', 'screenshot')).status).toBe(400);
+      await driver.stop(one);
+      expect(await exec(await driver.start(one), 'cat kept')).toEqual({ out: 'kept', code: 0 });
+      const shells = await Promise.all(
+        [2, 3, 4, 5, 6, 7, 8, 9].map((number) => made(named(number), { toolset: 'shell' })),
+      );
+      const said = await Promise.all(shells.map((shell, index) => exec(shell, `echo ${index}`)));
+      expect(said.map(({ out }) => out)).toEqual(shells.map((_, index) => String(index)));
     });
 
     test('kills: computers outlive what serves the driver; a watch says that it missed what it cannot know', {

@@ -12,6 +12,7 @@ import { ActDialog } from '../../ui/act-dialog.tsx';
 import { ActForm } from '../../ui/act-form.tsx';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
+import { Check, Choice } from '../../ui/choice.tsx';
 import { Command } from '../../ui/copy.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Ago } from '../../ui/now.tsx';
@@ -162,15 +163,16 @@ function CreateHosted({ onClose, onCreated }: { onClose: () => void; onCreated: 
   const { api, keys } = useHandsServices();
   const client = useQueryClient();
   const [name, setName] = useState('');
+  const [toolset, setToolset] = useState<HostedComputer['toolset']>('desktop');
+  const [closed, setClosed] = useState(false);
   /** One key for one wish: pressed again after a cut, it is the same computer. */
   const wish = useRef({ text: '', key: '' });
   const create = useAct(async () => {
-    const text = name.trim();
-    if (wish.current.key === '' || wish.current.text !== text) wish.current = { text, key: crypto.randomUUID() };
-    const made = await api.hosted.createHostedComputer(
-      { body: text === '' ? {} : { name: text } },
-      { idempotencyKey: wish.current.key },
-    );
+    const named = name.trim() === '' ? {} : { name: name.trim() };
+    const body = { ...named, toolset, egress: closed ? ('none' as const) : ('public' as const) };
+    const text = JSON.stringify(body);
+    if (wish.current.text !== text) wish.current = { text, key: crypto.randomUUID() };
+    const made = await api.hosted.createHostedComputer({ body }, { idempotencyKey: wish.current.key });
     client.setQueryData(keys.hosted(made.id), made);
     void client.invalidateQueries({ queryKey: keys.hostedList });
     onCreated(made);
@@ -178,7 +180,7 @@ function CreateHosted({ onClose, onCreated }: { onClose: () => void; onCreated: 
   return (
     <ActDialog
       title="Create a hosted computer"
-      description="A separate desktop and browser for your programs."
+      description="A separate computer for your programs."
       label="Create"
       busyLabel="Creating"
       act={create}
@@ -192,9 +194,26 @@ function CreateHosted({ onClose, onCreated }: { onClose: () => void; onCreated: 
           maxLength={maxNameLength}
           onChange={setName}
         />
+        <Choice
+          legend="Kind"
+          name="kind"
+          choices={[
+            { key: 'desktop', word: 'Desktop', says: 'A screen with a browser.' },
+            {
+              key: 'shell',
+              word: 'Shell',
+              says: 'Commands and files, without a screen; starts faster and needs less memory.',
+            },
+          ]}
+          value={toolset}
+          onChange={setToolset}
+        />
+        <Check on={closed} onChange={setClosed}>
+          Without a network
+        </Check>
         <ul className="list-disc pl-5 text-muted">
           <li>It starts at once. Minutes count only while it runs, not while it sleeps or is stopped.</li>
-          <li>It reaches only public addresses, nothing in your network.</li>
+          <li>{closed ? 'It reaches nothing.' : 'It reaches only public addresses, nothing in your network.'}</li>
           <li>It sleeps when idle and wakes with the next call.</li>
         </ul>
       </ActForm>

@@ -18,6 +18,7 @@ import { TextView } from '../../ui/text-view.tsx';
 import { useAct } from '../../ui/use-act.ts';
 import { LiveView } from './live-view.tsx';
 import { actionWords } from './run-words.ts';
+import { ShellCard } from './shell-card.tsx';
 import { useHands } from './use-hands.ts';
 import { useHandsServices } from './use-hands-services.ts';
 import { useLiveView } from './use-live-view.ts';
@@ -56,7 +57,17 @@ function Body({ computer, onGone }: { computer: HostedComputer; onGone: () => vo
     <div className="@container min-w-0 flex-1">
       <div className="grid min-w-0 content-start gap-3 p-3 @min-[820px]:grid-cols-[minmax(0,1fr)_320px]">
         <div className="flex min-w-0 flex-col gap-3">
-          <Screen id={id} live={runs && !computer.sleeping} computer={computer} onStart={start.run} busy={start.busy} />
+          {computer.toolset === 'shell' ? (
+            <ShellCard computer={computer} />
+          ) : (
+            <Screen
+              id={id}
+              live={runs && !computer.sleeping}
+              computer={computer}
+              onStart={start.run}
+              busy={start.busy}
+            />
+          )}
           {start.failure !== null && <Problem error={start.failure} />}
           <HostedQuestions id={id} />
           <Events id={id} />
@@ -70,6 +81,10 @@ function Body({ computer, onGone }: { computer: HostedComputer; onGone: () => vo
               <Fact name="Created">
                 <Ago at={computer.created_at} />
               </Fact>
+              <Fact name="Kind">
+                {computer.toolset === 'shell' ? 'Shell, without a screen' : 'Desktop and browser'}
+              </Fact>
+              <Fact name="Network">{computer.egress === 'none' ? 'None' : 'Public addresses'}</Fact>
               {computer.account_id !== null && <Fact name="Account">{computer.account_id}</Fact>}
               <Fact name="Minutes">
                 <span className="tabular-nums">{meters.data === undefined ? '…' : used.minutes}</span>
@@ -126,7 +141,13 @@ function Body({ computer, onGone }: { computer: HostedComputer; onGone: () => vo
         >
           <ul className="flex list-disc flex-col gap-1 pl-5 text-muted">
             <li>Every program on it ends now, and unsaved work is lost.</li>
-            {asking === 'delete' && <li>Its files, its browser’s sign-ins and its downloads are removed.</li>}
+            {asking === 'delete' && (
+              <li>
+                {computer.toolset === 'shell'
+                  ? 'Its files are removed.'
+                  : 'Its files, its browser’s sign-ins and its downloads are removed.'}
+              </li>
+            )}
             <li>
               Used so far: {used.minutes} minutes, {used.actions} actions. Nothing more is counted
               {asking === 'stop' ? ' until it starts' : ''}.
@@ -267,6 +288,7 @@ const plain: Readonly<Record<HostedEvent['type'], string>> = {
 
 /** Of members whose words need what was handed in: events of hosted computers do not have it. */
 const withoutInput: Readonly<Record<string, string>> = {
+  exec: 'Run a command',
   find: 'Look for an element',
   form_input: 'Fill in a field',
   hold_key: 'Hold keys',

@@ -46,8 +46,10 @@ export function computerUseQueriesOf({ computerUse, device, hosted }: HandsApi, 
     toolset: (toolset: Toolset) =>
       queryOptions({
         queryKey: keys.toolset(toolset),
-        queryFn: ({ signal }) =>
-          device.readToolsetSchema({ params: { id: 'this-device' }, query: { toolset } }, { signal }),
+        queryFn: async ({ signal }) => {
+          const asked = { params: { id: 'this-device' }, query: { toolset } };
+          return { toolset, members: (await device.readToolsetSchema(asked, { signal })).members };
+        },
       }),
     hostedSettings: queryOptions({
       queryKey: keys.hostedSettings,

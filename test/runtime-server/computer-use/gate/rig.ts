@@ -51,7 +51,7 @@ export interface AuditLine {
   readonly result: string | null;
 }
 
-export interface RigOptions extends Partial<Pick<HandsDeps, 'defaults' | 'ownPorts' | 'livingRun'>> {
+export interface RigOptions extends Partial<Pick<HandsDeps, 'command' | 'defaults' | 'ownPorts' | 'livingRun'>> {
   /** Rules of `.gantry/policy.yaml`. */
   readonly policy?: string;
   readonly folder?: string;
@@ -107,7 +107,7 @@ export async function startRig({
     timers: clock,
     ids,
     log,
-    command: [process.execPath, join(import.meta.dirname, 'program.ts'), folder],
+    command: given.command ?? [process.execPath, join(import.meta.dirname, 'program.ts'), folder],
     env: {},
     folder: join(folder, 'computer-use'),
     secret: 'a secret of the test, and of no other',
