@@ -6,10 +6,9 @@ import { actionHash } from '../../kit/signing/action-hash.ts';
 import type { PaneFacts } from '../panes/pane-engine.ts';
 import type { DriverContext } from './adapter.ts';
 import { createApprovalQuestions, cuttable, type End, wordsOf } from './approval-question.ts';
-import { keyBytes } from './keys.ts';
+import { createPaneChoices, lostMs, type PaneChoice } from './pane-choice.ts';
 
-/** `other`: a choice that no answer means, which the cursor passes. */
-export type FolderChoice = 'yes' | 'no' | 'other';
+export type FolderChoice = PaneChoice;
 
 interface Open {
   readonly cut: (end: End) => void;
@@ -41,76 +40,18 @@ interface FolderQuestion {
 
 /** The screen itself stays as long as nobody answers. */
 const expiresInMs = 24 * 60 * 60_000;
-/**
- * How long a screen must not have changed before a key counts as lost. A program that has just drawn its screen loses keys; in one that is only slow
- * the key waits, and a second one would answer what it draws next.
- */
-const lostMs = 5000;
-const maxDowns = 3;
-/** A screen that always changes must not hold up the person's keys. */
-const chooseMs = 30_000;
-/** A program that draws its screen again hides it for a moment. */
-const redrawnMs = 1000;
 
 export function createFolderQuestion(context: DriverContext, ways: FolderWays): FolderQuestion {
-  const { bot, clock, judge, panes, paneId } = context;
+  const { bot, judge, panes, paneId } = context;
   const approvals = createApprovalQuestions(context, ways.harness);
   const away = new AbortController();
   const call = `trust:${bot.cwd}`;
   let open: Open | null = null;
   /** One that has ended without an effect is not asked again while the screen is the same. */
   let over = false;
-  /** Enter was pressed. It may still wait in the terminal, so that whatever comes is answered in the pane. */
-  let entered = false;
 
   const stands = () => judge.state().state === 'needs_you' && judge.sees() === ways.rule;
-  const chosen = (): FolderChoice | null => {
-    const facts = context.facts();
-    return facts === null ? null : ways.chosen(facts);
-  };
-
-  /** Whether the question goes within `ms`: another state is decided, or its screen stays away. Unseen for a frame, it is only drawn again. */
-  async function gone(ms: number): Promise<boolean> {
-    const end = clock.monotonic() + ms;
-    const past = () => judge.state().state !== 'needs_you';
-    while (await context.until(() => !stands(), Math.max(0, end - clock.monotonic()))) {
-      await context.until(() => stands() || past(), redrawnMs);
-      if (!stands()) return true;
-    }
-    return false;
-  }
-
-  /** Whether the question stands and nothing of its screen changes for `ms`. */
-  async function still(ms: number): Promise<boolean> {
-    const shown = () => context.facts()?.bottom.join('\n');
-    const before = shown();
-    return !(await context.until(() => away.signal.aborted || !stands() || shown() !== before, ms));
-  }
-
-  /** Moves the cursor to the choice that is wanted, sees it there and presses Enter, once. False: the screen does not let it. */
-  async function enter(wanted: FolderChoice): Promise<boolean> {
-    const end = clock.monotonic() + chooseMs;
-    let pressedOn: FolderChoice | null = null;
-    let downs = 0;
-    while (clock.monotonic() < end) {
-      if (await gone(0)) return true;
-      if (away.signal.aborted) return false;
-      const on = chosen();
-      if (on === wanted) {
-        // Of two Downs one may not be lost but late: it would move the cursor under the Enter.
-        if (downs > 1 && !(await still(lostMs))) continue;
-        entered = true;
-        await panes.write(paneId, '\r');
-        return true;
-      }
-      if ((on === null || on === pressedOn) && !(await still(lostMs))) continue;
-      if (on === null || downs === maxDowns) return false;
-      await panes.write(paneId, keyBytes('Down', context.facts()?.applicationCursor));
-      pressedOn = on;
-      downs += 1;
-    }
-    return false;
-  }
+  const choices = createPaneChoices(context, { stands, chosen: ways.chosen, away: away.signal });
 
   /** Chooses the person's answer, and says whether the question went. After Enter no key is pressed: it would answer the next dialog. */
   async function choose(wanted: 'yes' | 'no'): Promise<boolean> {
@@ -118,7 +59,7 @@ export function createFolderQuestion(context: DriverContext, ways: FolderWays): 
       await panes.kill(paneId);
       return true;
     }
-    return (await context.typing.run(() => enter(wanted))) && (await gone(lostMs));
+    return (await context.typing.run(() => choices.enter(wanted))) && (await choices.gone(lostMs));
   }
 
   async function put(entry: Open, ended: Promise<End>): Promise<void> {
@@ -137,7 +78,7 @@ export function createFolderQuestion(context: DriverContext, ways: FolderWays): 
     }
     entry.answering = true;
     const taken = await choose(answer.kind === 'approve' ? 'yes' : 'no');
-    over = entered || !taken;
+    over = choices.entered || !taken;
     if (!taken) approvals.note('its screen did not take the answer; answer it in the pane');
   }
 
@@ -167,7 +108,7 @@ export function createFolderQuestion(context: DriverContext, ways: FolderWays): 
       }
       // A screen that is being drawn again is no answer: only a decided state is.
       if (judge.sees() === ways.rule || judge.sees() === null) return;
-      over = entered;
+      over = choices.entered;
       if (open?.answering === false) open.cut({ kind: 'withdrawn', surface: 'pane' });
     },
     exited() {
