@@ -18,6 +18,8 @@ interface AcpPlay {
   readonly program: string;
   readonly script: (place: Place) => Script;
   readonly env: (model: ModelServer) => Record<string, string>;
+  /** It changes files of its folder without a question. */
+  readonly changesUnasked?: true;
   readonly setUp?: (place: Place & { readonly model: ModelServer }) => void;
 }
 
@@ -46,6 +48,51 @@ const anthropic = script({
   run: tools({ name: 'Bash', input: { command: 'touch made && ls', description: 'Make a file' } }),
   write: (work) => tools({ name: 'Write', input: { file_path: join(work, 'second'), content: 'words\n' } }),
 });
+
+const github = script({
+  run: tools({ name: 'bash', input: { command: 'touch made && ls', description: 'Make a file' } }),
+  write: (work) => tools({ name: 'create', input: { path: join(work, 'second'), file_text: 'words\n' } }),
+});
+
+const openai = script({
+  run: tools({
+    name: 'exec_command',
+    input: {
+      cmd: 'touch made && ls',
+      justification: 'to make a file',
+      sandbox_permissions: 'require_escalated',
+    },
+  }),
+  write: () =>
+    tools({
+      name: 'exec_command',
+      input: { cmd: "apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: second\n+words\n*** End Patch\nEOF" },
+    }),
+});
+
+const codexConfig = (url: string) => `model = "fake-1"
+model_provider = "scripted"
+
+[model_providers.scripted]
+name = "scripted"
+base_url = "${url}/v1"
+env_key = "SCRIPTED_KEY"
+wire_api = "responses"
+request_max_retries = 1
+stream_max_retries = 1
+
+[sandbox_workspace_write]
+exclude_slash_tmp = true
+exclude_tmpdir_env_var = true
+
+[analytics]
+enabled = false
+
+[features]
+apps = false
+plugins = false
+remote_plugin = false
+`;
 
 const geminiSettings = {
   general: { enableAutoUpdate: false, enableAutoUpdateNotification: false },
@@ -83,5 +130,32 @@ export const plays: readonly AcpPlay[] = [
     program: 'claude-agent-acp',
     script: anthropic,
     env: (model) => ({ ANTHROPIC_BASE_URL: model.url, ANTHROPIC_API_KEY: 'scripted' }),
+  },
+  {
+    agent: 'codex',
+    package: '@agentclientprotocol/codex-acp',
+    version: '2.6.0',
+    program: 'codex-acp',
+    changesUnasked: true,
+    script: openai,
+    // Under the folder for temporary files, where this home is, it makes no programs for its sandbox.
+    env: () => ({ SCRIPTED_KEY: 'scripted', TMPDIR: '/var/tmp' }),
+    setUp({ home, model }) {
+      mkdirSync(join(home, '.codex'));
+      writeFileSync(join(home, '.codex', 'config.toml'), codexConfig(model.url));
+    },
+  },
+  {
+    agent: 'copilot',
+    package: '@github/copilot',
+    version: '1.0.102',
+    program: 'copilot',
+    script: github,
+    env: (model) => ({
+      COPILOT_PROVIDER_BASE_URL: `${model.url}/v1`,
+      COPILOT_PROVIDER_API_KEY: 'scripted',
+      COPILOT_MODEL: 'fake-1',
+      COPILOT_OFFLINE: 'true',
+    }),
   },
 ];
