@@ -20,6 +20,7 @@ const vias = {
   paste: 'pasted into its composer, then Enter',
   file: 'as a line in a file that it reads; no key is pressed',
   server: 'by its own server; no key is pressed',
+  protocol: 'as a prompt of the protocol',
 } satisfies Record<Promises['via'], string>;
 
 const learns = {
@@ -27,17 +28,21 @@ const learns = {
   file: 'its file of events',
   server: "its server's events",
   screen: 'its screen',
+  transcript: 'its stored conversation',
+  protocol: 'its permission request',
 } satisfies Record<Promises['asks']['by'], string>;
 
 const answers = {
   approval: 'an approval or its pane, whichever is first',
   pane: 'its pane',
+  inbox: 'an approval',
 } satisfies Record<Promises['asks']['answered'], string>;
 
 const witnesses: Readonly<Record<string, string>> = {
   hook: 'a report of its own',
   transcript: 'its stored conversation',
   composer: 'its composer',
+  acp: 'its first report, or the end of its turn',
 };
 
 /** The version that the rules were recorded with. */
@@ -57,15 +62,14 @@ export function agentProgramsText(): string {
   return `<!-- Made by scripts/agent-programs.ts from the adapters. Do not edit: npm run references -->
 # Agent programs
 
-What Gantry promises of each agent program that it drives in a terminal, and the version that it was played with, against a local model server and without an
-account. [Harnesses](factory.md#harnesses) says how each is started and what its state is judged by.
+What Gantry promises of each agent program that it drives, and the version that it was played with, against a local model server and without an account. [Harnesses](factory.md#harnesses) says how each is started and what its state is judged by.
 
 | program | version played | a message gets in | it is verified by, the first that saw it | its questions | are learned from | and answered in | tokens from | continues with |
 |---|---|---|---|---|---|---|---|---|
 ${rows.join('\n')}
 
 Every adapter keeps these promises. A conformance kit plays each of them with a stand-in of the program in \`npm test\`, and with the program itself in
-\`npm run test:harnesses\`; hosted bots are played too. \`npm run faults -- factory.harness-kit\` counts the rows that fail.
+\`npm run test:harnesses\`; hosted bots are played too, and agents over ACP play [their scenes](acp.md#played). \`npm run faults -- factory.harness-kit\` counts the rows that fail.
 
 | row | what is promised |
 |---|---|
@@ -82,8 +86,10 @@ Every adapter keeps these promises. A conformance kit plays each of them with a 
 | command signs | a message that begins with \`!\`, \`/\`, \`#\` or \`@\` is text |
 | draft | what a person has half typed is neither sent nor lost |
 
-${exempt.length === 0 ? 'Every row applies to every program above.' : `Rows that do not apply:\n\n${exempt.join('\n')}`} A hosted bot has no composer, so nobody can leave a draft there; for it,
-\`kill -9\` is of Gantry.
+${exempt.length === 0 ? 'Every row applies to every program above.' : `Rows that do not apply:\n\n${exempt.join('\n')}\n`}
+A hosted bot has no composer, so nobody can leave a draft there; for it, \`kill -9\` is of Gantry.
+
+Copilot was played with a model provider of a person's own. Its sign-in, GitHub's models and their limits were not: they need a GitHub account with Copilot.
 
 A program of another version may behave differently; \`gantry doctor\` names an installed version that the rules do not cover. To see what its newest version breaks:
 
@@ -96,16 +102,20 @@ It installs the newest version of each into a scratch folder, plays the rows, an
 `;
 }
 
+/** An agent over ACP is any that speaks the protocol. */
+const versionWords = (name: HarnessName): string =>
+  programs[name].command === null ? `[these agents](acp.md#played)` : versionOf(name);
+
 function row(name: HarnessName, { via, witness, asks, usage, resume }: Promises): string {
   const cells = [
     titleOf(name),
-    versionOf(name),
+    versionWords(name),
     vias[via],
     witness.map((one) => witnesses[one] ?? one).join(', '),
     asks.about,
     learns[asks.by],
     answers[asks.answered],
-    `its ${usage}`,
+    usage === null ? 'nowhere' : `its ${usage}`,
     `\`${resume}\``,
   ];
   return `| ${cells.join(' | ')} |`;

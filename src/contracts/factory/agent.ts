@@ -25,6 +25,7 @@ const programs = {
   shell: { title: 'Shell', adoptable: false, takesPrompt: false, pane: true },
   claude: { title: 'Claude Code', adoptable: true, takesPrompt: true, pane: true },
   codex: { title: 'Codex', adoptable: true, takesPrompt: true, pane: true },
+  copilot: { title: 'Copilot', adoptable: true, takesPrompt: true, pane: true },
   gemini: { title: 'Gemini CLI', adoptable: true, takesPrompt: true, pane: true },
   opencode: { title: 'opencode', adoptable: true, takesPrompt: true, pane: true },
   qwen: { title: 'Qwen Code', adoptable: true, takesPrompt: true, pane: true },

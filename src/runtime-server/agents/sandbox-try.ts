@@ -42,6 +42,7 @@ const secretsAtHome = [
 const modelHosts: Readonly<Partial<Record<HarnessName, string>>> = {
   claude: 'api.anthropic.com',
   codex: 'api.openai.com',
+  copilot: 'api.githubcopilot.com',
   gemini: 'generativelanguage.googleapis.com',
   qwen: 'dashscope.aliyuncs.com',
 };

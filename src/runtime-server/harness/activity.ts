@@ -121,7 +121,7 @@ function createRepeats() {
 /** A row that an agent program animates, with words that change as well: "✻ Pondering… (12s)". */
 const spinnerRow = /^\s*[·✢✳✶✻✽◐◓◑◒⠀-⣿]\s/u;
 /** Times, sizes and counts. */
-const counted = /\d+(?:[.,:]\d+)*\s?(?:ms|sec|min|hr|kB|MB|GB|[smhdk])?(?!\p{L})/gu;
+const counted = /\d+(?:[.,:]\d+)*\s?(?:ms|sec|min|hr|kB|MB|GB|[KMG]iB|B|[smhdk])?(?!\p{L})/gu;
 
 /** What is left of a screen without all that moves although nothing happens. */
 export function quiet(bottom: readonly string[]): string {

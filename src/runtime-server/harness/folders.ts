@@ -2,6 +2,7 @@
 export { acp } from './acp/adapter.ts';
 export { claude } from './claude/adapter.ts';
 export { codex } from './codex/adapter.ts';
+export { copilot } from './copilot/adapter.ts';
 export { custom } from './custom/adapter.ts';
 export { gemini } from './gemini/adapter.ts';
 export { opencode } from './opencode/adapter.ts';

@@ -21,6 +21,8 @@ interface PasteWays {
   settleMs?(text: string): number;
   /** While it starts it shows a composer and loses its input: then the message is held and retried. */
   readonly losesEarly?: boolean;
+  /** Takes away the row that the cursor is in, then the line break before it; default: Ctrl-U does both. */
+  readonly clearKeys?: string;
   /** Until the composer shows a paste. */
   readonly shownMs: number;
   /** For hook and transcript after each Enter. */
@@ -46,7 +48,7 @@ interface PasteDelivery {
 
 const hookReported = 'its submit hook reported this text';
 const transcriptEveryMs = 150;
-/** Ends the line that the cursor is in, then the line break before it: in every one of these programs, and in an empty composer nothing. */
+/** In an empty composer it does nothing. */
 const clearKey = '\x15';
 /** Two for each row that a composer shows at most. */
 const maxClearKeys = 100;
@@ -86,7 +88,7 @@ export function createPasteDelivery(context: DriverContext, ways: PasteWays): Pa
     // A key that takes away only an empty row changes nothing that can be read.
     for (let keys = 0, idle = 0; composer().kind === 'text' && keys < maxClearKeys && idle < 3; keys += 1) {
       const before = shownText();
-      await panes.write(paneId, clearKey);
+      await panes.write(paneId, ways.clearKeys ?? clearKey);
       idle = (await context.until(() => shownText() !== before, clearedMs)) ? 0 : idle + 1;
     }
     const { kind } = composer();

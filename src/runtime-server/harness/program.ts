@@ -33,19 +33,20 @@ export interface Program {
  * it, with a stand-in and with the real program.
  */
 export interface Promises {
-  /** How a message gets in: pasted into its composer, as a line in a file that it reads, or by a call to a server inside it. */
-  readonly via: 'paste' | 'file' | 'server';
+  /** How a message gets in: pasted into its composer, as a line in a file that it reads, by a call to a server inside it, or as the protocol has it. */
+  readonly via: 'paste' | 'file' | 'server' | 'protocol';
   /** Who sees that a message arrived; the first one unless it is away. */
   readonly witness: readonly [DeliveryEvidence, ...DeliveryEvidence[]];
   readonly asks: {
     /** How Gantry learns of its question. */
-    readonly by: 'hook' | 'file' | 'server' | 'screen';
-    readonly answered: 'approval' | 'pane';
+    readonly by: 'hook' | 'file' | 'server' | 'screen' | 'transcript' | 'protocol';
+    /** `inbox`: an approval, and there is no pane. */
+    readonly answered: 'approval' | 'pane' | 'inbox';
     readonly about: string;
   };
-  /** Where the tokens that it used are read. */
-  readonly usage: 'transcript' | 'database';
-  /** The word on its command line that continues a conversation. */
+  /** Where the tokens that it used are read; null: nowhere. */
+  readonly usage: 'transcript' | 'database' | null;
+  /** What continues a conversation: a word on its command line, a method of the protocol. */
   readonly resume: string;
   /** Rows of the kit that do not apply to it, each with the reason. */
   readonly exempt: Readonly<Record<string, string>>;

@@ -35,7 +35,7 @@ async function endOf(file: string): Promise<number> {
 /** Whether a prompt that contains our text was written at or after `offset`. */
 export async function holdsPrompt(file: string, offset: number, ours: string, promptOf: PromptOf): Promise<boolean> {
   for (let from = offset; ; ) {
-    const page = await readJsonLines(file, from, (line) => line.includes('"user"'));
+    const page = await readJsonLines(file, from, (line) => line.includes('"user'));
     if (page.lines.some(({ entry }) => containsText(promptOf(entry) ?? '', ours))) return true;
     if (!page.more) return false;
     from = page.offset;

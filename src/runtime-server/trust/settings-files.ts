@@ -1,6 +1,6 @@
 /**
- * Finds the files of a folder from which agent programs learn what they may run, by what each harness's `program.ts` names. In a terminal Claude Code
- * and Codex ask about a new folder themselves; the others do not, and without a pane nobody is there to be asked.
+ * Finds the files of a folder from which agent programs learn what they may run, by what each harness's `program.ts` names. In a terminal Claude Code,
+ * Codex and Copilot ask about a new folder themselves; the others do not, and without a pane nobody is there to be asked.
  */
 import { lstatSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -9,13 +9,27 @@ import { createScratch } from '../../runtime-server/harness/bench-of-one.ts';
 import { createPaneSubject } from './pane-subject.ts';
 import type { Subject } from './subject.ts';
 
-export const standIns = ['claude', 'codex', 'gemini', 'opencode', 'qwen'] as const satisfies readonly HarnessName[];
+export const standIns = [
+  'claude',
+  'codex',
+  'copilot',
+  'gemini',
+  'opencode',
+  'qwen',
+] as const satisfies readonly HarnessName[];
 
 /** A line of what a stand-in notes. */
 interface Note {
   readonly session?: string;
   readonly prompt?: string;
   readonly ran?: true;
+}
+
+/** Its whole lines: the last one may still be on its way. */
+export function notesIn(log: string): Note[] {
+  if (!existsSync(log)) return [];
+  const lines = readFileSync(log, 'utf8').split('\n').slice(0, -1);
+  return lines.map((line) => JSON.parse(line) as Note);
 }
 
 const agentId = 'kit';
@@ -32,13 +46,7 @@ export async function openStandIn(
   const endpoint = await openHookEndpoint(paths.urlFile);
   writeFileSync(paths.tokenFile, agentId, { mode: 0o600 });
   const log = join(paths.folder, 'stand-in.jsonl');
-  const notes = (): Note[] =>
-    existsSync(log)
-      ? readFileSync(log, 'utf8')
-          .split('\n')
-          .filter(Boolean)
-          .map((line) => JSON.parse(line) as Note)
-      : [];
+  const notes = () => notesIn(log);
   const spec = (resume: boolean) =>
     scratch.spec({
       agentId,

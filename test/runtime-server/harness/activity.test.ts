@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { createActivity, quiet } from '../../../src/runtime-server/harness/activity.ts';
 import { claudeRules } from '../../../src/runtime-server/harness/claude/rules.ts';
 import { codexRules } from '../../../src/runtime-server/harness/codex/rules.ts';
+import { copilotRules } from '../../../src/runtime-server/harness/copilot/rules.ts';
 import { geminiRules } from '../../../src/runtime-server/harness/gemini/rules.ts';
 import { opencodeRules } from '../../../src/runtime-server/harness/opencode/rules.ts';
 import { qwenRules } from '../../../src/runtime-server/harness/qwen/rules.ts';
@@ -74,6 +75,7 @@ test('a call is activity each time; calls with nothing new in between are counte
 test.each([
   ['claude', claudeRules],
   ['codex', codexRules],
+  ['copilot', copilotRules],
   ['gemini', geminiRules],
   ['opencode', opencodeRules],
   ['qwen', qwenRules],

@@ -20,7 +20,7 @@ beforeEach(() => {
   scratch = createScratch();
   const bin = join(scratch.work, 'bin');
   mkdirSync(bin);
-  for (const name of ['claude', 'codex', 'gemini', 'opencode', 'qwen']) {
+  for (const name of ['claude', 'codex', 'copilot', 'gemini', 'opencode', 'qwen']) {
     writeFileSync(join(bin, name), '#!/bin/sh\nexec cat\n', { mode: 0o755 });
   }
   scratch.env.PATH = `${bin}:${scratch.env.PATH}`;
@@ -36,7 +36,7 @@ test.each(['--dangerously-skip-permissions', '-y', '../../other', 'a\nb', ''])(
   async (sessionId) => {
     const transcript = join(scratch.work, 'x.jsonl');
     writeFileSync(transcript, '{}\n');
-    for (const harness of ['claude', 'codex', 'gemini', 'opencode', 'qwen'] as const) {
+    for (const harness of ['claude', 'codex', 'copilot', 'gemini', 'opencode', 'qwen'] as const) {
       scratch.facts.set(`agent_${harness}`, { sessionId, transcript });
       const command = await start(spec(harness, { resume: true }));
       expect(command).not.toContain(sessionId);
@@ -70,7 +70,7 @@ test('a culture or a model that begins like an option stands in one word with it
   const hostile = { culture: '- be brief\n- yes', model: '--yolo' };
   const qwen = await start(spec('qwen', hostile));
   expect(qwen).toContain('--append-system-prompt=- be brief\n- yes');
-  for (const harness of ['gemini', 'opencode', 'qwen'] as const) {
+  for (const harness of ['copilot', 'gemini', 'opencode', 'qwen'] as const) {
     const command = await start(spec(harness, hostile));
     expect(command).toContain('--model=--yolo');
     expect(command).not.toContain('--yolo');

@@ -31,7 +31,8 @@ export function createTurn(show) {
 
 /**
  * `turnMs`: longer than a witness is waited for before the composer is believed. `pasted` and `submitted` see what is taken, before it is;
- * `pasted` answers false where it is lost. `taken` sees each key first, and answers true where it was for another screen.
+ * `pasted` answers false where it is lost. `taken` sees each key first, and answers true where it was for another screen, or the key that it
+ * means to this one.
  */
 export function play({ turnMs, draw, pasted = () => true, submitted = () => {}, taken = () => false }) {
   const state = { composer: '', working: false, dialog: false };
@@ -111,7 +112,9 @@ export function play({ turnMs, draw, pasted = () => true, submitted = () => {}, 
       else {
         // Arrows and their like move a cursor that nobody sees.
         const key = /^\x1b\[[\d;]*[A-Z~]/.exec(input)?.[0] ?? input[0];
-        if (!taken(key) && key.length === 1) press(key);
+        const meant = taken(key);
+        const pressed = typeof meant === 'string' ? meant : key;
+        if (meant !== true && pressed.length === 1) press(pressed);
         input = input.slice(key.length);
       }
     }

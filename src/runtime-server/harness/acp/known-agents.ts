@@ -29,8 +29,7 @@ const knownAgents: Readonly<Record<string, KnownAgent>> = {
   copilot: {
     command: 'copilot --acp --stdio',
     install: 'npm install -g @github/copilot',
-    harness: null,
-    keeps: { folders: ['.copilot'], files: [], elsewhere: { COPILOT_HOME: '' }, reports: [] },
+    harness: 'copilot',
     signIns: [],
   },
   claude: {
