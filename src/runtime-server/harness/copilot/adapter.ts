@@ -56,10 +56,10 @@ function driveCopilot(context: DriverContext): Driver {
     clearKeys: '\x15\x7f',
     losesEarly: true,
     // Its screen is drawn late on a loaded computer.
-    shownMs: 2500,
+    shownMs: 4000,
     // Its hook runs before the model is asked, and is a program that starts.
-    witnessMs: 4500,
-    lateMs: 2500,
+    witnessMs: 4000,
+    lateMs: 2000,
   });
 
   return {

@@ -13,8 +13,9 @@ const tail = 120;
 
 /** In its shell mode a text would run. */
 const shellMode = / · Shell · /u;
-const shadeTop = /^╻▄{20,}\s*$/u;
-const shadeEnd = /^╹▀{20,}\s*$/u;
+/** Where terminal and program do not agree how wide a character is, what was drawn before may show through. */
+const shadeTop = /^╻[▄▀ ]{20,}$/u;
+const shadeEnd = /^╹[▄▀ ]{20,}$/u;
 
 /** Its rows without what stands before them. It has a shade where the terminal tells its colours, and lines above and below where it does not. */
 function rowsOf(view: View): { readonly rows: readonly string[]; readonly behind: readonly string[] } | null {
