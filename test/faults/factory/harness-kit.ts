@@ -15,7 +15,11 @@ export const figures: readonly Figure[] = [{ name: 'factory.harness-kit', run }]
 type Opened = { readonly subject: Subject; close(): void | Promise<void> };
 
 async function run({ quick, log }: FigureOptions): Promise<Measured> {
-  const all: (() => Promise<Opened>)[] = [...standIns.map((harness) => () => openStandIn(harness)), openAcpStandIn, openHosted];
+  const all: (() => Promise<Opened>)[] = [
+    ...standIns.map((harness) => () => openStandIn(harness)),
+    openAcpStandIn,
+    openHosted,
+  ];
   const problems: string[] = [];
   const rows: Record<string, string> = {};
   const exempt: string[] = [];
@@ -33,6 +37,7 @@ async function run({ quick, log }: FigureOptions): Promise<Measured> {
     exempt.push(...notApplied.map(({ row, why }) => `${subject.name}: ${row}: ${why}`));
     log(`${subject.name}: ${rows[subject.name]} rows`);
   }
-  const at = 'adapters in real terminals with stand-ins of their programs, a bot over ACP with a stand-in, and a hosted bot in the product';
+  const at =
+    'adapters in real terminals with stand-ins of their programs, a bot over ACP with a stand-in, and a hosted bot in the product';
   return { value: problems.length, problems, unit: 'rows that fail', n: played, at, detail: { rows, exempt } };
 }
