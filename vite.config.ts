@@ -13,6 +13,7 @@ import { brotliCompress, constants, gzip } from 'node:zlib';
 import tailwind from '@tailwindcss/vite';
 import react from '@vitejs/plugin-react';
 import { defineConfig, type EnvironmentOptions, type Plugin, type Rolldown } from 'vite';
+import { billOf } from './scripts/bill-of-materials.ts';
 import { noticesOf, packageOf, withDependencies } from './scripts/notices.ts';
 import { callsOnly } from './scripts/page-routes.ts';
 
@@ -248,7 +249,10 @@ export default defineConfig({
         if (environment !== undefined) await builder.build(environment);
       }
       const beside = withDependencies(path('.'), [...natives.filter((name) => name !== 'electron'), ...copied]);
-      await writeFile(path('out/THIRD-PARTY-NOTICES.txt'), noticesOf([...bundled, ...beside]));
+      const packages = [...bundled, ...beside];
+      await writeFile(path('out/THIRD-PARTY-NOTICES.txt'), noticesOf(packages));
+      const self = JSON.parse(await readFile(path('package.json'), 'utf8'));
+      await writeFile(path('out/gantry.cdx.json'), billOf(packages, self));
     },
   },
 });

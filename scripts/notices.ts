@@ -7,7 +7,7 @@ import { join } from 'node:path';
 
 const licenceFile = /^(?:licen[cs]e|copying|notice|ofl)(?:[.-].*)?$/i;
 
-interface PackageFile {
+export interface PackageFile {
   readonly name: string;
   readonly version: string;
   readonly license?: unknown;
@@ -37,26 +37,30 @@ export function withDependencies(root: string, names: readonly string[]): string
   return [...found];
 }
 
-export function noticesOf(folders: Iterable<string>): string {
-  const parts = [...new Set(folders)]
+/** Each package once, by name. */
+export function packagesAt(folders: Iterable<string>): { folder: string; about: PackageFile }[] {
+  return [...new Set(folders)]
     .filter((folder) => existsSync(join(folder, 'package.json')))
     .map((folder) => ({ folder, about: read(folder) }))
-    .toSorted((a, b) => (a.about.name < b.about.name ? -1 : 1))
-    .map(({ folder, about }) => {
-      const files = readdirSync(folder).filter((name) => licenceFile.test(name));
-      const texts = files.map((name) => readFileSync(join(folder, name), 'utf8').trim());
-      const licence = typeof about.license === 'string' ? about.license : JSON.stringify(about.license ?? 'see below');
-      const author =
-        typeof about.author === 'string' ? about.author : (about.author as { name?: string } | undefined)?.name;
-      const from = [author, about.homepage].filter((one) => one !== undefined).join(', ');
-      return [
-        `${about.name} ${about.version}`,
-        `Licence: ${licence}`,
-        ...(from === '' ? [] : [`From: ${from}`]),
-        '',
-        ...texts,
-      ].join('\n');
-    });
+    .toSorted((a, b) => (a.about.name < b.about.name ? -1 : 1));
+}
+
+export function noticesOf(folders: Iterable<string>): string {
+  const parts = packagesAt(folders).map(({ folder, about }) => {
+    const files = readdirSync(folder).filter((name) => licenceFile.test(name));
+    const texts = files.map((name) => readFileSync(join(folder, name), 'utf8').trim());
+    const licence = typeof about.license === 'string' ? about.license : JSON.stringify(about.license ?? 'see below');
+    const author =
+      typeof about.author === 'string' ? about.author : (about.author as { name?: string } | undefined)?.name;
+    const from = [author, about.homepage].filter((one) => one !== undefined).join(', ');
+    return [
+      `${about.name} ${about.version}`,
+      `Licence: ${licence}`,
+      ...(from === '' ? [] : [`From: ${from}`]),
+      '',
+      ...texts,
+    ].join('\n');
+  });
   const line = `\n\n${'-'.repeat(80)}\n\n`;
   return `Gantry contains the following third-party software.${line}${parts.join(line)}\n`;
 }
