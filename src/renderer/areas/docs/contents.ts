@@ -47,6 +47,7 @@ export const contents: readonly Chapter[] = [
     title: 'Run',
     pages: [
       ['operating', 'Operating Gantry'],
+      ['deploy', 'Deploying a cloud'],
       ['configuration', 'Configuration'],
       ['identity', 'People, sign-in and keys'],
       ['security', 'Security model'],
