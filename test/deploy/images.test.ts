@@ -355,12 +355,14 @@ test('the health check of a cloud that hangs ends', async () => {
   expect(await check('cloud', asCloud(port))).toEqual({ code: 1, said: '/api/v1/health did not answer within 4 s.' });
 });
 
-test.each([
-  ['cloud', { GANTRY_BASE_URL: 'no address' }, 'The cloud cannot be asked: Invalid URL.'],
-  ['cloud', asCloud(9), '/api/v1/health cannot be asked: connect ECONNREFUSED 127.0.0.1:9.'],
-  ['worker', { GANTRY_HOME: '/nowhere' }, 'The worker cannot be asked: ENOENT'],
-  ['neither', {}, 'Give one of cloud, worker, not "neither".'],
-])('the health check of %s says what is wrong, without a stack: %o', async (part, env, words) => {
+const wrong: readonly (readonly [string, string, Readonly<Record<string, string>>])[] = [
+  ['The cloud cannot be asked: Invalid URL.', 'cloud', { GANTRY_BASE_URL: 'no address' }],
+  ['/api/v1/health cannot be asked: connect ECONNREFUSED 127.0.0.1:9.', 'cloud', asCloud(9)],
+  ['The worker cannot be asked: ENOENT', 'worker', { GANTRY_HOME: '/nowhere' }],
+  ['Give one of cloud, worker, not "neither".', 'neither', {}],
+];
+
+test.each(wrong)('the health check says “%s” and shows no stack', async (words, part, env) => {
   const { code, said } = await check(part, env);
   expect(code).toBe(1);
   expect(said).toContain(words);

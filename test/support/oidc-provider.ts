@@ -41,7 +41,7 @@ export async function startOidcProvider(options: OidcProviderOptions): Promise<O
   const issuer = options.issuer ?? `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const client = { clientId: 'gantry', clientSecret: 'a secret between the two' };
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
-  listener = quietly(
+  const provider = quietly(
     () =>
       new Provider(issuer, {
         clients: [
@@ -85,7 +85,10 @@ export async function startOidcProvider(options: OidcProviderOptions): Promise<O
         cookies: { keys: ['for tests'] },
         ttl: { Session: 3600, Grant: 3600, Interaction: 600, IdToken: 600, AccessToken: 600 },
       }),
-  ).callback();
+  );
+  // Behind a proxy with a certificate: how the proxy was asked is how its addresses begin.
+  provider.proxy = issuer.startsWith('https:');
+  listener = provider.callback();
   return {
     issuer,
     ...client,

@@ -1,0 +1,40 @@
+/**
+ * The only way out of the network in which the play's Docker runs, for builds that fetch packages: a proxy outside, which listens on a Unix
+ * socket, and a door inside, which passes each connection to it.
+ */
+import { createServer, type Server as HttpServer, request } from 'node:http';
+import { connect, createServer as createDoor, type Server } from 'node:net';
+
+/** Outside: CONNECT for https, whole addresses for http. */
+export function listenOutside(socket: string): Promise<HttpServer> {
+  const proxy = createServer((asked, answer) => {
+    const passed = request(asked.url ?? '', { method: asked.method, headers: asked.headers }, (got) => {
+      answer.writeHead(got.statusCode ?? 502, got.headers);
+      got.pipe(answer);
+    });
+    passed.on('error', (error) => answer.headersSent || answer.writeHead(502).end(error.message));
+    asked.pipe(passed);
+  });
+  proxy.on('connect', (asked, near, head) => {
+    const { hostname, port } = new URL(`http://${asked.url}`);
+    const far = connect(Number(port) || 80, hostname, () => {
+      near.write('HTTP/1.1 200 Connection established\r\n\r\n');
+      far.write(head);
+      far.pipe(near).pipe(far);
+    });
+    far.on('error', () => near.destroy());
+    near.on('error', () => far.destroy());
+  });
+  return new Promise((resolve) => proxy.listen(socket, () => resolve(proxy)));
+}
+
+/** Inside: on every address, because containers come from their bridge. */
+export function openDoor(socket: string, port: number): Promise<Server> {
+  const door = createDoor((near) => {
+    const far = connect(socket);
+    near.pipe(far).pipe(near);
+    far.on('error', () => near.destroy());
+    near.on('error', () => far.destroy());
+  });
+  return new Promise((resolve) => door.listen(port, () => resolve(door)));
+}
