@@ -66,8 +66,8 @@ function firstLineOf(path: string): string {
 
 export default defineConfig({
   test: {
-    // Tests wait for programs more than they work: six at a time fill two cores.
-    maxWorkers: 6,
+    // Tests wait for programs about as long as they work: four at a time fill two cores. With more, those that start programs wait for each other.
+    maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
     projects: [
       {

@@ -40,6 +40,9 @@ interface Connection {
 /** A start may take as long as the helper allows, behind other requests for the same computer. Milliseconds. */
 const answersWithin = 2 * startsWithin;
 
+/** How long after a cut those that watch connect again, ms. */
+const redialMs = 1_000;
+
 /** While nothing is known of the helper. */
 const nothing = {
   egress: 'none',
@@ -59,7 +62,7 @@ export function createNamespaceDriver({
 }): HostedDriver {
   const path = socketIn(folder);
   const conversation = createConversation(path, timers);
-  const watches = createWatches(conversation);
+  const watches = createWatches(conversation, timers);
   const { ask } = conversation;
 
   return {
@@ -133,8 +136,13 @@ interface Watching {
   readonly early: HostChange[];
 }
 
-function createWatches(conversation: Conversation): Pick<HostedDriver, 'watch'> {
+function createWatches(conversation: Conversation, timers: Timers): Pick<HostedDriver, 'watch'> {
   const all = new Set<Watching>();
+  /** Whoever watches asks nothing, so nothing else would dial again. */
+  const dialAgain = () =>
+    void timers.after(redialMs, () => {
+      if (all.size > 0) conversation.connected().catch(() => {});
+    });
 
   function tell(one: Watching, run: string, changes: readonly HostChange[]): void {
     for (const { number, ...change } of changes) {
@@ -164,6 +172,7 @@ function createWatches(conversation: Conversation): Pick<HostedDriver, 'watch'> 
     connected() {
       for (const one of all) tryJoin(one);
     },
+    over: dialAgain,
     changed(change) {
       for (const one of all) {
         if (one.joined) tell(one, one.last!.run, [change]);
@@ -185,6 +194,8 @@ function createWatches(conversation: Conversation): Pick<HostedDriver, 'watch'> 
 
 interface Listener {
   connected(): void;
+  /** A connection was cut, or could not be made. */
+  over(): void;
   changed(change: HostChange): void;
 }
 
@@ -213,6 +224,7 @@ function createConversation(path: string, timers: Timers) {
         reject(cause);
         for (const { reject: refuse } of made.asked.values()) refuse(cause);
         made.asked.clear();
+        if (!closed) for (const listener of listeners) listener.over();
       };
       socket.unref();
       socket.once('connect', () => {

@@ -23,7 +23,7 @@ export function pollersOf(rows: readonly PollerRow[]): (Can | null)[] {
 /** Gates that one look visits, in the order of their names. */
 export const maxGates = 500;
 /** So many of those that wait at a gate are considered, oldest first, and so many that hold a place there. */
-const maxTasks = 1_000;
+const maxTasks = 100;
 
 /** Gates at which somebody waits, each found after the previous one; `held`: a queued task with needs has a place there. */
 export const waitedGatesSql = `WITH RECURSIVE gates(gate, n) AS (
@@ -38,8 +38,9 @@ const candidate = 'work_task.id, work_task.rank, work_task.status, work_task.opt
 const holdersSql = `SELECT ${candidate} FROM work_slot JOIN work_line AS one ON one.id = work_slot.id
   JOIN work_task ON work_task.id = work_slot.id WHERE work_slot.user_id = ? AND work_slot.gate = ? AND one.needs <> ''
   AND work_task.status = 'queued' AND work_task.waits = ${waits.listed} LIMIT ${maxTasks}`;
-const waitingSql = `SELECT ${candidate} FROM work_line AS one JOIN work_task ON work_task.id = one.id
-  WHERE one.user_id = ? AND one.parked = ? AND one.parked <> '' ORDER BY one.rank, one.queued_at, one.seq, one.id LIMIT ${maxTasks}`;
+const waitingSql = `SELECT ${candidate} FROM (SELECT id, rank, queued_at, seq FROM work_line WHERE user_id = ? AND parked = ? AND parked <> ''
+  ORDER BY rank, queued_at, seq, id LIMIT ${maxTasks}) AS one JOIN work_task ON work_task.id = one.id
+  ORDER BY one.rank, one.queued_at, one.seq, one.id`;
 const countSql = 'SELECT count(*) AS n FROM work_slot WHERE user_id = ? AND gate = ?';
 const inLineSql = 'SELECT id FROM work_line WHERE id = ?';
 const lockSql = { sqlite: inLineSql, postgres: `${inLineSql} FOR UPDATE SKIP LOCKED` };
