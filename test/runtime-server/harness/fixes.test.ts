@@ -6,7 +6,9 @@ import { programs } from '../../../src/runtime-server/harness/programs.ts';
 test.each(Object.values(programs).flatMap(({ install, signIn }) => [install ?? [], signIn?.command ?? []].flat()))(
   '%s is a command and nothing else, or a sentence that is not copied',
   (fix) => {
-    expect(fix).toMatch(isCommand(fix) ? /^(npm|claude|codex|copilot|gemini|opencode|qwen)( [\w@/.-]+)*$/ : /^[A-Z]\w+ \w+/);
+    expect(fix).toMatch(
+      isCommand(fix) ? /^(npm|claude|codex|copilot|gemini|opencode|qwen)( [\w@/.-]+)*$/ : /^[A-Z]\w+ \w+/,
+    );
   },
 );
 
