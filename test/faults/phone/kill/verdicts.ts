@@ -28,7 +28,8 @@ const twice = (names: readonly string[], what: string) =>
   [...counted(names)].filter(([, times]) => times > 1).map(([name, times]) => `${name}: ${what} ${times} times`);
 
 const nameOf = (books: CarrierBooks, brandId: string) => String(books.brands[brandId]?.asked.companyName ?? brandId);
-const out = ({ texts }: CarrierBooks) =>
+/** Texts that left, by their words. */
+export const out = ({ texts }: CarrierBooks): string[] =>
   texts.filter(({ direction, own }) => direction === 'outbound' && !own).map(({ text }) => text);
 
 /** What happened more often than it was asked for. */
