@@ -147,5 +147,5 @@ export function createBotCaps(
   };
 }
 
-/** A group that was made anew begins at zero. */
+/** A new group counts from zero again. */
 const since = (before: number, now: number): number => (now < before ? now : now - before);

@@ -87,7 +87,7 @@ export function createBotNetworks(
   const { openNetwork } = deps;
   const git = createGit();
   /** By pane, or by the name of a program without one. */
-  const opened = new Map<string, { readonly network: Promise<OpenedNetwork> }>();
+  const opened = new Map<string, Promise<OpenedNetwork>>();
   const ends = new Map<string, Promise<void>>();
   let isCleared = false;
   let unlisten = () => {};
@@ -97,7 +97,7 @@ export function createBotNetworks(
     const one = opened.get(paneId);
     if (one === undefined) return;
     opened.delete(paneId);
-    const ended = one.network
+    const ended = one
       .then((network) => network.close())
       .catch((error: unknown) => deps.log.warn('The network of a bot was not closed.', { error: String(error) }))
       .finally(() => ends.delete(paneId));
@@ -108,12 +108,12 @@ export function createBotNetworks(
     // Of the program that was in this pane before. Other starts of the bot are not ours to close: it may be starting, or being tried.
     end(bot.start);
     await ends.get(bot.start);
-    const mine = { network: openNetwork(bot) };
+    const mine = openNetwork(bot);
     opened.set(bot.start, mine);
     const isOpen = () => opened.get(bot.start) === mine;
     // Where it fails, nothing is left to close.
-    mine.network.catch(() => void (isOpen() && opened.delete(bot.start)));
-    const { socket, authority } = await mine.network;
+    mine.catch(() => void (isOpen() && opened.delete(bot.start)));
+    const { socket, authority } = await mine;
     return {
       socket,
       authority,

@@ -1,6 +1,6 @@
 /**
  * The questions that Copilot asks now. Its transcript says what each is about and when it was answered, its screen shows the dialog, and keys answer
- * there: no hook tells its questions from what it allows by itself. Owns which question stands; must not know who answers.
+ * there. Its hooks run for every call, also for those it allows without a question. Owns which question stands; must not know who answers.
  */
 import type { DriverContext } from '../adapter.ts';
 import { createChannelQuestions } from '../channel-questions.ts';
