@@ -40,8 +40,8 @@ interface Connection {
 /** A start may take as long as the helper allows, behind other requests for the same computer. Milliseconds. */
 const answersWithin = 2 * startsWithin;
 
-/** How long after a cut those that watch connect again, ms. */
-const redialMs = 1_000;
+/** How long after a cut those that watch connect again, ms; twice as long after each try, where nothing may ever run. */
+const redialMs = { first: 1_000, longest: 60_000 };
 
 /** While nothing is known of the helper. */
 const nothing = {
@@ -138,11 +138,14 @@ interface Watching {
 
 function createWatches(conversation: Conversation, timers: Timers): Pick<HostedDriver, 'watch'> {
   const all = new Set<Watching>();
+  let waitMs = redialMs.first;
   /** Whoever watches asks nothing, so nothing else would dial again. */
-  const dialAgain = () =>
-    void timers.after(redialMs, () => {
+  function dialAgain(): void {
+    timers.after(waitMs, () => {
       if (all.size > 0) conversation.connected().catch(() => {});
     });
+    waitMs = Math.min(waitMs * 2, redialMs.longest);
+  }
 
   function tell(one: Watching, run: string, changes: readonly HostChange[]): void {
     for (const { number, ...change } of changes) {
@@ -170,6 +173,7 @@ function createWatches(conversation: Conversation, timers: Timers): Pick<HostedD
 
   conversation.listen({
     connected() {
+      waitMs = redialMs.first;
       for (const one of all) tryJoin(one);
     },
     over: dialAgain,
@@ -250,6 +254,8 @@ function createConversation(path: string, timers: Timers) {
   function hear({ asked }: Connection, line: string): void {
     const said = HostAnswerLine.parse(JSON.parse(line));
     if ('event' in said) {
+      // The end of one at an older helper is found by the next comparison.
+      if (said.event === 'ended') return;
       for (const listener of listeners) listener.changed(said.change);
       return;
     }

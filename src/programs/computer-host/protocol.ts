@@ -163,6 +163,8 @@ export const HostAnswerLine = z.union([
   z.strictObject({ id: z.number().int(), ok: z.literal(false), fault: HostFault }),
   /** Sent to every connection that watches. */
   z.strictObject({ event: z.literal('changed'), change: HostChange }),
+  /** A helper of an older Gantry sends it to everybody. */
+  z.strictObject({ event: z.literal('ended'), computer: z.string(), why: z.string() }),
 ]);
 export type HostAnswerLine = z.infer<typeof HostAnswerLine>;
 

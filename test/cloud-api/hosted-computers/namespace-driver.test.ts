@@ -233,7 +233,7 @@ test('a watch hears each change once, also those of the time in which it was cut
   host.cut();
   host.happens(change(3, { state: 'frozen', why: null }), 'silently');
   host.happens(change(4, { state: 'gone', why: null }), 'silently');
-  await expect.poll(() => driver.away()).toBe(null);
+  // Nobody asks it anything meanwhile.
   await expect.poll(() => first.heard.slice(1)).toEqual([`${id} sleeping null`, `${id} gone null`]);
   // Another process goes on where this one was.
   const second = watched(driver, first.cursors[0]!);
@@ -255,7 +255,6 @@ test('a watch says that it missed something when the helper no longer has it, an
   host.happens(change(1));
   await expect.poll(() => one.heard).toEqual([`${id} stopped end 1`]);
   host.restarts();
-  await expect.poll(() => driver.away()).toBe(null);
   await expect.poll(() => one.heard.slice(1)).toEqual(['missed']);
   host.happens(change(1));
   await expect.poll(() => one.heard.slice(2)).toEqual([`${id} stopped end 1`]);
@@ -272,11 +271,14 @@ test('a helper of an older Gantry goes on with its computers; a new one is refus
   const driver = driverOf(host.folder);
   const { heard } = watched(driver, null);
   expect(await driver.start(id)).toEqual(state());
+  host.say(`${JSON.stringify({ event: 'ended', computer: id, why: 'It crashed.' })}\n`);
   await expect(driver.create(spec)).rejects.toMatchObject({
     code: 'unsupported',
     message: `The computer-host at ${socketIn(host.folder)} is of an older Gantry: restart it with this one.`,
   });
   expect(heard).toEqual([]);
+  // It ended the connection of nobody.
+  expect(host.sockets.size).toBe(1);
 });
 
 test('an image is refused before the helper is asked: the machine’s own programs are all that it has', async () => {

@@ -96,8 +96,9 @@ export async function startHelper({ world: around, folder, more = [], ...rest }:
     unread = lines.pop() as string;
     for (const line of lines) {
       const read = JSON.parse(line) as HostAnswerLine;
-      if ('event' in read) changes.push(read.change);
-      else if (read.ok) waiting.get(read.id)?.resolve(read.value as never);
+      if ('event' in read) {
+        if (read.event === 'changed') changes.push(read.change);
+      } else if (read.ok) waiting.get(read.id)?.resolve(read.value as never);
       else waiting.get(read.id)?.reject(new Refused(read.fault));
     }
   });
