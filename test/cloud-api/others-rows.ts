@@ -58,6 +58,9 @@ const said: Readonly<Record<string, Values>> = {
     phase: "CASE WHEN n > 100 THEN 'deleted' ELSE 'sleeping' END",
     removed_at: 'CASE WHEN n > 100 THEN 1 END',
     metadata: `'{}'`,
+    toolset: `'desktop'`,
+    egress: `'public'`,
+    sleep_keeps: `'memory'`,
   },
   hosted_approval: {
     risk: `'low'`,

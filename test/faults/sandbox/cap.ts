@@ -151,7 +151,9 @@ async function feed(product: Product, eaters: readonly Eater[]) {
   await Promise.all(
     eaters.map(({ slug, kind, memory: most, stopped }) => {
       const eat = `perl eat.pl ${kind} ${stopped} ${isOfProcesses(kind) ? processes : most}`;
-      const text = kind === 'itself' ? `exec ${eat}` : eat;
+      // What was written in memory stays after its writer was ended, and may end the one that waits for it too: the shell tells then.
+      const andTell = `: > /tmp/eaten; [ -e ${stopped} ] || echo ended $(date +%s.%N) > ${stopped}`;
+      const text = kind === 'itself' ? `exec ${eat}` : kind === 'files' ? `${eat}; ${andTell}` : eat;
       return engine.call('POST', `/api/factory/agents/${slug}@cap/input`, { text, keys: ['Enter'] });
     }),
   );
@@ -166,6 +168,9 @@ async function feed(product: Product, eaters: readonly Eater[]) {
     }
     await delay(askEvery);
   }
+  // What is told of a bot may come before it said itself that it was stopped.
+  const saysOf = eaters.filter(({ kind }) => kind !== 'itself');
+  while (saysOf.some(({ stopped }) => !existsSync(stopped)) && performance.now() < until) await delay(askEvery);
   let slowestMs = 0;
   for (const { slug, kind, stopped } of eaters) {
     const told1 = told.get(slug);
@@ -176,7 +181,8 @@ async function feed(product: Product, eaters: readonly Eater[]) {
     else {
       said.push(told1.words);
       // A bot that ended itself cannot say when; its end is told by its state.
-      const lateMs = kind === 'itself' ? 0 : Math.round(told1.at - Number(how.split(' ').at(-1)) * 1000);
+      const stoppedAt = how === '' ? Number.NaN : Number(how.split(' ').at(-1)) * 1000;
+      const lateMs = kind === 'itself' ? 0 : Math.round(told1.at - stoppedAt);
       slowestMs = Math.max(slowestMs, lateMs || 0);
       if (Number.isNaN(lateMs))
         problems.push(`${slug}, ${kind}: it never said that it was stopped, and was told of: ${told1.words}`);
