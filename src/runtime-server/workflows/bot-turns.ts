@@ -27,6 +27,8 @@ interface BotTurns {
   /** Sends again, with the same key, a message that may not have been sent. */
   again(work: Work, node: RunNode): void;
   delivered(delivery: Delivery): void;
+  /** The same within an operation on its run. */
+  landed(work: Work, delivery: Delivery): void;
   tellCancelled(work: Work, node: RunNode): void;
   /** A usage limit cut its bot off in the middle of it. `waits`: the bot continues automatically. */
   limited(work: Work, node: RunNode, why: string, waits: boolean): void;
@@ -174,6 +176,15 @@ export function createBotTurns(
       });
     });
 
+  function landed(work: Work, delivery: Delivery): void {
+    const node = work.run.nodes.get(delivery.nodeId ?? '');
+    if (node === undefined) return;
+    if (node.handed === 'sending') {
+      if (early.size >= maxEarly) early.delete(early.keys().next().value as string);
+      early.set(delivery.id, delivery);
+    } else if (node.handed === 'sent' && node.delivery === delivery.id) apply(work, node, delivery, deps.overBudget);
+  }
+
   return {
     add,
     review(work, node) {
@@ -203,18 +214,10 @@ export function createBotTurns(
       work.after(() => send(node, node.assignee, text, `${node.dagId}:${node.nodeId}:${node.attempt}`));
     },
     delivered(delivery) {
-      const { dagId, nodeId } = delivery;
-      if (dagId === undefined || nodeId === undefined) return;
-      deps.persist(dagId, (work) => {
-        const node = work.run.nodes.get(nodeId);
-        if (node === undefined) return;
-        if (node.handed === 'sending') {
-          if (early.size >= maxEarly) early.delete(early.keys().next().value as string);
-          early.set(delivery.id, delivery);
-        } else if (node.handed === 'sent' && node.delivery === delivery.id)
-          apply(work, node, delivery, deps.overBudget);
-      });
+      const { dagId } = delivery;
+      if (dagId !== undefined) deps.persist(dagId, (work) => landed(work, delivery));
     },
+    landed,
     tellCancelled: (work, node) => tellCancelled(deps, work, node),
     limited(work, node, why, waits) {
       if (node.status !== 'working' && !(node.status === 'needs_you' && node.cause === 'usage_limit')) return;

@@ -16,7 +16,7 @@ import { type Budgets, createBudgets } from './budgets/index.ts';
 import { type CommandTurns, createCommandTurns } from './command-turns.ts';
 import type { WorkflowDeps } from './deps.ts';
 import { createGates } from './gates.ts';
-import { isEnded, proofLines, type Run, type RunNode, worksNow } from './model.ts';
+import { isClosed, isEnded, proofLines, type Run, type RunNode, worksNow } from './model.ts';
 import { createQueues } from './queues.ts';
 import { recover } from './recovery.ts';
 import { fail, holdAtDeadline, openGate, wake } from './rules.ts';
@@ -115,6 +115,18 @@ export function createScheduler(
             });
           },
         });
+
+  /** Gantry may have ended after a delivery did and before its step heard of it; nobody would tell it again. */
+  async function deliveriesOfSent(dagId: string): Promise<Delivery[]> {
+    const run = await deps.store.read((tx) => loadRun(tx, deps.workspace, dagId));
+    const sent = [...(run?.nodes.values() ?? [])].filter(
+      ({ handed, status }) => handed === 'sent' && !isClosed(status),
+    );
+    const found = await Promise.all(
+      sent.map(async ({ nodeId, delivery }) => (await deps.deliveriesOf(nodeId)).find(({ id }) => id === delivery)),
+    );
+    return found.filter((one) => one !== undefined);
+  }
 
   /** One operation in a caller's transaction. Whether it commits is unknown here, so nothing of it stays in memory. */
   function inside(tx: Tx, dagId: string, by: Actor, change: (work: Work) => void): void {
@@ -279,14 +291,16 @@ export function createScheduler(
       const open = await deps.store.read((tx) => openRuns(tx, deps.workspace));
       await budgets.load(open);
       await Promise.all(
-        open.map((dagId) =>
-          mutate(dagId, engineActor, (work) => {
+        open.map(async (dagId) => {
+          const landed = await deliveriesOfSent(dagId);
+          await mutate(dagId, engineActor, (work) => {
+            for (const delivery of landed) bots.landed(work, delivery);
             recover(work, { again: bots.again, requeue });
             work.after(() => {
               for (const node of work.run.nodes.values()) settleNode(node, work.run);
             });
-          }),
-        ),
+          });
+        }),
       );
       budgets.start(open);
     },

@@ -114,6 +114,33 @@ test('what waits goes on waiting: queued sends, ready steps, pauses and gates', 
   await second.until(dagId, (flow) => statuses(flow).queued === 'working' && statuses(flow).gate === 'done');
 });
 
+test('a step hears at the next start of a delivery that ended just before Gantry did', async () => {
+  const roles = ['takes', 'doubts', 'waits'];
+  const bots = roles.map((role) => worker(role, 'red', { role }));
+  const options = {
+    workforce: workforceOf({ name: 'red', bots, edges: [] }),
+    dispatch: (sent: Sent) => delivery(sent, 'queued', sent.nodeId),
+  };
+  const first = await openWorld(options);
+  first.template('t', { steps: roles.map((role) => ({ id: role, title: role, executor: `role:${role}` })) });
+  const { dagId } = await first.run('t');
+  const before = await first.until(dagId, (flow) => flow.nodes.every(({ cause }) => cause === 'queued'));
+  await first.crash();
+  const ends = { takes: 'verified', doubts: 'unconfirmed', waits: 'queued' } as const;
+  const deliveries = before.nodes.map(({ nodeId, title }) =>
+    delivery({ ...first.sent[0]!, nodeId }, ends[title as keyof typeof ends], nodeId),
+  );
+  const deliveriesOf = async (nodeId: string) => deliveries.filter((one) => one.nodeId === nodeId);
+  const second = await openWorld({ ...options, folder: first.folder, deliveriesOf });
+  const causes = (await second.pages.flow(dagId)).nodes.map(({ status, cause }) => [status, cause]);
+  expect(causes).toEqual([
+    ['needs_you', 'interrupted'],
+    ['needs_you', 'unconfirmed'],
+    ['ready', 'queued'],
+  ]);
+  expect(second.sent).toEqual([]);
+});
+
 test('rounds of a loop that had ended before Gantry did count after a retry', async () => {
   const first = await openWorld();
   const inWorkspace = (name: string) => join(first.folder, 'workspace', name);

@@ -73,6 +73,8 @@ export function workforceOf(...teams: WorkTeam[]): Workforce {
 }
 
 export interface WorldOptions {
+  /** Default: none. */
+  readonly deliveriesOf?: (nodeId: string) => Promise<Delivery[]>;
   readonly folder?: string;
   readonly workforce?: Workforce;
   /** Default: verified at once. */
@@ -203,7 +205,7 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
       needsUser: (_tx, _run, { title, cause, detail }) => void told.push(`${title} needs a person: ${detail ?? cause}`),
       ended: (_tx, { title, status }) => void told.push(`${title} is ${status}`),
     },
-    deliveriesOf: async () => [],
+    deliveriesOf: options.deliveriesOf ?? (async () => []),
     slots: options.slots ?? 8,
     ownerId: owner.actor,
   });
