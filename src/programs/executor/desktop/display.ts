@@ -8,8 +8,8 @@ import { type Point, screenOf } from '../../../contracts/computer-use/frame.ts';
 import type { Screen } from '../../../contracts/computer-use/toolset.ts';
 import { HandsFault } from '../hands.ts';
 
-/** Milliseconds for a display to answer the first time. */
-const connectMs = 5000;
+/** Milliseconds for a display to answer the first time. Seconds pass where several have just been started on a busy machine. */
+const connectMs = 20_000;
 
 type Reply<Value> = (error: Error | null | undefined, value: Value) => unknown;
 
