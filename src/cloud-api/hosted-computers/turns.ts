@@ -14,7 +14,7 @@ export interface Turns {
   begin(): Promise<void>;
 }
 
-/** Longer than a driver may take to make and start one. */
+/** Longer than a driver may take to make and start one. A turn that is to last much longer was taken while a clock was wrong, and is free. */
 const heldMs = 90_000;
 const lookMs = 250;
 
@@ -33,8 +33,9 @@ export function createTurns({
   async function claim(id: string, holder: string): Promise<boolean> {
     const at = now();
     const sql = `UPDATE hosted_computer SET lock_id = ?, lock_until = ?
-      WHERE id = ? AND (lock_until IS NULL OR lock_until <= ?)`;
-    const { changes } = await store.write((tx) => tx.run(sql, holder, at + heldMs, id, at), { isolation: 'statement' });
+      WHERE id = ? AND (lock_until IS NULL OR lock_until <= ? OR lock_until > ?)`;
+    const values = [holder, at + heldMs, id, at, at + 2 * heldMs];
+    const { changes } = await store.write((tx) => tx.run(sql, ...values), { isolation: 'statement' });
     return changes === 1;
   }
 

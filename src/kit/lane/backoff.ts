@@ -18,8 +18,6 @@ const defaultSchedule = [
 interface Backoff {
   /** Milliseconds, spread by ±20 %. */
   after(attempt: number): number;
-  /** Milliseconds, before they are spread. */
-  readonly longest: number;
 }
 
 /** `schedule`: waits before the 2nd, 3rd … attempt; the last one repeats. `random`: 0 ≤ x < 1. */
@@ -29,7 +27,6 @@ export function createBackoff(
 ): Backoff {
   const longest = Math.max(...schedule);
   return {
-    longest,
     after: (attempt) =>
       Math.round((schedule[Math.min(attempt, schedule.length) - 1] ?? longest) * (0.8 + 0.4 * random())),
   };

@@ -18,7 +18,10 @@ interface Holds {
   renew(lane: string): () => void;
 }
 
-/** How long to wait for a process that was killed. Clocks of replicas must not differ by more than a fraction of it. */
+/**
+ * How long to wait for a process that was killed. Clocks of replicas must not differ by more than a fraction of it: a hold that is to last much
+ * longer was taken while a clock was wrong, and its process is not waited for.
+ */
 const leaseMs = 15_000;
 const renewMs = 5_000;
 
@@ -47,8 +50,8 @@ export function createHolds({
       const now = clock.now();
       const sql = `INSERT INTO lane_hold (lanes, lane, holder, until) VALUES (?, ?, ?, ?)
         ON CONFLICT (lanes, lane) DO UPDATE SET holder = excluded.holder, until = excluded.until
-        WHERE lane_hold.until <= ? OR lane_hold.holder = excluded.holder`;
-      return (yield* tx.run(sql, lanes, lane, holder, now + leaseMs, now)).changes === 1;
+        WHERE lane_hold.until <= ? OR lane_hold.until > ? OR lane_hold.holder = excluded.holder`;
+      return (yield* tx.run(sql, lanes, lane, holder, now + leaseMs, now, now + 2 * leaseMs)).changes === 1;
     },
     *has(tx, lane) {
       const sql = 'SELECT 1 AS found FROM lane_hold WHERE lanes = ? AND lane = ? AND holder = ?';

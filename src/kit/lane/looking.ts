@@ -5,7 +5,6 @@
 import type { Clock } from '../clock/clock.ts';
 import type { Timers } from '../clock/timers.ts';
 import type { SharedStore } from '../store/shared-store.ts';
-import type { createBackoff } from './backoff.ts';
 import type { createLaneRows, LoadedLane } from './rows.ts';
 import type { LaneState, Schedule } from './schedule.ts';
 
@@ -16,7 +15,6 @@ export function createLooking({
   store,
   clock,
   timers,
-  backoff,
   rows,
   schedule,
   ending,
@@ -25,7 +23,6 @@ export function createLooking({
   readonly store: SharedStore;
   readonly clock: Clock;
   readonly timers: Timers;
-  readonly backoff: ReturnType<typeof createBackoff>;
   readonly rows: ReturnType<typeof createLaneRows>;
   readonly schedule: Pick<Schedule, 'states' | 'stateOf' | 'pump' | 'ends'>;
   /** Aborted when the program ends. */
@@ -46,14 +43,14 @@ export function createLooking({
     }
   }
 
-  function adopt({ lane, depth, notBefore, person, at }: LoadedLane): void {
+  function adopt({ lane, depth, notBefore, wait, person, at }: LoadedLane): void {
     const state = stateOf(lane, person);
     state.depth = depth;
     state.since = at;
     if (state.busy || (state.notBefore === notBefore && state.waiting !== null)) return;
     state.notBefore = notBefore;
-    // A wall clock that was set back must not delay a lane longer than the schedule would.
-    const left = Math.min(Math.max(0, notBefore - clock.now()), backoff.longest);
+    // A wall clock that was ahead then, or was set back since, must not delay a lane for longer than it was to wait.
+    const left = Math.min(Math.max(0, notBefore - clock.now()), wait);
     state.due = left === 0 ? 0 : clock.monotonic() + left;
   }
 

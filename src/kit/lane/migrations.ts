@@ -61,4 +61,11 @@ export const laneMigrations: readonly Migration[] = [
     // The `traceparent` of the span that appended it; null where nothing is traced.
     sql: 'ALTER TABLE lane_item ADD COLUMN trace TEXT',
   },
+  {
+    area: 'lane',
+    number: 6,
+    name: 'how long a head was to wait',
+    // Of `not_before`: by it a clock is found that was wrong then.
+    sql: 'ALTER TABLE lane_item ADD COLUMN wait_ms INTEGER NOT NULL DEFAULT 0',
+  },
 ];

@@ -23,6 +23,8 @@ export interface LoadedLane {
   readonly depth: number;
   /** When the head may be tried again, milliseconds since the epoch. */
   readonly notBefore: number;
+  /** How long that was away when it was written, ms. */
+  readonly wait: number;
   readonly person: string | null;
   /** When the head was appended. */
   readonly at: number;
@@ -105,8 +107,10 @@ export function createLaneRows(lanes: string) {
   const putBack = (tx: SharedTx, id: string): Asked<unknown> =>
     tx.run('UPDATE lane_item SET sending = 0, attempts = attempts - 1 WHERE lanes = ? AND id = ?', lanes, id);
 
-  const postpone = (tx: SharedTx, id: string, until: number): Asked<unknown> =>
-    tx.run('UPDATE lane_item SET sending = 0, not_before = ? WHERE lanes = ? AND id = ?', until, lanes, id);
+  const postpone = (tx: SharedTx, id: string, until: number, wait: number): Asked<unknown> => {
+    const sql = 'UPDATE lane_item SET sending = 0, not_before = ?, wait_ms = ? WHERE lanes = ? AND id = ?';
+    return tx.run(sql, until, wait, lanes, id);
+  };
 
   /** Ends all postponements in these lanes; undefined: in all lanes. */
   function* hasten(tx: SharedTx, named: readonly string[] | undefined): Op<void> {
@@ -118,7 +122,7 @@ export function createLaneRows(lanes: string) {
   /** Every lane that has rows, oldest head first. */
   const load = (tx: SharedReader): Asked<LoadedLane[]> =>
     tx.all<LoadedLane>(
-      `SELECT head.lane, lane.depth, head.not_before AS "notBefore", head.person, head.at FROM lane_item head
+      `SELECT head.lane, lane.depth, head.not_before AS "notBefore", head.wait_ms AS wait, head.person, head.at FROM lane_item head
         JOIN (SELECT count(*) AS depth, min(seq) AS seq FROM lane_item WHERE lanes = ? GROUP BY lane) lane
         ON lane.seq = head.seq ORDER BY head.seq`,
       lanes,

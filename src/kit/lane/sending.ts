@@ -136,12 +136,14 @@ export function createSending(deps: SendingDeps) {
     item: LaneItem,
     outcome: Extract<SharedLaneOutcome, { to: 'hold' | 'retry' }>,
   ): Promise<void> {
-    const until = outcome.to === 'hold' ? 0 : (outcome.at ?? clock.now() + backoff.after(item.attempt));
+    const now = clock.now();
+    const until = outcome.to === 'hold' ? 0 : (outcome.at ?? now + backoff.after(item.attempt));
     const stays = await insist(function* (tx) {
       if (!(yield* holds.has(tx, lane))) return true;
       const wanted = deps.isWanted === undefined || (yield* deps.isWanted(tx, item));
       if (!wanted && (yield* rows.settle(tx, item.id)).changes === 1) tx.afterCommit(() => changeDepth(lane, -1));
-      if (wanted) yield* outcome.to === 'hold' ? rows.putBack(tx, item.id) : rows.postpone(tx, item.id, until);
+      if (wanted && outcome.to === 'hold') yield* rows.putBack(tx, item.id);
+      else if (wanted) yield* rows.postpone(tx, item.id, until, Math.max(0, until - now));
       yield* holds.letGo(tx, lane);
       return wanted;
     });

@@ -56,7 +56,6 @@ export function createSharedLanes(options: SharedLanesOptions): SharedLanes {
     store,
     clock,
     timers,
-    backoff,
     rows,
     schedule,
     ending: stop.signal,

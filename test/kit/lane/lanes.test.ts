@@ -244,6 +244,23 @@ test('a retry may name its own time; a clock set back an hour does not keep the 
   expect(tries).toEqual([0, 7000]);
 });
 
+test('a start after a clock was ahead waits no longer than the schedule would', async () => {
+  const one = await open({ send: async () => ({ to: 'retry', reason: 'later' }) });
+  await one.lanes.start();
+  one.clock.jump(676_000);
+  await one.add('a', '1');
+  await one.quiet();
+  await one.lanes.close(0);
+  await one.store.close();
+
+  const two = await open({}, one.file);
+  await two.lanes.start();
+  await two.clock.advance(999);
+  expect(two.sent).toEqual([]);
+  await two.clock.advance(1);
+  expect(two.sent).toEqual(['1']);
+});
+
 test('a row can be taken out while it waits, and not while it is being sent', async () => {
   const { calls, send } = held();
   const { store, lanes, add, quiet } = await open({ send });

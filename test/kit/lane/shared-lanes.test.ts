@@ -201,6 +201,27 @@ describe.each(engines.filter(({ name }) => name === 'postgres'))('several proces
     await expect.poll(() => workers[0]!.store.all('SELECT lane FROM lane_hold')).toEqual([]);
   });
 
+  test('a hold that a killed process took while its clock was ahead holds nothing up', async () => {
+    const sent: string[] = [];
+    const made = await worker(await place(), {
+      async send(item) {
+        sent.push(item.id);
+        return done;
+      },
+    });
+    const held = (lane: string, forMs: number) =>
+      made.store.write((tx) =>
+        tx.run('INSERT INTO lane_hold VALUES (?, ?, ?, ?)', 'test', lane, 'somebody', Date.now() + forMs),
+      );
+    await held('taken ahead', 676_000);
+    await held('held by another', 15_000);
+    await made.add('held by another', 'waits');
+    await made.add('taken ahead', 'goes');
+    await made.lanes.start();
+    await expect.poll(() => rowsOf(made)).toEqual(['waits']);
+    expect(sent).toEqual(['goes']);
+  });
+
   /** Time that the test moves on, for leases; everything else in real time. */
   function leaseClock() {
     let ahead = 0;
