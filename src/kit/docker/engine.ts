@@ -24,12 +24,34 @@ export async function openEngine({
   readonly within?: number;
 }): Promise<Engine> {
   const { default: Client } = await import('dockerode');
+  // Named, since a host that the library finds in DOCKER_HOST would go before the socket.
+  const here = { socketPath: socket, host: undefined, protocol: 'http' } as const;
   // Its types do not have this option.
   const patient: Docker.DockerOptions & { readonly connectionTimeout: number } = {
-    socketPath: socket,
+    ...here,
     connectionTimeout: within,
   };
-  return { asks: new Client({ socketPath: socket, timeout: within }), follows: new Client(patient) };
+  const asks = new Client({ ...here, timeout: within });
+  asks.modem.dial = completeWithin(within, asks.modem.dial.bind(asks.modem) as Dial);
+  return { asks, follows: new Client(patient) };
+}
+
+type Answered = (fault: unknown, answer?: unknown) => void;
+type Dial = (options: unknown, answered: Answered) => void;
+
+/** The library's own timeout ends the request, but a call whose answer had begun by then would wait for the rest for ever. */
+function completeWithin(ms: number, dial: Dial): Dial {
+  return (options, answered) => {
+    let timer: NodeJS.Timeout | undefined;
+    const once: Answered = (fault, answer) => {
+      if (timer === undefined) return;
+      clearTimeout(timer);
+      timer = undefined;
+      answered(fault, answer);
+    };
+    timer = setTimeout(() => once(Object.assign(new Error('The answer is not complete.'), { code: 'ECONNRESET' })), ms);
+    dial(options, once);
+  };
 }
 
 /** The status of an engine's answer; null: it did not answer. */
@@ -41,7 +63,10 @@ export function statusOf(fault: unknown): number | null {
 /** What an engine answered, or why it did not, as a sentence. */
 export function engineWords(socket: string, fault: unknown): string {
   const { code, message, json } = fault as NodeJS.ErrnoException & { readonly json?: { readonly message?: unknown } };
-  if (statusOf(fault) !== null) return `The container engine answered: ${String(json?.message ?? message).trim()}.`;
+  if (statusOf(fault) !== null) {
+    const said = String(json?.message ?? message.replace(/^\(HTTP code \d+\) [^-]*- /, '')).trim();
+    return `The container engine answered: ${said}.`;
+  }
   if (code === 'ENOENT' || code === 'ECONNREFUSED') return `No container engine runs here (${socket}).`;
   if (code === 'EACCES') return `The container engine at ${socket} serves other users.`;
   if (code === 'ECONNRESET')

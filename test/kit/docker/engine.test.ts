@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { engineWords, openEngine, statusOf } from '../../../src/kit/docker/engine.ts';
 
 async function listen(answer: RequestListener): Promise<string> {
@@ -36,6 +36,20 @@ test('a socket that hangs is given up, by questions and by those who follow', as
       `The container engine at ${socket} did not answer in time, or closed the connection.`,
     );
   }
+});
+
+test('an answer that stops in the middle is given up', async () => {
+  const socket = await listen((_, answer) => {
+    answer.writeHead(200, { 'content-type': 'application/json' }).write('{"half":');
+  });
+  expect(engineWords(socket, await faultOf(socket))).toContain('did not answer in time');
+});
+
+test('a host that the environment names for Docker does not take the place of the socket', async () => {
+  vi.stubEnv('DOCKER_HOST', 'tcp://127.0.0.1:1');
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const socket = await listen((_, answer) => void answer.end('OK'));
+  expect(await faultOf(socket)).toBe(null);
 });
 
 test('an answer that lasts goes on after the deadline', async () => {
