@@ -23,7 +23,7 @@ import type { Base } from '../base/base.ts';
 import type { BotPaths, BotSpec } from '../harness/harness.ts';
 import { programs, settingsHarnessOf } from '../harness/programs.ts';
 import type { PaneEngine, PaneInfo } from '../panes/pane-engine.ts';
-import type { SandboxedBot, Sandboxes } from '../sandboxes/index.ts';
+import type { GitSignIn, SandboxedBot, Sandboxes } from '../sandboxes/index.ts';
 import { addressOf } from './model.ts';
 import { labelsOf } from './pane-labels.ts';
 
@@ -48,6 +48,7 @@ export interface PlacedNetwork {
   readonly mounts: readonly Mount[];
   readonly env: Readonly<Record<string, string>>;
   readonly label: string;
+  readonly gitSignIns: readonly GitSignIn[];
   wrap(command: Command): Command;
   /** For a program without a pane, and where the start failed. Closes only this opening of it; never rejects. */
   close(): Promise<void>;
@@ -113,10 +114,11 @@ export function createBotNetworks(
     const isOpen = () => opened.get(bot.start) === mine;
     // Where it fails, nothing is left to close.
     mine.catch(() => void (isOpen() && opened.delete(bot.start)));
-    const { socket, authority } = await mine;
+    const { socket, authority, gitSignIns } = await mine;
     return {
       socket,
       authority,
+      gitSignIns,
       async close() {
         if (!isOpen()) return;
         end(bot.start);
@@ -207,7 +209,7 @@ export function createBotNetworks(
       const wish = await wishOf(spec, workspace);
       const port = enginePort();
       const address = addressOf(spec.slug, spec.team);
-      const { socket, authority, close } = await take({
+      const { socket, authority, gitSignIns, close } = await take({
         agentId: spec.agentId,
         address,
         start: paneId,
@@ -224,6 +226,7 @@ export function createBotNetworks(
           mounts: namesMounts(filesFolder()),
           env: { ...proxyVariables(), ...trusting(authority, folder), GANTRY_URL_FILE: urlFile },
           label: JSON.stringify(wish),
+          gitSignIns,
           wrap: (command) => wrap({ socket, ports, local: localPlaces(wish.apis, port), enginePort: port }, command),
           close,
         };

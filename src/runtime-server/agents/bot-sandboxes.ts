@@ -21,6 +21,7 @@ import { accountFolder, accountsIn } from '../harness/accounts.ts';
 import { findProgram } from '../harness/find-program.ts';
 import type { BotPaths, BotSandbox, BotSpec, Launch } from '../harness/harness.ts';
 import { keptBy, programs } from '../harness/programs.ts';
+import type { GitSignIn } from '../sandboxes/index.ts';
 import { repositoryOf } from '../tool-server/shell-sandbox.ts';
 import { createFinder, isIn, realOf } from '../tool-server/what-runs-finder.ts';
 import { guardWhatRuns } from '../tool-server/what-runs-guard.ts';
@@ -320,7 +321,7 @@ export function createBotSandboxes(
     ];
     const env = {
       ...withoutSession(launch.env),
-      ...(await gitIdentity(git, launch.env, paths.folder)),
+      ...(await gitSettings(git, launch.env, paths.folder, network?.gitSignIns ?? [])),
       ...network?.env,
     };
     const placed = confineInTerminal(found.tools, {
@@ -419,8 +420,13 @@ function withoutSession(env: Launch['env']): Record<string, string> {
   return { ...Object.fromEntries(kept), TMPDIR: '/tmp' };
 }
 
-/** Who commits: the person's settings of git are not in the sandbox, but their name is. */
-async function gitIdentity(git: Git, env: Launch['env'], folder: string): Promise<Record<string, string>> {
+/** The person's settings of git are not in the sandbox, but their name is, and so is how git signs in where they gave the bot a secret for it. */
+async function gitSettings(
+  git: Git,
+  env: Launch['env'],
+  folder: string,
+  signIns: readonly GitSignIn[],
+): Promise<Record<string, string>> {
   if (env.GIT_CONFIG_GLOBAL !== undefined) return {};
   const file = join(folder, 'gitconfig');
   const person = { env: { HOME: env.HOME ?? '' } };
@@ -431,5 +437,11 @@ async function gitIdentity(git: Git, env: Launch['env'], folder: string): Promis
     const value = said?.exitCode === 0 ? said.stdout.trim() : '';
     if (value !== '') await git.try(folder, ['config', '--file', file, key, value]);
   }
+  for (const { url, placeholder } of signIns)
+    await git.try(folder, ['config', '--file', file, `credential.${url}.helper`, signsInWith(placeholder)]);
   return { GIT_CONFIG_GLOBAL: file };
 }
+
+/** A credential helper of git. Services that take a token as the password take any name beside it, but GitHub's Apps only this one. */
+const signsInWith = (placeholder: string) =>
+  `!f() { test "$1" = get || return 0; grep -q "^username=" || echo username=x-access-token; echo password=${placeholder}; }; f`;

@@ -34,6 +34,13 @@ export interface SandboxedBot {
   readonly enginePort: number;
 }
 
+/** A host that its git may sign in to, by a secret of which it has the placeholder. */
+export interface GitSignIn {
+  /** Such as `https://git.example.org:8443`. */
+  readonly url: string;
+  readonly placeholder: string;
+}
+
 export interface Sandboxes {
   /**
    * Lets a bot out as far as it is allowed: its launcher connects to `socket`, which lies in a folder of its own that no sandbox sees. Open it again,
@@ -43,6 +50,7 @@ export interface Sandboxes {
     readonly socket: string;
     /** PEM of a certificate that its programs have to trust, because TLS is opened for the destinations of its secrets; null: it is opened for none. */
     readonly authority: string | null;
+    readonly gitSignIns: readonly GitSignIn[];
     close(): Promise<void>;
   }>;
   /** Removes the folders of sockets that belong neither to these starts nor to one that is open: their bots ended while no runtime was there. */
@@ -114,14 +122,20 @@ export function createSandboxes(
       const one: OpenBot = { bot, decider: createDecider(bot, { ...deps, ownPorts }) };
       open.set(id, one);
       let authority: string | null;
+      let keys: readonly KeyUse[];
       try {
-        const keys = await deps.keysOf(bot.agentId);
+        keys = await deps.keysOf(bot.agentId);
         authority = await proxy.open({ id, socket, enginePort: bot.enginePort, keys, seed: deps.seedOf(bot.agentId) });
       } catch (fault) {
         if (open.get(id) === one) await close(id);
         throw fault;
       }
-      return { socket, authority, close: async () => void (open.get(id) === one && (await close(id))) };
+      return {
+        socket,
+        authority,
+        gitSignIns: gitSignInsOf(keys),
+        close: async () => void (open.get(id) === one && (await close(id))),
+      };
     },
     removeLeft(starts) {
       const kept = new Set([...starts.map(idOf), ...open.keys()]);
@@ -167,4 +181,11 @@ function portHere(origin: string): number[] {
   if (!URL.canParse(origin)) return [];
   const { hostname, port } = new URL(origin);
   return /^(?:127\.|localhost$|\[::1\]$)/.test(hostname) && port !== '' ? [Number(port)] : [];
+}
+
+/** Git sends a password as HTTP's basic authorization, and nothing else. */
+function gitSignInsOf(keys: readonly KeyUse[]): readonly GitSignIn[] {
+  return keys
+    .filter(({ form, header }) => form === 'basic' && header === 'authorization')
+    .map(({ host, port, placeholder }) => ({ url: `https://${host}${port === 443 ? '' : `:${port}`}`, placeholder }));
 }

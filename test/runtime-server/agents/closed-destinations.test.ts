@@ -40,6 +40,7 @@ describe.skipIf(!works)('where a network of its own can be made', () => {
   });
   let port = 0;
   const value = 'npm_the-value-that-no-bot-holds';
+  const gitToken = 'git_the-token-that-no-bot-holds';
 
   beforeAll(async () => {
     await new Promise<void>((done) => server.listen(0, hereIs ?? '127.0.0.1', done));
@@ -47,7 +48,10 @@ describe.skipIf(!works)('where a network of its own can be made', () => {
     const engine = shared.current;
     const destination = { host: 'api.invalid', port: 443, header: 'authorization', form: 'bearer', methods: null };
     await engine.call('PUT', '/vault/API_KEY', { value, destination });
-    engine.team('dev', 'bots:\n  - {bot: web, harness: shell, sandbox: closed, env: {API_KEY: "vault:API_KEY"}}\n');
+    const signIn = { ...destination, host: 'git.invalid', port: 8443, form: 'basic' };
+    await engine.call('PUT', '/vault/GIT_TOKEN', { value: gitToken, destination: signIn });
+    const env = '{API_KEY: "vault:API_KEY", GIT_TOKEN: "vault:GIT_TOKEN"}';
+    engine.team('dev', `bots:\n  - {bot: web, harness: shell, sandbox: closed, env: ${env}}\n`);
     expect(await engine.call('POST', '/teams/dev/up', {})).toMatchObject({ status: 200 });
     await engine.until('web@dev', 'idle');
   });
@@ -126,6 +130,28 @@ describe.skipIf(!works)('where a network of its own can be made', () => {
     expect(key).toMatch(/^npm_gantry[0-9a-f]{40}$/);
     expect([found?.trim(), own]).toEqual(['0', '1']);
     expect(Number(all)).toBeGreaterThanOrEqual(1);
+  });
+
+  test('git signs in by itself to the host of a secret that goes into basic authorization, and to no other', async () => {
+    const ask = (...lines: readonly string[]) =>
+      `printf '${lines.join('\\n')}\\n\\n' | GIT_TERMINAL_PROMPT=0 git credential fill 2>/dev/null; echo "ends with $?"`;
+    const lines = (
+      await inside(
+        'printf "%s\\n" "$GIT_TOKEN"',
+        ask('protocol=https', 'host=git.invalid:8443'),
+        ask('protocol=https', 'host=git.invalid:8443', 'username=ada'),
+        ask('protocol=https', 'host=git.invalid'),
+      )
+    ).split('\n');
+    const [placeholder = ''] = lines;
+    expect(placeholder).toMatch(/^gantry[0-9a-f]{40}$/);
+    const signIn = ['protocol=https', 'host=git.invalid:8443'];
+    const [ok, password] = ['ends with 0', `password=${placeholder}`];
+    expect(lines.slice(1)).toEqual([
+      ...[...signIn, 'username=x-access-token', password, ok],
+      ...[...signIn, 'username=ada', password, ok],
+      ...['ends with 128', ''],
+    ]);
   });
 
   test('the plan of a start names the secrets that are given as placeholders, for closed bots only', async () => {

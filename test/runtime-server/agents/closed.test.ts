@@ -54,6 +54,7 @@ function decider() {
     return {
       socket,
       authority: null,
+      gitSignIns: [],
       close: async () => {
         closed.push(bot.start);
         await close();
