@@ -12,7 +12,6 @@ import { text } from 'node:stream/consumers';
 
 /** As src/programs/computer-host/life.ts writes it. */
 interface Boot {
-  readonly computer: string;
   readonly token: string;
   readonly socket: string;
   readonly folder: string;

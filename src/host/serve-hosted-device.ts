@@ -23,7 +23,6 @@ import { nothingAgreed } from '../runtime-server/trust/trust.ts';
 import { openSocket } from './listeners.ts';
 
 interface HostedDevice {
-  readonly computer: string;
   readonly token: string;
   readonly socket: string;
   readonly folder: string;
@@ -33,14 +32,7 @@ interface HostedDevice {
 }
 
 /** Only this program runs in its folder: the computer has no other. Ends with the computer. */
-export async function serveHostedDevice({
-  computer,
-  token,
-  socket,
-  folder,
-  toolset,
-  env,
-}: HostedDevice): Promise<void> {
+export async function serveHostedDevice({ token, socket, folder, toolset, env }: HostedDevice): Promise<void> {
   const clock = systemClock;
   const timers = systemTimers;
   const ids = createIds(clock);
@@ -74,7 +66,8 @@ export async function serveHostedDevice({
     ownPorts: () => [],
     defaults: 'hosted',
     approver: 'owner',
-    approveUrl: (id) => `/v1/computers/${computer}/approvals/${id}`,
+    // The cloud puts its page here: the computer does not know which one it is.
+    approveUrl: (id) => `/approvals/${id}`,
   });
   await hands.start();
   const answer = bind(answerHostedApproval, async ({ params, body }) => {

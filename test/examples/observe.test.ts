@@ -60,7 +60,7 @@ withPrometheus(`each query of the board is answered with data, and each rule can
   const computers = await serveMetrics({
     port: 0,
     tokenFile: join(folder, 'computer-host-token'),
-    metrics: computerHostMetrics({ list: () => [] }, { most: 20, version: '1' }),
+    metrics: computerHostMetrics({ list: () => [], warm: () => null }, { most: 20, version: '1' }),
     clock: systemClock,
     log,
   });

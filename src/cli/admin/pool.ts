@@ -37,11 +37,13 @@ const walls: Readonly<Record<Pool['driver']['wall'], string>> = {
 };
 
 function words({ driver, ...pool }: Pool): string {
-  const { refused, wall, sleepKeeps } = driver;
+  const { refused, wall, sleepKeeps, warm } = driver;
   const kept = sleepKeeps === 'memory' ? 'everything that is open' : 'only its files';
   const able =
     refused === null
       ? `can make computers, each in ${walls[wall]}. One that sleeps keeps ${kept}.`
       : `cannot make computers: ${inCell(refused)}`;
-  return `${pool.awake} awake; ${limits(pool)}\nThe driver ${inCell(driver.name)} ${able}${able.endsWith('.') ? '' : '.'}`;
+  const ready =
+    warm === null ? '' : `\nKept warm for the next creates: ${warm.desktop} of desktop, ${warm.shell} of shell.`;
+  return `${pool.awake} awake; ${limits(pool)}\nThe driver ${inCell(driver.name)} ${able}${able.endsWith('.') ? '' : '.'}${ready}`;
 }

@@ -20,6 +20,8 @@ export const computerHost: Verb = {
     },
     { flags: '--first-uid <n>', about: 'first user id that computers run as (default 61000)' },
     { flags: '--most <n>', about: 'most computers kept here, 1 to 180 (default 20)' },
+    { flags: '--warm-desktop <n>', about: 'computers with a screen kept running for the next creates (default 0)' },
+    { flags: '--warm-shell <n>', about: 'computers without a screen kept running for the next creates (default 0)' },
     { flags: '--memory <MiB>', about: 'memory of each computer (default 2048)' },
     { flags: '--processes <n>', about: 'processes and threads of each computer (default 1024)' },
     { flags: '--metrics <port>', about: 'answer figures for Prometheus at this port of 127.0.0.1' },

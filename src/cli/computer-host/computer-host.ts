@@ -5,12 +5,13 @@ import { isAbsolute } from 'node:path';
 import { AppError } from '../../contracts/common/errors.ts';
 import { packageVersion } from '../../host/places.ts';
 import { defaultFolder } from '../../programs/computer-host/protocol.ts';
-import { defaultSettings, maxComputers } from '../../programs/computer-host/settings.ts';
+import { defaultSettings, maxComputers, type WarmSettings } from '../../programs/computer-host/settings.ts';
 import { startComputerHost } from '../../programs/computer-host/start.ts';
 import { type Action, type Input, integer, optionalText } from '../command.ts';
 
 export const computerHost: Action = async (context, input) => {
   const { output, env, now } = context;
+  const most = integer(input, 'most', 1, maxComputers) ?? defaultSettings.most;
   const host = await startComputerHost(
     {
       folder: folderOf(input),
@@ -19,7 +20,8 @@ export const computerHost: Action = async (context, input) => {
       subnet: rangeOf(optionalText(input, 'subnet')),
       nameServers: serversOf(optionalText(input, 'dns')),
       firstUid: integer(input, 'firstUid', 1000, 2_000_000_000) ?? defaultSettings.firstUid,
-      most: integer(input, 'most', 1, maxComputers) ?? defaultSettings.most,
+      most,
+      warm: warmOf(input, most),
       memory: integer(input, 'memory', 512, 1024 * 1024) ?? defaultSettings.memory,
       processes: integer(input, 'processes', 128, 1_000_000) ?? defaultSettings.processes,
       metricsPort: integer(input, 'metrics', 0, 65_535) ?? defaultSettings.metricsPort,
@@ -37,6 +39,14 @@ export const computerHost: Action = async (context, input) => {
   await host.close();
   return 0;
 };
+
+function warmOf(input: Input, most: number): WarmSettings {
+  const desktop = integer(input, 'warmDesktop', 0, maxComputers) ?? defaultSettings.warm.desktop;
+  const shell = integer(input, 'warmShell', 0, maxComputers) ?? defaultSettings.warm.shell;
+  if (desktop + shell <= most) return { desktop, shell };
+  const fact = `--warm-desktop and --warm-shell are ${desktop + shell} together, more than the ${most} that are kept here at most.`;
+  throw new AppError('usage', fact, 'Give smaller numbers, or a larger --most.');
+}
 
 function folderOf(input: Input): string {
   const folder = optionalText(input, 'folder') ?? defaultFolder;

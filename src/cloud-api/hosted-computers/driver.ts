@@ -17,6 +17,8 @@ export interface DriverCapabilities {
   readonly limits: { readonly memory: boolean; readonly processes: boolean };
   /** Whether a computer can be made from an image. */
   readonly images: boolean;
+  /** How many run already for the next creates of that toolset; null: the driver keeps none so. */
+  readonly warm: Readonly<Record<ComputerSpec['toolset'], number>> | null;
 }
 
 /** A computer to be made. A driver that cannot make exactly this refuses with `unsupported`; it never makes something else. */
@@ -102,6 +104,7 @@ export class DriverFault extends Error {
  *       sleep: 'files',
  *       limits: { memory: false, processes: false },
  *       images: false,
+ *       warm: null,
  *     }),
  *     create: refuse,
  *     start: refuse,
@@ -124,7 +127,7 @@ export interface HostedDriver {
   away(): Promise<string | null>;
   /** Never rejects: a driver that cannot be reached reports that in `refused`. */
   capabilities(): Promise<DriverCapabilities>;
-  /** Creates its files; a new one is stopped afterwards. */
+  /** Creates its files; a new one is stopped afterwards, or runs already: see {@link DriverCapabilities.warm}. */
   create(spec: ComputerSpec): Promise<DriverState>;
   /** Resolves once its engine can be called; also for a running one. Wakes a sleeping one. */
   start(computer: string): Promise<DriverState>;

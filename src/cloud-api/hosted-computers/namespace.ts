@@ -50,6 +50,7 @@ const nothing = {
   sleep: 'memory',
   limits: { memory: false, processes: false },
   images: false,
+  warm: null,
 } as const satisfies Omit<DriverCapabilities, 'refused'>;
 
 export function createNamespaceDriver({
@@ -77,8 +78,8 @@ export function createNamespaceDriver({
     },
     async capabilities() {
       try {
-        const { refused, egress, limits } = await ask({ op: 'capabilities' });
-        return { ...nothing, refused, egress, limits };
+        const { refused, egress, limits, warm = null } = await ask({ op: 'capabilities' });
+        return { ...nothing, refused, egress, limits, warm };
       } catch (fault) {
         return { ...nothing, refused: awayWords(path, fault) };
       }

@@ -56,8 +56,8 @@ export function createHostedRoutes(deps: {
       computers.countAwake(),
       deps.driver.capabilities(),
     ]);
-    const { refused, wall, sleep, egress } = driver;
-    return { ...set, awake, driver: { name: deps.driver.name, refused, wall, sleepKeeps: sleep, egress } };
+    const { refused, wall, sleep, egress, warm } = driver;
+    return { ...set, awake, driver: { name: deps.driver.name, refused, wall, sleepKeeps: sleep, egress, warm } };
   };
 
   const behindFlag = [

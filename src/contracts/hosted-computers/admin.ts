@@ -29,6 +29,10 @@ export const Pool = z
       wall: z.enum(['namespace', 'gvisor', 'vm']).meta({ description: 'What separates computers from their host.' }),
       sleepKeeps: SleepKeeps.meta({ description: 'What a sleeping computer keeps.' }),
       egress: z.enum(['enforced', 'declared', 'none']).meta({ description: 'How outgoing traffic is restricted.' }),
+      warm: z
+        .strictObject({ desktop: z.number().int(), shell: z.number().int() })
+        .nullable()
+        .meta({ description: 'How many run already for the next creates of that toolset; null: none are kept so.' }),
     }),
   })
   .meta({ id: 'HostedPool' });

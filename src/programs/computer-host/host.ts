@@ -15,8 +15,9 @@ import { createLife, type Life, screen } from './life.ts';
 import { createNetwork, findRanges, type Network, passesOn } from './network.ts';
 import type { Cursor, HostCapabilities, HostChange, HostChanges, HostedState, HostSpec } from './protocol.ts';
 import { type MachineRecord, openRecords } from './records.ts';
-import { type HostSettings, namesFor } from './settings.ts';
+import { type HostSettings, namesFor, type WarmSettings } from './settings.ts';
 import { createTool, HostError } from './tools.ts';
+import { createWarm, isWarm } from './warm.ts';
 
 export interface Host {
   capabilities(): HostCapabilities;
@@ -26,6 +27,8 @@ export interface Host {
   find(computer: string): Life;
   delete(computer: string): Promise<null>;
   list(): readonly HostedState[];
+  /** How many are kept ready for the next creates and run; null: none are to be. */
+  warm(): WarmSettings | null;
   onChange(listener: (change: HostChange) => void): () => void;
   changesSince(cursor: Cursor | null): HostChanges;
   /** Stops every computer; only their files remain. */
@@ -71,7 +74,9 @@ export async function openHost({ settings, path, clock, timers, log }: HostDeps)
     path,
     clock,
     timers,
-    onState: journal.add,
+    onState(state: HostedState) {
+      if (!isWarm(state.computer)) journal.add(state);
+    },
     onEnded: (computer: string, why: string) => log.warn('A computer ended.', { computer, why }),
   };
 
@@ -109,41 +114,72 @@ export async function openHost({ settings, path, clock, timers, log }: HostDeps)
     await Promise.all([...lives.values()].map((life) => life.takeOver()));
   }
 
+  /** Null: there is no room. */
+  function make(computer: string, spec: HostSpec | null): Life | null {
+    const used = new Set([...lives.values()].map(({ record }) => record.slot));
+    const slot = Array.from({ length: settings.most }, (_, index) => index).find((index) => !used.has(index));
+    if (slot === undefined) return null;
+    const record = { computer, slot, ...(spec === null ? {} : { spec }) };
+    if (!isWarm(computer)) records.addComputer(record);
+    const life = createLife(record, deps);
+    lives.set(computer, life);
+    return life;
+  }
+
+  async function remove(computer: string): Promise<void> {
+    await lives.get(computer)?.remove();
+    lives.delete(computer);
+  }
+
+  const warm = createWarm({ wanted: settings.warm, lives, make, remove, timers, log });
+
+  function claim(computer: string, spec: HostSpec): HostedState | null {
+    for (const life of warm.fitting(spec)) {
+      const before = life.record;
+      const state = life.handOver({ computer, slot: before.slot, spec });
+      if (state === null) continue;
+      lives.delete(before.computer);
+      lives.set(computer, life);
+      warm.fill();
+      return state;
+    }
+    return null;
+  }
+
   await takeOver();
+  warm.fill();
   const watch = watchFirewall({ firewall, network, lives, uplinks, timers, log });
 
   return {
-    capabilities: () => ({
-      refused: null,
-      egress: 'enforced',
-      freeze: groups.freezes,
-      limits: groups.limits,
-      ipv6,
-      screen,
-      most: settings.most,
-    }),
+    capabilities() {
+      const ready = warm.counts();
+      return {
+        refused: null,
+        egress: 'enforced',
+        freeze: groups.freezes,
+        limits: groups.limits,
+        ipv6,
+        screen,
+        most: settings.most,
+        // Clouds of an older Gantry do not know it.
+        ...(ready === null ? {} : { warm: ready }),
+      };
+    },
     async create(computer, spec) {
-      const there = lives.get(computer);
-      if (there !== undefined) {
-        if (spec !== null && there.record.spec?.key === spec.key) return there.state();
-        throw new HostError('exists', `${computer} already exists.`);
-      }
       const unsupported = spec === null ? null : whyNotSo(spec, settings, groups.limits);
-      if (unsupported !== null) throw new HostError('unsupported', unsupported);
-      const used = new Set([...lives.values()].map(({ record }) => record.slot));
-      const slot = Array.from({ length: settings.most }, (_, index) => index).find((index) => !used.has(index));
-      if (slot === undefined)
+      for (;;) {
+        const there = lives.get(computer);
+        if (there !== undefined) {
+          if (spec !== null && there.record.spec?.key === spec.key) return there.state();
+          throw new HostError('exists', `${computer} already exists.`);
+        }
+        if (unsupported !== null) throw new HostError('unsupported', unsupported);
+        const state = (spec === null ? null : claim(computer, spec)) ?? make(computer, spec)?.state();
+        if (state !== undefined) return state;
+        // Another create may have been first in the meantime.
+        if (await warm.giveUp()) continue;
         throw new HostError('full', `${settings.most} computers are kept here, which is the limit.`);
-      const record = { computer, slot, ...(spec === null ? {} : { spec }) };
-      const life = createLife(record, deps);
-      lives.set(computer, life);
-      try {
-        records.addComputer(record);
-      } catch (error) {
-        lives.delete(computer);
-        throw error;
       }
-      return life.state();
     },
     find(computer) {
       const life = lives.get(computer);
@@ -151,19 +187,22 @@ export async function openHost({ settings, path, clock, timers, log }: HostDeps)
       return life;
     },
     async delete(computer) {
-      const life = lives.get(computer);
-      if (life === undefined) return null;
-      await life.remove();
-      lives.delete(computer);
+      if (!lives.has(computer)) return null;
+      await remove(computer);
       journal.add({ computer, state: 'gone', why: null });
+      warm.fill();
       return null;
     },
-    list: () => [...lives.values()].map((life) => life.state()),
+    list: () => [...lives.values()].map((life) => life.state()).filter(({ computer }) => !isWarm(computer)),
+    warm: warm.counts,
     onChange: journal.onChange,
     changesSince: journal.since,
     async close() {
       await watch.close();
-      const ends = await Promise.allSettled([...lives.values()].map((life) => life.stop()));
+      await warm.close();
+      const ends = await Promise.allSettled(
+        [...lives].map(([computer, life]) => (isWarm(computer) ? life.remove() : life.stop())),
+      );
       for (const end of ends)
         if (end.status === 'rejected') log.error('A computer did not stop.', { fault: end.reason });
       await firewall.remove();

@@ -42,6 +42,8 @@ interface LifeDeps {
 
 export interface Life {
   readonly record: ComputerRecord;
+  /** One that runs becomes this computer, and goes on as it is. Null: it ends or does not run. */
+  handOver(record: ComputerRecord): HostedState | null;
   state(): HostedState;
   start(): Promise<HostedState>;
   freeze(): Promise<HostedState>;
@@ -57,7 +59,6 @@ export interface Life {
 
 /** The settings for a computer's program on its stdin, as one line (host/hosted-device.ts reads it). */
 interface Boot {
-  readonly computer: string;
   readonly token: string;
   readonly socket: string;
   readonly folder: string;
@@ -71,20 +72,25 @@ const socketName = 'engine.sock';
 /** How often to check a run that an earlier helper started, as it is not our child. Milliseconds. */
 const watchesEvery = 1000;
 
-export function createLife(record: ComputerRecord, deps: LifeDeps): Life {
+export function createLife(given: ComputerRecord, deps: LifeDeps): Life {
   const { settings, records, network, groups, clock } = deps;
-  const { computer, slot, spec } = record;
+  const { slot } = given;
+  let record = given;
   const uid = settings.firstUid + slot;
   const key = String(slot);
-  const folder = records.folderOf(computer);
-  const socket = join(folder, roomFolders.run, socketName);
-  const { prepare, clearSocket, closeRun } = createFolders({ folder, socket, uid, gid: settings.owner.gid });
+  const filesOf = ({ computer }: ComputerRecord) => {
+    const folder = records.folderOf(computer);
+    const socket = join(folder, roomFolders.run, socketName);
+    return { folder, socket, ...createFolders({ folder, socket, uid, gid: settings.owner.gid }) };
+  };
+  let files = filesOf(record);
   const isolation = createIsolation(record, deps, () => void inLane(restartNames));
 
   let now: HostedState = stopped(null);
   /** Resolves when the first process of the run is gone. */
   let ended: { readonly gone: Promise<string>; wanted: boolean } | null = null;
   let lane: Promise<unknown> = Promise.resolve();
+  let removal: Promise<void> | null = null;
   let endLifetime = () => {};
 
   function set(next: HostedState): HostedState {
@@ -95,7 +101,7 @@ export function createLife(record: ComputerRecord, deps: LifeDeps): Life {
 
   /** Counted from its start, also over a change of the helper. */
   function limitLife(since: number): void {
-    const lifetime = spec?.lifetime ?? null;
+    const lifetime = record.spec?.lifetime ?? null;
     if (lifetime === null) return;
     const left = since + lifetime - clock.now();
     endLifetime = deps.timers.after(left, () => {
@@ -107,11 +113,11 @@ export function createLife(record: ComputerRecord, deps: LifeDeps): Life {
     inLane(async () => {
       if (now.state === 'stopped') return;
       await end(why);
-      deps.onEnded(computer, why);
+      deps.onEnded(record.computer, why);
     });
 
   function stopped(why: string | null): HostedState {
-    return { computer, state: 'stopped', why, channel: null, since: clock.now() };
+    return { computer: record.computer, state: 'stopped', why, channel: null, since: clock.now() };
   }
 
   function inLane<Result>(work: () => Promise<Result>): Promise<Result> {
@@ -136,9 +142,9 @@ export function createLife(record: ComputerRecord, deps: LifeDeps): Life {
       if (one.wanted || ended !== one) return;
       void inLane(async () => {
         if (one.wanted || ended !== one) return;
-        const why = `It ended unexpectedly (${how}). ${complaint(folder)}`.trim();
+        const why = `It ended unexpectedly (${how}). ${complaint(files.folder)}`.trim();
         await end(why);
-        deps.onEnded(computer, why);
+        deps.onEnded(record.computer, why);
       });
     });
   }
@@ -151,20 +157,21 @@ export function createLife(record: ComputerRecord, deps: LifeDeps): Life {
     await isolation.cut();
     await groups.end(key, uid);
     await isolation.remove();
-    records.setRun(computer, null);
-    clearSocket();
+    records.setRun(record.computer, null);
+    files.clearSocket();
     set(stopped(why));
   }
 
   async function boot(): Promise<HostedState> {
     const token = randomBytes(32).toString('hex');
-    set({ computer, state: 'starting', why: null, channel: null, since: clock.now() });
+    set({ computer: record.computer, state: 'starting', why: null, channel: null, since: clock.now() });
+    const { folder, socket, prepare, closeRun } = files;
     try {
       prepare(network.addresses(slot).gateway4);
       await isolation.make();
       const { pid, gone } = launch(deps, { record, folder, uid, token });
       watch(gone);
-      records.setRun(computer, { token, pid, began: beganAt(pid) ?? '', since: now.since });
+      records.setRun(record.computer, { token, pid, began: beganAt(pid) ?? '', since: now.since });
       await answers({ socket, folder, clock, gone });
       closeRun();
     } catch (error) {
@@ -174,7 +181,13 @@ export function createLife(record: ComputerRecord, deps: LifeDeps): Life {
       throw fault;
     }
     limitLife(now.since);
-    return set({ computer, state: 'running', why: null, channel: { socket, token }, since: clock.now() });
+    return set({
+      computer: record.computer,
+      state: 'running',
+      why: null,
+      channel: { socket, token },
+      since: clock.now(),
+    });
   }
 
   function thaw(): HostedState {
@@ -183,7 +196,18 @@ export function createLife(record: ComputerRecord, deps: LifeDeps): Life {
   }
 
   return {
-    record,
+    get record() {
+      return record;
+    },
+    handOver(next) {
+      const { state, channel } = now;
+      if (state !== 'running' || channel === null || removal !== null) return null;
+      records.handOver(record.computer, next);
+      record = next;
+      files = filesOf(next);
+      const { computer } = next;
+      return set({ ...now, computer, channel: { ...channel, socket: files.socket }, since: clock.now() });
+    },
     state: () => now,
     start: () =>
       inLane(async () => {
@@ -192,7 +216,7 @@ export function createLife(record: ComputerRecord, deps: LifeDeps): Life {
       }),
     freeze: () =>
       inLane(async () => {
-        if (now.state === 'stopped') throw new HostError('not_running', `${computer} is stopped.`);
+        if (now.state === 'stopped') throw new HostError('not_running', `${record.computer} is stopped.`);
         if (now.state === 'frozen') return now;
         try {
           await groups.freeze(key, uid);
@@ -204,7 +228,7 @@ export function createLife(record: ComputerRecord, deps: LifeDeps): Life {
       }),
     thaw: () =>
       inLane(async () => {
-        if (now.state === 'stopped') throw new HostError('not_running', `${computer} is stopped.`);
+        if (now.state === 'stopped') throw new HostError('not_running', `${record.computer} is stopped.`);
         return thaw();
       }),
     stop: () =>
@@ -212,14 +236,20 @@ export function createLife(record: ComputerRecord, deps: LifeDeps): Life {
         if (now.state !== 'stopped') await end(null);
         return now;
       }),
-    remove: () =>
-      inLane(async () => {
+    remove() {
+      // Once: after it, others may have its place, and a second end would end them.
+      removal ??= inLane(async () => {
         await end(null);
-        records.removeComputer(computer);
-      }),
+        records.removeComputer(record.computer);
+      }).catch((fault: unknown) => {
+        removal = null;
+        throw fault;
+      });
+      return removal;
+    },
     takeOver: () =>
       inLane(async () => {
-        const run = records.run(computer);
+        const run = records.run(record.computer);
         const lives = run !== null && run.began !== '' && beganAt(run.pid) === run.began && network.isMade(slot);
         if (!lives) {
           // Includes a run that began and was not recorded: it would run on, unknown, and block the next start.
@@ -229,7 +259,7 @@ export function createLife(record: ComputerRecord, deps: LifeDeps): Life {
         }
         const frozen = groups.isFrozen(key, uid);
         // A frozen one cannot answer, but its socket accepts the connection.
-        if (!(await connects(socket))) return end('It did not answer when its computer host came back.');
+        if (!(await connects(files.socket))) return end('It did not answer when its computer host came back.');
         try {
           // Its cable stays up: the firewall has held it all the time, or was just installed with it.
           await isolation.startNames();
@@ -237,8 +267,8 @@ export function createLife(record: ComputerRecord, deps: LifeDeps): Life {
           return end((fault as Error).message);
         }
         watch(goneOf(run.pid, run.began, deps.timers));
-        const channel = { socket, token: run.token };
-        set({ computer, state: frozen ? 'frozen' : 'running', why: null, channel, since: run.since });
+        const channel = { socket: files.socket, token: run.token };
+        set({ computer: record.computer, state: frozen ? 'frozen' : 'running', why: null, channel, since: run.since });
         limitLife(run.since);
       }),
     cutOff,
@@ -370,7 +400,7 @@ function launch(
   { settings, names, groups, code, path }: Pick<LifeDeps, 'settings' | 'names' | 'groups' | 'code' | 'path'>,
   { record, folder, uid, token }: { record: ComputerRecord; folder: string; uid: number; token: string },
 ): { readonly pid: number; readonly gone: Promise<string> } {
-  const { computer, slot, spec } = record;
+  const { slot, spec } = record;
   const { memory, processes } = settings;
   const limits = { memory: spec?.memory ?? memory, processes: spec?.processes ?? processes };
   const groupFolders = groups.make(String(slot), limits);
@@ -399,7 +429,6 @@ function launch(
       child.once('error', (error) => resolve(error.message));
     });
     const boot: Boot = {
-      computer,
       token,
       socket: join(inside.run, socketName),
       folder: inside.data,

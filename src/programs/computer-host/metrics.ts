@@ -5,7 +5,7 @@ import type { Host } from './host.ts';
 import { hostStates } from './protocol.ts';
 
 export function computerHostMetrics(
-  host: Pick<Host, 'list'>,
+  host: Pick<Host, 'list' | 'warm'>,
   { most, version }: { readonly most: number; readonly version: string },
 ): readonly Metric[] {
   return [
@@ -21,6 +21,12 @@ export function computerHostMetrics(
           value: found.filter((computer) => computer.state === state).length,
         }));
       },
+    },
+    {
+      name: 'gantry_computers_warm',
+      help: 'Computers that run for the next creates, which are not among gantry_computers.',
+      kind: 'gauge',
+      read: () => Object.entries(host.warm() ?? {}).map(([toolset, value]) => ({ labels: { toolset }, value })),
     },
     {
       name: 'gantry_computers_limit',

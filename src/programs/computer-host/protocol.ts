@@ -41,7 +41,7 @@ export type Cursor = z.infer<typeof Cursor>;
 
 export const HostRequest = z.discriminatedUnion('op', [
   z.strictObject({ op: z.literal('capabilities') }),
-  /** Creates a computer's folder, user and addresses. It is `stopped` then. Clouds of an older Gantry send no `spec`. */
+  /** Creates a computer's folder, user and addresses. It is `stopped` then, or a warm one that runs. Clouds of an older Gantry send no `spec`. */
   z.strictObject({ op: z.literal('create'), computer, spec: HostSpec.optional() }),
   /** Answered once its engine can be called; also for a running one, and for a frozen one, which is thawed. */
   z.strictObject({ op: z.literal('start'), computer }),
@@ -108,6 +108,8 @@ export const HostCapabilities = z.strictObject({
   screen: z.strictObject({ width: z.number().int(), height: z.number().int() }),
   /** How many computers may exist here. */
   most: z.number().int(),
+  /** How many run already for the next creates; absent: none are kept so. */
+  warm: z.strictObject({ desktop: z.number().int(), shell: z.number().int() }).optional(),
 });
 export type HostCapabilities = z.infer<typeof HostCapabilities>;
 

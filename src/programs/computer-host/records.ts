@@ -48,6 +48,8 @@ export interface Records {
   folderOf(computer: string): string;
   computers(): readonly ComputerRecord[];
   addComputer(record: ComputerRecord): void;
+  /** Makes a computer of the files of one that has no record: all of it, or nothing. */
+  handOver(from: string, record: ComputerRecord): void;
   removeComputer(computer: string): void;
   run(computer: string): RunRecord | null;
   setRun(computer: string, run: RunRecord | null): void;
@@ -66,18 +68,21 @@ export function openRecords(folder: string): Records {
   const recordIn = (computer: string) => join(folderOf(computer), 'computer.json');
   const runIn = (computer: string) => join(folderOf(computer), 'run.json');
   const machineFile = join(folder, 'machine.json');
-  const names = () => readdirSync(all).filter((name) => HostedComputerId.safeParse(name).success);
+  const isComputer = (name: string) => HostedComputerId.safeParse(name).success;
 
   return {
     folderOf,
     computers: () =>
-      names().flatMap((computer) => {
-        const record = readJson<ComputerRecord>(recordIn(computer));
-        return record === null ? [] : [record];
-      }),
+      readdirSync(all)
+        .filter(isComputer)
+        .flatMap((computer) => readJson<ComputerRecord>(recordIn(computer)) ?? []),
     addComputer(record) {
       mkdirSync(folderOf(record.computer), { recursive: true, mode: 0o711 });
       writeJson(recordIn(record.computer), record);
+    },
+    handOver(from, record) {
+      writeJson(recordIn(from), record);
+      renameSync(folderOf(from), folderOf(record.computer));
     },
     removeComputer(computer) {
       // The record first: anything left after that belongs to nobody.
@@ -93,7 +98,7 @@ export function openRecords(folder: string): Records {
     setMachine: (record) => writeJson(machineFile, record),
     removeLeftovers() {
       for (const name of readdirSync(all)) {
-        if (!existsSync(recordIn(name))) rmSync(join(all, name), { recursive: true, force: true });
+        if (!isComputer(name) || !existsSync(recordIn(name))) rmSync(join(all, name), { recursive: true, force: true });
       }
     },
   };

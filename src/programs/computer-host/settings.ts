@@ -1,6 +1,11 @@
 /** A helper's settings: the folder of computers, their owner, their limits, their addresses. Must not know how they are enforced. */
 import { createHash } from 'node:crypto';
 
+export const toolsets = ['desktop', 'shell'] as const;
+export type Toolset = (typeof toolsets)[number];
+/** How many of each run before anybody asks for them. */
+export type WarmSettings = Readonly<Record<Toolset, number>>;
+
 export interface HostSettings {
   /** Absolute. Holds all files of the computers, and the socket. Its name determines the names of interfaces and tables. */
   readonly folder: string;
@@ -15,6 +20,7 @@ export interface HostSettings {
   /** Name servers for the computers' queries; empty: those of this machine. */
   readonly nameServers: readonly string[];
   readonly most: number;
+  readonly warm: WarmSettings;
   /** Memory of each computer. Mebibytes. */
   readonly memory: number;
   /** Processes and threads of each computer. */
@@ -30,6 +36,7 @@ export const defaultSettings = {
   uplink: null,
   nameServers: [],
   most: 20,
+  warm: { desktop: 0, shell: 0 },
   memory: 2048,
   processes: 1024,
   metricsPort: null,

@@ -35,6 +35,7 @@ const able = {
   sleep: 'memory',
   limits: { memory: true, processes: true },
   images: false,
+  warm: { desktop: 1, shell: 0 },
 };
 const capabilities = {
   refused: null,
@@ -44,6 +45,7 @@ const capabilities = {
   ipv6: true,
   screen: { width: 1280, height: 800 },
   most: 20,
+  warm: { desktop: 1, shell: 0 },
 };
 
 function helper(answer: (request: HostRequest) => { ok: true; value: unknown } | { ok: false; fault: unknown } | null) {
@@ -140,6 +142,7 @@ test('without a helper it refuses and says so; once there is one it is used, and
     refused: `No computer-host runs here (${socketIn(host.folder)}).`,
     egress: 'none',
     limits: { memory: false, processes: false },
+    warm: null,
   });
   await expect(driver.list()).rejects.toThrow('ENOENT');
   await host.listen();

@@ -160,6 +160,7 @@ export function createSubstituteDriver(now: () => number) {
       sleep: settings.sleep,
       limits: { memory: true, processes: true },
       images: false,
+      warm: null,
     }),
     async create(spec) {
       const { computer, key } = spec;

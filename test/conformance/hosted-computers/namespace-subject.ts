@@ -13,7 +13,7 @@ import type { Attempts, Came, DriverSubject } from './subject.ts';
 
 const probe = fileURLToPath(new URL('../../support/computers/probe.ts', import.meta.url));
 
-export async function openNamespace(): Promise<DriverSubject> {
+export async function openNamespace(): Promise<DriverSubject & { readonly folder: string }> {
   const folder = helperFolder();
   const names = namesFor(folder);
   const around = await createWorld();
@@ -38,12 +38,14 @@ export async function openNamespace(): Promise<DriverSubject> {
   }
 
   return {
+    folder,
     promises: {
       egress: 'enforced',
       wall: 'namespace',
       sleep: 'memory',
       limits: (await helper.ask('capabilities')).limits,
       images: false,
+      warm: null,
     },
     connect: () => createNamespaceDriver({ folder, timers: systemTimers }),
     async kill() {
