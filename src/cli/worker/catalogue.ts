@@ -5,7 +5,7 @@ export const worker: Verb = {
   name: 'worker',
   stays: true,
   about: 'Run the commands of tasks in the work queue, in a sandbox where possible',
-  more: 'The command of a task is its payload.command. GANTRY_URL and GANTRY_KEY_FILE are the same as --url and --key-file. The first\nCtrl-C lets it finish its tasks and take no new ones; the second ends it at once and says what it gave up. See docs/work-queue.md.',
+  more: 'The command of a task is its payload.command. GANTRY_URL, GANTRY_KEY_FILE and GANTRY_WORKER_DOCKER\nare the same as --url, --key-file and --docker. The first Ctrl-C lets it finish its tasks and take no new ones; the second ends\nit at once and says what it gave up. See docs/work-queue.md.',
   options: [
     { flags: '--url <url>', about: 'address of the queue, such as https://gantry.example' },
     { flags: '--key-file <file>', about: 'file with an API key that has the scope work' },
@@ -15,8 +15,18 @@ export const worker: Verb = {
     { flags: '--drain', about: 'end once the queue is empty and its tasks are done' },
     { flags: '--spool <folder>', about: 'keeps results while the queue is away (default: run/worker in GANTRY_HOME)' },
     { flags: '--metrics <port>', about: 'answer figures for Prometheus at this port of 127.0.0.1' },
-    { flags: '--network', about: 'let commands in the sandbox reach the network' },
+    { flags: '--network', about: 'let commands in the sandbox or a container reach the network' },
     { flags: '--no-sandbox', about: 'run commands as you, with your files and your network' },
+    { flags: '--docker <socket>', about: 'run tasks with an image in containers of the engine at this Unix socket' },
+    {
+      flags: '--images <list>',
+      about: 'which images may run, by their beginnings, such as ghcr.io/acme,alpine (default: any)',
+    },
+    { flags: '--pull <when>', about: 'pull images missing, always or never (default missing)' },
+    { flags: '--max-image <MiB>', about: 'largest image, unpacked (default 10240)' },
+    { flags: '--task-memory <MiB>', about: 'memory of a container, with the files that it writes (default 2048)' },
+    { flags: '--task-cpus <n>', about: 'processors of a container, such as 0.5 (default 1)' },
+    { flags: '--task-processes <n>', about: 'processes of a container (default 512)' },
   ],
   load: () => import('./worker.ts').then((m) => m.worker),
 };

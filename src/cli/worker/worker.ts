@@ -2,18 +2,20 @@
 import { hash, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { join } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import { AppError } from '../../contracts/common/errors.ts';
-import { LabelList } from '../../contracts/work-queue/task.ts';
+import { ImageList, LabelList } from '../../contracts/work-queue/task.ts';
 import { dataFolder, packageVersion } from '../../host/places.ts';
 import { commandRunner } from '../../programs/worker/command.ts';
+import type { Containers } from '../../programs/worker/containers.ts';
+import { pullPolicies } from '../../programs/worker/images.ts';
 import { createWorkerMetrics } from '../../programs/worker/metrics.ts';
 import { findSandbox } from '../../programs/worker/sandbox.ts';
 import { removeAbandoned } from '../../programs/worker/scratch.ts';
 import { openSpool, type Spool } from '../../programs/worker/spool.ts';
 import { traceWorker } from '../../programs/worker/tracing.ts';
 import { startWorker, type WorkerEvent } from '../../programs/worker/worker.ts';
-import { type Action, flag, integer, optionalFlag, optionalText, text } from '../command.ts';
+import { type Action, type Context, flag, type Input, integer, optionalFlag, optionalText, text } from '../command.ts';
 
 const maxConcurrent = 256;
 
@@ -25,6 +27,7 @@ export const worker: Action = async (context, input) => {
   const labels = labelsIn(optionalText(input, 'labels'));
   const concurrency = integer(input, 'concurrency', 1, maxConcurrent) ?? 1;
   const untilEmpty = flag(input, 'drain');
+  const containers = await containersOf(context, input);
   const sandbox = await findSandbox({
     wanted: optionalFlag(input, 'sandbox') !== false,
     network: flag(input, 'network'),
@@ -32,6 +35,7 @@ export const worker: Action = async (context, input) => {
   });
   output.note(`Worker ${workerId} at ${url}, ${concurrency === 1 ? 'one task' : `${concurrency} tasks`} at a time.`);
   output.note(sandbox.about);
+  if (containers !== null) output.note(containers.about);
   await removeAbandoned();
   const figures = createWorkerMetrics({ concurrency, version: packageVersion(), note: output.note });
   const port = integer(input, 'metrics', 0, 65_535);
@@ -44,11 +48,15 @@ export const worker: Action = async (context, input) => {
     url,
     key,
     workerId,
-    // Images are for workers with a container engine.
-    can: { labels, images: [] },
+    can: {
+      labels,
+      get images() {
+        return containers?.images ?? [];
+      },
+    },
     concurrency,
     untilEmpty,
-    run: tracing.run(commandRunner(sandbox, output.note)),
+    run: tracing.run(commandRunner(sandbox, output.note, containers)),
     fetch: tracing.fetch,
     random: Math.random,
     spool: spoolIn(optionalText(input, 'spool') ?? folderFor(url, dataFolder(env)), key, output.note),
@@ -78,11 +86,61 @@ export const worker: Action = async (context, input) => {
     });
     return 0;
   } finally {
+    containers?.close();
     await served?.close();
     await tracing.close();
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.off(signal, end);
   }
 };
+
+/** Null without `--docker`. */
+async function containersOf({ env, output, now }: Context, input: Input): Promise<Containers | null> {
+  const socket = optionalText(input, 'docker') ?? env.GANTRY_WORKER_DOCKER;
+  const settings = {
+    images: imagesIn(optionalText(input, 'images')),
+    pull: pullIn(optionalText(input, 'pull')),
+    maxImage: integer(input, 'maxImage', 1, 1_000_000) ?? 10_240,
+    memory: integer(input, 'taskMemory', 16, 10_000_000) ?? 2_048,
+    cpus: cpusIn(optionalText(input, 'taskCpus')),
+    processes: integer(input, 'taskProcesses', 1, 1_000_000) ?? 512,
+    network: flag(input, 'network'),
+  };
+  if (socket === undefined || socket === '') return null;
+  const path = socket.replace(/^unix:\/\//, '');
+  if (!isAbsolute(path)) {
+    const fact = `--docker ${JSON.stringify(socket)} is not the path of a socket.`;
+    throw new AppError('usage', fact, 'Give a path such as /var/run/docker.sock.');
+  }
+  // dockerode is only for those who have an engine.
+  const { openContainers } = await import('../../programs/worker/containers.ts');
+  return openContainers({ ...settings, socket: path, now, note: output.note });
+}
+
+function imagesIn(given: string | undefined): readonly string[] {
+  if (given === undefined) return ['*'];
+  if (given !== 'none' && ImageList.safeParse(given).success) return given.split(',');
+  throw new AppError(
+    'usage',
+    `--images ${JSON.stringify(given)} is not a list of images.`,
+    'Give beginnings of names such as ghcr.io/acme,alpine.',
+  );
+}
+
+function pullIn(given = 'missing') {
+  const pull = pullPolicies.find((policy) => policy === given);
+  if (pull !== undefined) return pull;
+  throw new AppError('usage', `--pull is ${JSON.stringify(given)}.`, `Give ${pullPolicies.join(', ')}.`);
+}
+
+function cpusIn(given = '1'): number {
+  const cpus = /^\d{1,4}(\.\d{1,2})?$/.test(given) ? Number(given) : 0;
+  if (cpus > 0) return cpus;
+  throw new AppError(
+    'usage',
+    `--task-cpus is ${JSON.stringify(given)}.`,
+    'Give a number of processors such as 0.5 or 2.',
+  );
+}
 
 function lineOf(event: WorkerEvent): string {
   switch (event.kind) {

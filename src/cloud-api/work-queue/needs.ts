@@ -3,6 +3,7 @@
  * Pure.
  */
 import { hash } from 'node:crypto';
+import { beginsImage } from '../../contracts/work-queue/task.ts';
 import { canonicalJson } from '../../kit/ledger/canonical.ts';
 
 export interface Needs {
@@ -42,21 +43,14 @@ export function canOf({ labels, images }: { readonly labels?: string; readonly i
 export function canRun({ labels, images }: Can, needs: Needs): boolean {
   return (
     Object.entries(needs.labels).every(([name, value]) => labels[name] === value) &&
-    (needs.image === null || images.some((beginning) => beginsWith(needs.image ?? '', beginning)))
+    (needs.image === null || images.some((beginning) => beginsImage(beginning, needs.image ?? '')))
   );
 }
 
 /** Without rules everybody may name any image. */
 export function mayName(rules: readonly ImageRule[] | null, userId: string, image: string): boolean {
   if (rules === null) return true;
-  return rules.some((rule) => (rule.userId === null || rule.userId === userId) && beginsWith(image, rule.beginning));
-}
-
-/** `ghcr.io/acme` is the beginning of `ghcr.io/acme/api:1`, not of `ghcr.io/acme-other/api`. */
-function beginsWith(image: string, beginning: string): boolean {
-  if (beginning === '*' || image === beginning) return true;
-  if (!image.startsWith(beginning)) return false;
-  return /[/:@]$/.test(beginning) || /^[/:@]/.test(image.slice(beginning.length));
+  return rules.some((rule) => (rule.userId === null || rule.userId === userId) && beginsImage(rule.beginning, image));
 }
 
 /** `has the label gpu=a100 and runs the image alpine:3`. */

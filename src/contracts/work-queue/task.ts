@@ -54,6 +54,13 @@ export const ImageList = z
   .string()
   .regex(/^[!-+\--~]{1,500}(?:,[!-+\--~]{1,500}){0,31}$/, 'none, * or names of images');
 
+/** `ghcr.io/acme` is the beginning of `ghcr.io/acme/api:1`, not of `ghcr.io/acme-other/api`; `*` of every name. */
+export function beginsImage(beginning: string, image: string): boolean {
+  if (beginning === '*' || image === beginning) return true;
+  if (!image.startsWith(beginning)) return false;
+  return /[/:@]$/.test(beginning) || /^[/:@]/.test(image.slice(beginning.length));
+}
+
 const GroupKey = Line.min(1).max(200);
 
 export const maxBackoffSeconds = 86_400;

@@ -46,7 +46,7 @@ const lastBytes = 4096;
 /** Marks a run's processes, so that those that left its tree are found when it is ended. */
 export const markName = 'GANTRY_PROCESS_RECORD';
 /** Pipes close with the last process that holds them. */
-const pipesMs = 2000;
+export const pipesMs = 2000;
 
 /** The few variables that any program may see. The rest of our environment may hold secrets. */
 export function plainEnvironment(from: NodeJS.ProcessEnv = process.env): Record<string, string> {
@@ -64,8 +64,8 @@ export async function runProcess(options: RunOptions): Promise<RunResult> {
   const { child, started } = await start(options, id);
   // Only processes that began since then can belong to it: the others' environments are not read, which would cost the most.
   const mark = { text: `${markName}=${id}`, since: started };
-  const stdout = collect(child.stdout, options.outputCap ?? defaultCap);
-  const stderr = collect(child.stderr, options.outputCap ?? defaultCap);
+  const stdout = collectOutput(child.stdout, options.outputCap ?? defaultCap);
+  const stderr = collectOutput(child.stderr, options.outputCap ?? defaultCap);
   const { onStderr } = options;
   if (onStderr !== undefined) child.stderr?.on('data', (chunk: Buffer) => onStderr(chunk.toString('utf8')));
   feed(child.stdin, options.input);
@@ -145,7 +145,7 @@ function feed(pipe: Writable | null | undefined, input: string | Uint8Array | un
 }
 
 /** Keeps the first `cap` bytes of a stream, and its last ones, and reads on, so that the child never waits for us. */
-function collect(stream: NodeJS.ReadableStream | null, cap: number) {
+export function collectOutput(stream: NodeJS.ReadableStream | null, cap: number) {
   const chunks: Buffer[] = [];
   let kept = 0;
   let dropped = false;

@@ -1,9 +1,10 @@
 /**
- * Runs a task as a command: `payload.command`, a list of words or one line for a shell, in a private folder that is removed afterwards. Must not know
- * the queue.
+ * Runs a task as a command: `payload.command`, a list of words or one line for a shell, in a private folder that is removed afterwards, or in a
+ * container of the task's image. Must not know the queue.
  */
 import { CommandPayload, maxSeconds } from '../../contracts/work-queue/task.ts';
 import { type RunResult, runProcess } from '../../kit/process/run-process.ts';
+import type { Containers } from './containers.ts';
 import { TaskFailure } from './outcome.ts';
 import type { Sandbox } from './sandbox.ts';
 import { makeScratch, removeScratch } from './scratch.ts';
@@ -21,16 +22,18 @@ const wanted: Readonly<Record<string, string>> = {
   stdin: 'a string',
 };
 
-/** `tellLeft` hears a sentence about each folder that could not be removed. */
+/** `tellLeft` hears a sentence about each folder that could not be removed. A task with an image runs in `containers` or not at all. */
 export function commandRunner(
   sandbox: Sandbox,
   tellLeft: (why: string) => void,
+  containers: Containers | null = null,
 ): (leased: LeasedTask) => Promise<unknown> {
   return async ({ task, lease, signal }) => {
     const payload = CommandPayload.safeParse(task.payload);
     if (!payload.success) throw failure('bad_payload', faultOf(payload.error.issues[0]?.path));
-    if (task.sandbox_image !== null) {
-      throw failure('no_such_image', `This worker runs no images, so it cannot run ${task.sandbox_image}.`);
+    const image = task.sandbox_image;
+    if (image !== null && containers === null) {
+      throw failure('no_such_image', `This worker runs no images, so it cannot run ${image}.`);
     }
     const { command, timeout_seconds: seconds = defaultSeconds, stdin } = payload.data;
     const words = typeof command === 'string' ? ['/bin/sh', '-c', command] : command;
@@ -44,9 +47,19 @@ export function commandRunner(
     if (Object.entries(env).flat().some(endsEarly)) {
       throw failure('bad_env', 'A name or a value in `env` has a NUL character, which an environment cannot contain.');
     }
+    const began = performance.now();
+    if (image !== null && containers !== null) {
+      const done = await containers.run({
+        ...{ image, taskId: task.id, fence: lease.fence, command: words, shell: typeof command === 'string', env },
+        ...{ input: stdin, deadlineMs: seconds * 1000, outputCap, signal },
+      });
+      if (done.outOfMemory && done.exitCode !== 0) {
+        throw failure('out_of_memory', `It used more memory than this worker allows.${lastWords(done.last)}`);
+      }
+      return resultOf(done, Math.round(performance.now() - began), seconds);
+    }
     const folder = await makeScratch(sandbox);
     try {
-      const began = performance.now();
       const done = await runProcess({
         ...sandbox.wrap(words, folder, env),
         cwd: folder,

@@ -51,7 +51,10 @@ export interface WorkerOptions {
   readonly workerId: string;
   /** What a task is: its answer becomes the result; a `TaskFailure` makes it fail, as does whatever else is thrown. */
   readonly run: (leased: LeasedTask) => Promise<unknown>;
-  /** What it has and can run; tasks that ask for more are left to other workers. Absent: it says nothing, and gets the oldest task. */
+  /**
+   * What it has and can run, read before each lease call; tasks that ask for more are left to other workers. Absent: it says nothing, and gets the
+   * oldest task.
+   */
   readonly can?: WorkerAbilities;
   /** At once; default 1. */
   readonly concurrency?: number;
@@ -109,7 +112,8 @@ export function startWorker(options: WorkerOptions): Worker {
   const now = new AbortController();
   const resting = new AbortController();
   const within = createWithin({ url: options.url, timeout, now: now.signal });
-  let said = options.can === undefined ? {} : sayingOf(options.can);
+  let silent = options.can === undefined;
+  const saying = () => (silent || options.can === undefined ? {} : sayingOf(options.can));
   let draining = false;
   let asking = false;
   const reports = createReports({
@@ -135,7 +139,7 @@ export function startWorker(options: WorkerOptions): Worker {
   async function endAsking(): Promise<void> {
     // Also sent while the worker asks for nothing: it shows viewers of the queue that this worker drains.
     do {
-      const query = { worker_id: workerId, draining: '1', ...said } as const;
+      const query = { worker_id: workerId, draining: '1', ...saying() } as const;
       await within(patienceMs.telling, (signal) => client.leaseTask({ query }, { signal })).catch(() => {});
       // It may have overtaken the call that it was to end.
       if (asking) await pause(firstPauseMs / 4);
@@ -158,7 +162,7 @@ export function startWorker(options: WorkerOptions): Worker {
       const wait = options.untilEmpty === true ? 0 : (options.waitSeconds ?? maxWaitSeconds);
       try {
         asking = true;
-        const query = { worker_id: workerId, wait, ...said };
+        const query = { worker_id: workerId, wait, ...saying() };
         const patience = wait * 1000 + patienceMs.asking;
         const asked = within(patience, (signal) => client.leaseTask({ query }, { signal }));
         const { task, lease } = await asked.finally(() => {
@@ -175,8 +179,8 @@ export function startWorker(options: WorkerOptions): Worker {
         } else if (sharedNow() - askedAt < idleMs) await rest(idleMs + random() * idleMs);
       } catch (error) {
         if (now.signal.aborted) return;
-        if (isOlderQueue(error) && Object.keys(options.can?.labels ?? {}).length === 0 && 'images' in said) {
-          said = {};
+        if (isOlderQueue(error) && Object.keys(options.can?.labels ?? {}).length === 0 && !silent) {
+          silent = true;
           continue;
         }
         if (isFatal(error)) throw error;
