@@ -224,7 +224,11 @@ export function createBotNetworks(
         writeFileSync(urlFile, `http://127.0.0.1:${port}\n`, { mode: 0o600 });
         return {
           mounts: namesMounts(filesFolder()),
-          env: { ...proxyVariables(), ...trusting(authority, folder), GANTRY_URL_FILE: urlFile },
+          env: {
+            ...proxyVariables(),
+            ...trusting([authority, textIn(deps.env.NODE_EXTRA_CA_CERTS)], folder),
+            GANTRY_URL_FILE: urlFile,
+          },
           label: JSON.stringify(wish),
           gitSignIns,
           wrap: (command) => wrap({ socket, ports, local: localPlaces(wish.apis, port), enginePort: port }, command),
@@ -255,14 +259,27 @@ const withAll = [
   ...['CARGO_HTTP_CAINFO', 'PIP_CERT', 'AWS_CA_BUNDLE'],
 ];
 
-/** Variables by which programs trust one more authority: Node and Deno are given that one, the others a file with all of them. */
-function trusting(authority: string | null, folder: string): Record<string, string> {
-  if (authority === null) return {};
+/**
+ * Variables by which programs trust these authorities besides: Node and Deno are given those, the others a file with all of them. What the variables of
+ * its person name is not in the sandbox.
+ */
+function trusting(authorities: readonly (string | null)[], folder: string): Record<string, string> {
+  const more = authorities.filter((one) => one !== null).join('\n');
+  if (more === '') return {};
   const [own, all] = [join(folder, 'authority.pem'), join(folder, 'authorities.pem')];
   const usual = bundles.find((file) => existsSync(file));
-  writeFileSync(own, authority, { mode: 0o600 });
-  writeFileSync(all, `${usual === undefined ? '' : readFileSync(usual, 'utf8')}\n${authority}`, { mode: 0o600 });
+  writeFileSync(own, more, { mode: 0o600 });
+  writeFileSync(all, `${textIn(usual) ?? ''}\n${more}`, { mode: 0o600 });
   return { NODE_EXTRA_CA_CERTS: own, DENO_CERT: own, ...Object.fromEntries(withAll.map((name) => [name, all])) };
+}
+
+/** Null: there is none, or it cannot be read, which Node ignores too. */
+function textIn(file: string | undefined): string | null {
+  try {
+    return file === undefined ? null : readFileSync(file, 'utf8');
+  } catch {
+    return null;
+  }
 }
 
 /** The bot in a pane, if it is closed. */

@@ -178,6 +178,20 @@ describe.skipIf(!works)('where a network of its own can be made', () => {
     );
   });
 
+  test('its programs trust the authority that its person’s variable names, in a file that the sandbox does not show', async () => {
+    const company = join(scratchFolder(), 'company.pem');
+    writeFileSync(company, 'of the company\n');
+    const { openNetwork } = decider();
+    const engine = await startEngine({ openNetwork, env: { PATH: path, NODE_EXTRA_CA_CERTS: company } });
+    const to = await start(engine, 'dev', shell());
+    const said = await inside(engine, to, [
+      `[ -e ${company} ] && echo shown`,
+      'cat "$NODE_EXTRA_CA_CERTS"',
+      'tail -n 1 "$SSL_CERT_FILE"',
+    ]);
+    expect(said).toBe('of the company\nof the company\n');
+  });
+
   test('after a restart of Gantry it runs on, and its connections are decided again', async () => {
     const { opened, openNetwork } = decider();
     const engine = await startEngine({ openNetwork });
