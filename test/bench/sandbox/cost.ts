@@ -1,6 +1,7 @@
 /**
  * What the way out of a sandbox costs a request: a new connection with TLS, and one request on it, directly and through the real proxy program with a
- * decision of the policy for each. Both take turns, so that what else the machine does meets both. The launcher inside of the sandbox is not part of it.
+ * decision of the policy for each, once passed on as it is and once opened to put a secret in. They take turns, so that what else the machine does meets
+ * all. The launcher inside of the sandbox is not part of it.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
@@ -17,40 +18,53 @@ import { median, rounded, spread } from '../../support/bench/numbers.ts';
 import { loopbackCertificate } from '../../support/loopback-certificate.ts';
 import { everythingAgreed } from '../../support/trust.ts';
 
-export const figures: readonly Figure[] = [{ name: 'sandbox.cost', run }];
+export const figures: readonly Figure[] = [
+  { name: 'sandbox.cost', run: (options) => run(options, 'proxy') },
+  { name: 'sandbox.cost.opened', run: (options) => run(options, 'opened') },
+];
 
-async function run({ quick, log }: FigureOptions): Promise<Measured> {
+const placeholder = 'gantry0123456789';
+const value = 'what no bot holds';
+/** The bot that has a secret, for whose host TLS is opened. */
+const keeper = 'agent_2';
+
+async function run({ quick, log }: FigureOptions, measured: 'proxy' | 'opened'): Promise<Measured> {
   const rounds = quick ? 200 : 2000;
-  const server = createServer({ ...loopbackCertificate }, (_incoming, answer) => answer.end('hello'));
+  const server = createServer({ ...loopbackCertificate }, ({ headers }, answer) => {
+    answer.end(headers.authorization === `Bearer ${value}` ? 'with the secret' : 'hello');
+  });
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   const { port } = server.address() as AddressInfo;
   const home = mkdtempSync(join(tmpdir(), 'gantry-cost-'));
-  const sandboxes = await openSandbox(home);
+  const sandboxes = await openSandbox(home, port);
   try {
+    const bot = measured === 'proxy' ? 'agent_1' : keeper;
     const { socket } = await sandboxes.open({
-      ...{ agentId: 'agent_1', address: 'web@dev', start: 'start_1', enginePort: 1 },
+      ...{ agentId: bot, address: 'web@dev', start: 'start_1', enginePort: 1 },
       ...{ presets: [], apis: [], remotes: [], ports: [] },
     });
     const ways = {
       direct: async () => connect(port, '127.0.0.1'),
-      proxy: () => tunnel(socket, `127.0.0.1:${port}`),
+      through: () => tunnel(socket, `127.0.0.1:${port}`),
     };
-    const took: Record<keyof typeof ways, number[]> = { direct: [], proxy: [] };
+    const took: Record<keyof typeof ways, number[]> = { direct: [], through: [] };
     for (let round = -50; round < rounds; round += 1) {
-      for (const way of round % 2 === 0 ? (['direct', 'proxy'] as const) : (['proxy', 'direct'] as const)) {
+      for (const way of round % 2 === 0 ? (['direct', 'through'] as const) : (['through', 'direct'] as const)) {
         const before = performance.now();
-        await request(await ways[way]());
+        const said = await request(await ways[way](), `127.0.0.1:${port}`);
         if (round >= 0) took[way].push(performance.now() - before);
+        if ((way === 'through' && bot === keeper) !== said.includes('with the secret')) throw new Error(said);
       }
     }
-    const [direct, proxy] = [median(took.direct), median(took.proxy)];
-    log(`${rounded(direct)} ms directly, ${rounded(proxy)} ms through the proxy`);
+    const [direct, through] = [median(took.direct), median(took.through)];
+    log(`${rounded(direct)} ms directly, ${rounded(through)} ms through the proxy`);
+    const opened = measured === 'opened' ? ', which opens its TLS and puts a secret in' : '';
     return {
-      value: proxy - direct,
-      unit: 'ms that a request over a new connection takes longer through the proxy, p50',
+      value: through - direct,
+      unit: `ms that a request over a new connection takes longer through the proxy${opened}, p50`,
       n: rounds,
       at: 'a TLS server on loopback; the proxy program from its sources, one rule, without the launcher',
-      detail: { direct: spread(took.direct), proxy: spread(took.proxy), unit: 'ms' },
+      detail: { direct: spread(took.direct), through: spread(took.through), unit: 'ms' },
     };
   } finally {
     await sandboxes.end();
@@ -60,7 +74,7 @@ async function run({ quick, log }: FigureOptions): Promise<Measured> {
   }
 }
 
-async function openSandbox(home: string) {
+async function openSandbox(home: string, port: number) {
   const workspace = join(home, 'workspace');
   mkdirSync(join(workspace, '.gantry'), { recursive: true });
   writeFileSync(
@@ -68,15 +82,25 @@ async function openSandbox(home: string) {
     'rules:\n  - {when: {tool: network, host: 127.0.0.1}, then: allow}\n',
   );
   const log = { warn: () => {} };
+  const authority = join(home, 'authority.pem');
+  writeFileSync(authority, loopbackCertificate.cert);
   return createSandboxes({
     home,
-    env: {},
+    env: { NODE_EXTRA_CA_CERTS: authority },
     clock: systemClock,
     timers: systemTimers,
     log,
     policy: createPolicy({ workspace, trust: everythingAgreed, log }),
     approvals: { ask: () => Promise.reject(new Error('Nothing is asked here.')) },
-    keysOf: async () => [],
+    keysOf: async (bot) =>
+      bot === keeper
+        ? [
+            {
+              ...{ name: 'KEY', placeholder, value, host: '127.0.0.1', port },
+              ...{ header: 'authorization', form: 'bearer', methods: null },
+            },
+          ]
+        : [],
     seedOf: () => '01'.repeat(32),
     webOrigin: () => '',
   });
@@ -96,15 +120,23 @@ async function tunnel(path: string, to: string): Promise<Socket> {
   return socket;
 }
 
-function request(socket: Socket): Promise<void> {
+/** What was answered. */
+function request(socket: Socket, host: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const client = connectTls({ socket, rejectUnauthorized: false });
+    let said = '';
     client.once('error', reject);
-    client.once('secureConnect', () => client.write('GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n'));
-    client.on('data', () => {});
+    client.once('secureConnect', () =>
+      client.write(
+        `GET / HTTP/1.1\r\nhost: ${host}\r\nauthorization: Bearer ${placeholder}\r\nconnection: close\r\n\r\n`,
+      ),
+    );
+    client.on('data', (chunk: Buffer) => {
+      said += chunk.toString();
+    });
     client.once('end', () => {
       client.destroy();
-      resolve();
+      resolve(said.trim());
     });
   });
 }
