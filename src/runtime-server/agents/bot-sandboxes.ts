@@ -428,19 +428,31 @@ async function gitSettings(
   signIns: readonly GitSignIn[],
 ): Promise<Record<string, string>> {
   if (env.GIT_CONFIG_GLOBAL !== undefined) return {};
+  const asked = ['config', '--global', '--null', '--get-regexp', '^user\\.(name|email)$'];
+  const said = await git.try(folder, asked, { env: { HOME: env.HOME ?? '' } }).catch(() => null);
+  // A key in lower case, a line's end, its value, a zero. Of a key that is there twice the last one counts, as everywhere in git.
+  const person = new Map(
+    (said?.exitCode === 0 ? said.stdout.split('\0') : []).map((entry) => {
+      const [key = '', ...value] = entry.split('\n');
+      return [key, value.join(' ').trim()];
+    }),
+  );
+  const lines = ['name', 'email'].flatMap((key) => {
+    const value = person.get(`user.${key}`) ?? '';
+    return value === '' ? [] : [`  ${key} = ${inQuotes(value)}`];
+  });
+  const helpers = signIns.flatMap(({ url, placeholder }) => [
+    `[credential ${inQuotes(url)}]`,
+    `  helper = ${inQuotes(signsInWith(placeholder))}`,
+  ]);
   const file = join(folder, 'gitconfig');
-  const person = { env: { HOME: env.HOME ?? '' } };
   await rm(file, { force: true });
-  await writeFile(file, '', { mode: 0o600 });
-  for (const key of ['user.name', 'user.email']) {
-    const said = await git.try(folder, ['config', '--global', '--get', key], person).catch(() => null);
-    const value = said?.exitCode === 0 ? said.stdout.trim() : '';
-    if (value !== '') await git.try(folder, ['config', '--file', file, key, value]);
-  }
-  for (const { url, placeholder } of signIns)
-    await git.try(folder, ['config', '--file', file, `credential.${url}.helper`, signsInWith(placeholder)]);
+  await writeFile(file, ['[user]', ...lines, ...helpers, ''].join('\n'), { mode: 0o600 });
   return { GIT_CONFIG_GLOBAL: file };
 }
+
+/** As in a file of git's settings. */
+const inQuotes = (text: string) => `"${text.replaceAll(/[\\"]/g, '\\$&')}"`;
 
 /** A credential helper of git. Services that take a token as the password take any name beside it, but GitHub's Apps only this one. */
 const signsInWith = (placeholder: string) =>
