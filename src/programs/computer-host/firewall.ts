@@ -3,6 +3,7 @@
  * nobody inside a computer can change it. The table is written whole, read back and compared; an added or missing rule is a fault. Must not know
  * computers beyond their interfaces and addresses.
  */
+import { public6, refused4, refused6 } from '../../kit/egress/refused-ranges.ts';
 import type { Names } from './settings.ts';
 import { HostError, type Tool } from './tools.ts';
 
@@ -24,25 +25,6 @@ export interface Firewall {
   differs(): Promise<string | null>;
   remove(): Promise<void>;
 }
-
-const denied4 = [
-  '0.0.0.0/8',
-  '10.0.0.0/8',
-  '100.64.0.0/10',
-  '127.0.0.0/8',
-  '169.254.0.0/16',
-  '172.16.0.0/12',
-  '192.0.0.0/24',
-  '192.0.2.0/24',
-  '192.88.99.0/24',
-  '192.168.0.0/16',
-  '198.18.0.0/15',
-  '198.51.100.0/24',
-  '203.0.113.0/24',
-  '224.0.0.0/3',
-];
-/** The parts of global unicast that wrap or tunnel. Everything outside global unicast is always refused. */
-const denied6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
 
 /**
  * Limit of packets to the name server, for each computer: a page with two hundred hosts sends six hundred queries at once, and then hardly any.
@@ -76,7 +58,7 @@ function chainsOf(names: Names, only: boolean): Chains {
         'meta nfproto ipv4 iifname . ip saddr != @computers4 drop',
         'meta nfproto ipv6 iifname . ip6 saddr != @computers6 drop',
         'ip daddr @denied4 drop',
-        'ip6 daddr != 2000::/3 drop',
+        `ip6 daddr != ${public6} drop`,
         'ip6 daddr @denied6 drop',
         'fib daddr type { local, broadcast, multicast, anycast } drop',
         'tcp dport 25 drop',
@@ -137,8 +119,8 @@ export function createFirewall({ tool, names, only }: FirewallDeps): Firewall {
         'ifname',
         uplinks.map((name) => `"${name}"`),
       ),
-      set('denied4', 'ipv4_addr', denied4, 'flags interval; auto-merge; '),
-      set('denied6', 'ipv6_addr', denied6, 'flags interval; auto-merge; '),
+      set('denied4', 'ipv4_addr', refused4, 'flags interval; auto-merge; '),
+      set('denied6', 'ipv6_addr', refused6, 'flags interval; auto-merge; '),
       // Filled by the rule that counts the rate of each computer's queries.
       set('questions', 'ifname', [], 'size 1024; flags dynamic; '),
     ];
