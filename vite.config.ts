@@ -232,6 +232,7 @@ export default defineConfig({
         converter: 'src/programs/converter/main.ts',
         executor: 'src/programs/executor/main.ts',
         'hosted-device': 'src/host/hosted-device.ts',
+        'computer-init': 'src/programs/computer-init/main.ts',
         'sandbox-proxy': 'src/programs/sandbox-proxy/main.ts',
         'sandbox-launch': 'src/programs/sandbox-launch/main.ts',
         'carrier-simulator': 'tools/carrier-simulator/main.ts',

@@ -9,7 +9,11 @@ import { createConnectorEvents } from '../cloud-api/connector-events/index.ts';
 import { createEvents } from '../cloud-api/events/index.ts';
 import { createFactoryProxy } from '../cloud-api/factory/index.ts';
 import { createToPeers } from '../cloud-api/factory/to-peers.ts';
-import { createHostedComputers, createNamespaceDriver } from '../cloud-api/hosted-computers/index.ts';
+import {
+  createDockerDriver,
+  createHostedComputers,
+  createNamespaceDriver,
+} from '../cloud-api/hosted-computers/index.ts';
 import type { Identity } from '../cloud-api/identity/index.ts';
 import { createRuntimeCalls } from '../cloud-api/link/call-runtime.ts';
 import { createEngines } from '../cloud-api/link/engines.ts';
@@ -176,13 +180,18 @@ async function composeCore(parts: CloudParts, closing: Closing) {
     ...base,
     clock: storeClock,
     usage,
-    driver: parts.hostedDriver ?? createNamespaceDriver({ folder: parts.computersFolder, timers: base.timers }),
+    driver: parts.hostedDriver ?? openDriver(parts),
     projects: identity.projects,
   });
   closing.add('hosted computers', () => hosted.close());
   const work = createWorkQueue({ ...base, clock: storeClock, trace: telemetry?.carry, images: parts.taskImages });
   closing.add('work queue', () => work.close());
   return { runtimes, events, approvals, notifications, usage, hosted, work };
+}
+
+function openDriver({ computersFolder: folder, computersEngine, origin, base: { clock, timers } }: CloudParts) {
+  if (computersEngine == null) return createNamespaceDriver({ folder, timers });
+  return createDockerDriver({ settings: computersEngine, folder, cloudHost: new URL(origin).hostname, clock, timers });
 }
 
 /** What comes from outside for a computer's bots: triggers, calls of clients at the edge, events of connectors, texts and calls. */

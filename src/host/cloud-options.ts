@@ -17,6 +17,7 @@ import type { Ids } from '../kit/ids/ids.ts';
 import type { openSharedStore } from '../kit/store/open-shared-store.ts';
 import type { SharedStore } from '../kit/store/shared-store.ts';
 import type { Telemetry } from '../kit/telemetry/telemetry.ts';
+import type { ComputersEngine } from './computers-engine.ts';
 import type { OpenListener, UpgradeListener } from './listeners.ts';
 import type { PhoneSettings } from './phone-settings.ts';
 import type { PushSettings } from './push-settings.ts';
@@ -94,9 +95,10 @@ export interface CloudOptions {
   readonly rendererFolder?: string;
   readonly limits?: DispatcherOptions['limits'];
   readonly answers?: DispatcherOptions['answers'];
-  /** What hosted computers are made by; default: the helper on this machine, `gantry computer-host`, in `computersFolder`. */
+  /** What hosted computers are made by; default: the container engine, or without one the helper on this machine, `gantry computer-host`. */
   readonly hostedDriver?: HostedDriver;
   readonly computersFolder?: string | undefined;
+  readonly computersEngine?: ComputersEngine | null | undefined;
   /** Default: generated keys, only public addresses. */
   readonly push?: PushSettings;
   /** Who may name which images in tasks. Default null: everybody any. */

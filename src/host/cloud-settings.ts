@@ -9,6 +9,7 @@ import type { ImageRule } from '../cloud-api/work-queue/index.ts';
 import { AppError } from '../contracts/common/errors.ts';
 import { createAddressOf } from '../kit/http/client-address.ts';
 import type { Address } from '../kit/http/server.ts';
+import { type ComputersEngine, readComputersEngine } from './computers-engine.ts';
 import { type PhoneSettings, readPhoneSettings } from './phone-settings.ts';
 import { dataFolder } from './places.ts';
 import { type PushSettings, readPushSettings } from './push-settings.ts';
@@ -27,8 +28,10 @@ export interface CloudSettings {
   /** Who may name which images in tasks; absent or null: everybody any. */
   readonly taskImages?: readonly ImageRule[] | null;
   readonly phone?: PhoneSettings | null;
-  /** Socket of `gantry computer-host`; absent: its default place. */
+  /** Folder of hosted computers; absent: its default place. */
   readonly computersFolder?: string | undefined;
+  /** Absent or null: `gantry computer-host` makes them. */
+  readonly computersEngine?: ComputersEngine | null;
   /** Where the other replicas on the same database reach this one; null: as it listens. */
   readonly replicaUrl: string | null;
   /** A PostgreSQL that replicas share; null: `cloud.db` in the data folder. Read only from the environment, because it holds a password. */
@@ -85,6 +88,7 @@ export function readCloudSettings(
     taskImages: readTaskImages(env),
     phone: readPhoneSettings(env),
     computersFolder: env.GANTRY_COMPUTERS || undefined,
+    computersEngine: readComputersEngine(env),
     replicaUrl: replicaUrlOf(pick('replicaUrl')),
     databaseUrl: env.DATABASE_URL || null,
   };

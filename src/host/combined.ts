@@ -8,6 +8,7 @@ import { AppError } from '../contracts/common/errors.ts';
 import type { LocalPairing } from '../contracts/link/local-pairing.ts';
 import { systemTimers } from '../kit/clock/timers.ts';
 import { createCloud } from './cloud.ts';
+import { readComputersEngine } from './computers-engine.ts';
 import { startDemoPhone } from './demo-phone.ts';
 import { openPort } from './listeners.ts';
 import { type Computer, type ComputerOptions, openComputer } from './open-computer.ts';
@@ -82,6 +83,7 @@ export function startCombined(
       limits,
       answers: options.answers,
       computersFolder: options.env.GANTRY_COMPUTERS || undefined,
+      computersEngine: readComputersEngine(options.env),
       push: readPushSettings(options.env),
       taskImages: readTaskImages(options.env),
       phone: demo === null ? phone : { ...demo.settings, ...readPhoneLimits(options.env) },

@@ -81,6 +81,7 @@ export function startHeadless(options: HeadlessOptions): Promise<Headless> {
       gantry,
       rendererFolder: options.rendererFolder,
       computersFolder: settings.computersFolder,
+      computersEngine: settings.computersEngine,
       push: settings.push,
       taskImages: settings.taskImages,
       phone: settings.phone,

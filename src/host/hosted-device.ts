@@ -2,15 +2,24 @@
  * The program inside a hosted computer: its display and window manager (none for the toolset `shell`), a store, the executor with its gate, and their
  * routes on one Unix socket, only for the cloud that made the computer. No factory, no panes, no port. The helper that
  * made the computer passes its settings on stdin. The program ends with its display.
+ *
+ * In a container its settings are a file (its first argument), and it begins as root, because the socket is in a folder that the computer's own user
+ * must never enter. Once it listens, it becomes that user for good.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, readFileSync } from 'node:fs';
 import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import { type OpenListener, openSocket } from './listeners.ts';
 
-/** As src/programs/computer-host/life.ts writes it. */
+interface Owner {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** As src/programs/computer-host/life.ts writes it, or for a container src/cloud-api/hosted-computers/docker.ts. */
 interface Boot {
   readonly token: string;
   readonly socket: string;
@@ -18,12 +27,17 @@ interface Boot {
   readonly screen: { readonly width: number; readonly height: number };
   /** Absent where a computer host of an older Gantry started it. */
   readonly toolset?: 'desktop' | 'shell';
+  /** In a container: who may call it, and who it runs as. */
+  readonly owner?: Owner;
+  readonly user?: Owner;
 }
 
 /** Milliseconds. */
 const displayWithin = 20_000;
 
-const boot = JSON.parse(await text(process.stdin)) as Boot;
+const [, , file] = process.argv;
+const boot = JSON.parse(file === undefined ? await text(process.stdin) : readFileSync(file, 'utf8')) as Boot;
+const listener = boot.owner === undefined ? null : await listenAsRoot(boot.owner);
 process.umask(0o007);
 mkdirSync(boot.folder, { recursive: true, mode: 0o700 });
 enableCompileCache(join(boot.folder, 'compiled'));
@@ -40,12 +54,27 @@ if (display !== null) {
   display.process.once('exit', (code, signal) => end(`The display ended (${signal ?? `code ${code}`}).`));
 }
 const shown = display === null ? {} : { DISPLAY: display.name };
-await serveHostedDevice({ ...boot, toolset, env: { ...process.env, ...shown } });
+await serveHostedDevice({ ...boot, toolset, env: { ...process.env, ...shown }, listener });
 
 /** Everything in the computer ends with this process: it is the first one. */
 function end(why: string): never {
   console.error(why);
   process.exit(1);
+}
+
+async function listenAsRoot({ uid, gid }: Owner): Promise<OpenListener> {
+  const opened = await openSocket(boot.socket);
+  chownSync(boot.socket, uid, gid);
+  chmodSync(boot.socket, 0o600);
+  const { user } = boot;
+  if (user === undefined) return end('The settings name no user.');
+  process.setgroups?.([]);
+  process.setgid?.(user.gid);
+  process.setuid?.(user.uid);
+  const status = readFileSync('/proc/self/status', 'utf8');
+  const left = /^Cap(?:Prm|Eff|Amb):\t(?!0+$).*$/m.exec(status)?.[0] ?? /^NoNewPrivs:\t0$/m.exec(status)?.[0];
+  if (left !== undefined) return end(`The computer's program would keep rights (${left}).`);
+  return opened;
 }
 
 async function startDisplay(): Promise<{ readonly name: string; readonly process: ChildProcess }> {

@@ -20,7 +20,7 @@ import { defaultSession } from '../runtime-server/computer-use/read-call.ts';
 import { createShellProgram, shellSandbox } from '../runtime-server/computer-use/shell-program.ts';
 import { createPolicy } from '../runtime-server/policy/index.ts';
 import { nothingAgreed } from '../runtime-server/trust/trust.ts';
-import { openSocket } from './listeners.ts';
+import { type OpenListener, openSocket } from './listeners.ts';
 
 interface HostedDevice {
   readonly token: string;
@@ -29,16 +29,25 @@ interface HostedDevice {
   /** `shell`: it has no screen, and runs commands in place of the executor. */
   readonly toolset: 'desktop' | 'shell';
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** What listens on the socket already; null: nothing does yet. */
+  readonly listener: OpenListener | null;
 }
 
 /** Only this program runs in its folder: the computer has no other. Ends with the computer. */
-export async function serveHostedDevice({ token, socket, folder, toolset, env }: HostedDevice): Promise<void> {
+export async function serveHostedDevice({
+  token,
+  socket,
+  folder,
+  toolset,
+  env,
+  listener: opened,
+}: HostedDevice): Promise<void> {
   const clock = systemClock;
   const timers = systemTimers;
   const ids = createIds(clock);
   const log = createLog({ folder: join(folder, 'logs'), name: 'device', clock, known: () => [token] });
   const [listener, store] = await Promise.all([
-    openSocket(socket),
+    opened ?? openSocket(socket),
     openStore({
       file: join(folder, 'device.db'),
       migrations: handsMigrations,

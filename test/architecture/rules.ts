@@ -29,6 +29,7 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
   'programs/converter': { folders: [], files: ['kit/process/frames.ts'] },
   'programs/executor': { folders: ['contracts', 'kit'] },
   'programs/computer-host': { folders: ['contracts', 'kit'] },
+  'programs/computer-init': { folders: ['contracts', 'kit'] },
   'programs/sandbox-proxy': { folders: ['contracts', 'kit'] },
   'programs/sandbox-launch': { folders: [], files: ['kit/sandbox/launch-order.ts'] },
   'programs/worker': { folders: ['contracts', 'kit', 'client'] },
@@ -43,7 +44,10 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
       'programs/sandbox-proxy/protocol.ts',
     ],
   },
-  'cloud-api': { folders: ['contracts', 'kit'], files: ['programs/computer-host/protocol.ts'] },
+  'cloud-api': {
+    folders: ['contracts', 'kit'],
+    files: ['programs/computer-host/protocol.ts', 'programs/computer-init/protocol.ts'],
+  },
   host: {
     folders: ['contracts', 'kit', 'runtime-server', 'cloud-api'],
     files: ['tools/carrier-simulator/protocol.ts'],

@@ -23,6 +23,7 @@ import { createTurns } from './turns.ts';
 import { createWatch } from './watch.ts';
 import { createWays } from './ways.ts';
 
+export { createDockerDriver } from './docker.ts';
 export type { HostedDriver } from './driver.ts';
 export { hostedComputerMigrations } from './migrations.ts';
 export { createNamespaceDriver } from './namespace.ts';

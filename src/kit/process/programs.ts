@@ -15,6 +15,7 @@ type ProgramName =
   | 'converter'
   | 'executor'
   | 'hosted-device'
+  | 'computer-init'
   | 'sandbox-proxy'
   | 'sandbox-launch'
   | 'carrier-simulator';
@@ -30,6 +31,7 @@ const sources: Record<ProgramName, string> = {
   'sandbox-proxy': join('src', 'programs', 'sandbox-proxy', 'main.ts'),
   'sandbox-launch': join('src', 'programs', 'sandbox-launch', 'main.ts'),
   'hosted-device': join('src', 'host', 'hosted-device.ts'),
+  'computer-init': join('src', 'programs', 'computer-init', 'main.ts'),
   'carrier-simulator': join('tools', 'carrier-simulator', 'main.ts'),
 };
 

@@ -39,6 +39,7 @@ export async function openNamespace(): Promise<DriverSubject & { readonly folder
 
   return {
     folder,
+    toolset: 'desktop',
     promises: {
       egress: 'enforced',
       wall: 'namespace',

@@ -1,5 +1,5 @@
 /** What the suite of hosted drivers needs of an engine besides the driver itself. */
-import type { HostedDriver } from '../../../src/cloud-api/hosted-computers/driver.ts';
+import type { ComputerSpec, HostedDriver } from '../../../src/cloud-api/hosted-computers/driver.ts';
 import type { Attempt } from '../../support/computers/probe.ts';
 
 export type Attempts = Readonly<Record<string, Attempt>>;
@@ -7,6 +7,8 @@ export type Attempts = Readonly<Record<string, Attempt>>;
 export type Came = Readonly<Record<string, string>>;
 
 export interface DriverSubject {
+  /** What its computers are, where a test asks for no kind: its engine may have an image with or without a browser. */
+  readonly toolset: ComputerSpec['toolset'];
   /** What its driver says of itself, all of which the suite checks. */
   readonly promises: Omit<Awaited<ReturnType<HostedDriver['capabilities']>>, 'refused'>;
   /** A driver as each cloud has one. */

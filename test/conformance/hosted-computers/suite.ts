@@ -29,7 +29,7 @@ const specOf = (computer: string, more: Partial<ComputerSpec> = {}): ComputerSpe
   ...more,
 });
 const to = (host: string, port = 8080) => ({ do: 'tcp', host, port }) as const;
-const schema = '/api/v1/computers/this-device/toolset/schema?toolset=computer';
+const schema = '/api/v1/computers/this-device/toolset/schema?toolset=';
 const patience = 240_000;
 
 export function describeDriver(name: string, missing: string | null, open: () => Promise<DriverSubject>): void {
@@ -39,11 +39,14 @@ export function describeDriver(name: string, missing: string | null, open: () =>
     let subject: DriverSubject;
     let driver: HostedDriver;
 
+    const spec = (computer: string, more: Partial<ComputerSpec> = {}) =>
+      specOf(computer, { toolset: subject.toolset, ...more });
     const made = async (computer: string, more: Partial<ComputerSpec> = {}): Promise<DriverState> => {
-      await driver.create(specOf(computer, more));
+      await driver.create(spec(computer, more));
       return driver.start(computer);
     };
-    const answers = async (state: DriverState) => (await callComputer(state, 'GET', schema)).status;
+    const toolset = () => (subject.toolset === 'shell' ? 'shell' : 'computer');
+    const answers = async (state: DriverState) => (await callComputer(state, 'GET', `${schema}${toolset()}`)).status;
     const stateOf = async (computer: string) => (await driver.inspect(computer))?.state ?? null;
     const watching = (since: string | null) => {
       const changes: DriverChange[] = [];
@@ -77,7 +80,7 @@ export function describeDriver(name: string, missing: string | null, open: () =>
     test('life: a computer is made, called, stopped with its files, started anew and deleted, each as often as asked', {
       timeout: patience,
     }, async () => {
-      expect(await driver.create(specOf(one))).toMatchObject({
+      expect(await driver.create(spec(one))).toMatchObject({
         computer: one,
         state: 'stopped',
         why: null,
@@ -89,8 +92,8 @@ export function describeDriver(name: string, missing: string | null, open: () =>
       expect(await driver.wake(one)).toEqual(first);
       expect(await answers(first)).toBe(200);
       // An answer was lost: the same create changes nothing, and a stranger's gets nothing.
-      expect(await driver.create(specOf(one))).toEqual(first);
-      await expect(driver.create(specOf(one, { key: 'another' }))).rejects.toMatchObject({ code: 'exists' });
+      expect(await driver.create(spec(one))).toEqual(first);
+      await expect(driver.create(spec(one, { key: 'another' }))).rejects.toMatchObject({ code: 'exists' });
       await driver.stop(one);
       await driver.stop(one);
       expect(await driver.inspect(one)).toMatchObject({ state: 'stopped', why: null, channel: null });
@@ -120,14 +123,14 @@ export function describeDriver(name: string, missing: string | null, open: () =>
         const usual = subject.limitsOf(two);
         expect(usual.memory).toBeGreaterThan(asked.memory);
         for (const more of [{ memory: usual.memory + 1 }, { processes: usual.processes + 1 }]) {
-          const refused = driver.create(specOf(named(3), { limits: { ...unlimited, ...more } }));
+          const refused = driver.create(spec(named(3), { limits: { ...unlimited, ...more } }));
           await expect(refused).rejects.toMatchObject({ code: 'unsupported' });
         }
       } else {
-        await expect(driver.create(specOf(one, { limits: asked }))).rejects.toMatchObject({ code: 'unsupported' });
+        await expect(driver.create(spec(one, { limits: asked }))).rejects.toMatchObject({ code: 'unsupported' });
       }
       if (!images) {
-        const refused = driver.create(specOf(named(4), { image: 'debian:12' }));
+        const refused = driver.create(spec(named(4), { image: 'debian:12' }));
         await expect(refused).rejects.toMatchObject({ code: 'unsupported' });
       }
       expect((await driver.list()).map(({ computer }) => computer)).not.toContain(named(4));
@@ -197,9 +200,11 @@ export function describeDriver(name: string, missing: string | null, open: () =>
     }, async () => {
       const cloud = await startHosted(engines[0]!, { driver: subject.connect() });
       await cloud.project();
-      const { id } = await cloud.create();
+      const { id } = await cloud.create({ toolset: subject.toolset });
+      const act = () =>
+        cloud.act(id, toolset() === 'shell' ? { toolset: 'shell', member: 'exec', input: { command: 'true' } } : {});
       const phase = async () => (await cloud.send('GET', cloud.at(id))).body;
-      expect(await cloud.act(id)).toMatchObject({ status: 200, is_error: false });
+      expect(await act()).toMatchObject({ status: 200, is_error: false });
       cloud.clock.jump(301_000);
       await cloud.until(async () => (await phase()).sleeping);
       // The cloud writes down what it wants before the driver does it.
@@ -207,7 +212,7 @@ export function describeDriver(name: string, missing: string | null, open: () =>
       expect((await phase()).sleep_keeps).toBe(subject.promises.sleep);
       expect(await cloud.meters(id)).toEqual({ minutes: 5, actions: 1 });
       cloud.clock.jump(3_600_000);
-      expect(await cloud.act(id)).toMatchObject({ status: 200, is_error: false });
+      expect(await act()).toMatchObject({ status: 200, is_error: false });
       cloud.clock.jump(60_000);
       subject.crash(id);
       await expect.poll(async () => (await phase()).status).toBe('error');

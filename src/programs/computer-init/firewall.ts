@@ -1,0 +1,58 @@
+/** The firewall inside of a computer's container, as nftables reads it: out to public addresses, in nothing but answers. Pure. */
+import { isIPv4, isIPv6 } from 'node:net';
+import { public6, refused4, refused6 } from '../../kit/egress/refused-ranges.ts';
+
+interface Firewall {
+  /** Refused besides what is not public. */
+  readonly refuse: readonly string[];
+  /** Name servers, which are asked on port 53 wherever they are. */
+  readonly servers: readonly string[];
+}
+
+export function rulesFor({ refuse, servers }: Firewall): string {
+  const set = (name: string, type: string, elements: readonly string[]) =>
+    `set ${name} { type ${type}; flags interval; auto-merge; ${elements.length === 0 ? '' : `elements = { ${elements.join(', ')} };`} }`;
+  return `table inet gantry {
+${set('refused4', 'ipv4_addr', [...refused4, ...refuse.filter(isIPv4)])}
+${set('refused6', 'ipv6_addr', [...refused6, ...refuse.filter(isIPv6)])}
+${set('names4', 'ipv4_addr', servers.filter(isIPv4))}
+${set('names6', 'ipv6_addr', servers.filter(isIPv6))}
+chain refused {
+counter
+meta l4proto tcp reject with tcp reset
+reject
+}
+chain out {
+type filter hook output priority filter; policy drop;
+oifname "lo" accept
+ct state established,related accept
+ip daddr @names4 meta l4proto { tcp, udp } th dport 53 accept
+ip6 daddr @names6 meta l4proto { tcp, udp } th dport 53 accept
+icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert, nd-router-solicit } accept
+ip daddr @refused4 goto refused
+ip6 daddr != ${public6} goto refused
+ip6 daddr @refused6 goto refused
+tcp dport 25 goto refused
+accept
+}
+chain in {
+type filter hook input priority filter; policy drop;
+iifname "lo" accept
+ct state established,related accept
+icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert, nd-router-advert } accept
+}
+}
+`;
+}
+
+export function nameServersIn(resolvConf: string): string[] {
+  const found = resolvConf.matchAll(/^nameserver\s+(\S+)/gm);
+  return [...found].flatMap(([, address = '']) => (isIPv4(address) || isIPv6(address) ? [address] : []));
+}
+
+/** What must be refused from inside. The name servers' own addresses are, too, except for questions. */
+export function samplesOf(refuse: readonly string[], servers: readonly string[]): string[] {
+  const some = ['10.0.0.1', '172.16.0.1', '192.168.0.1', '100.64.0.1', '169.254.169.254', 'fd00:ec2::254'];
+  const private4 = servers.filter((address) => /^(?:10|172\.(?:1[6-9]|2\d|3[01])|192\.168)\./.test(address));
+  return [...new Set([...some, ...private4, ...refuse])];
+}

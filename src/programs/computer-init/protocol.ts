@@ -1,0 +1,34 @@
+/**
+ * Between the driver of computers in containers and what a container starts with: a file in the folder that both see, and how the container ends. Both
+ * ends import this file and nothing else of each other.
+ */
+
+/** In the container: the computer's folder of its host, and where it keeps its own. */
+export const inside = { channel: '/run/gantry', data: '/var/lib/gantry', home: '/home/user' } as const;
+
+/** In the folder of the channel. */
+export const files = { boot: 'boot.json', socket: 'engine.sock' } as const;
+
+/** The computer's own user, as the image has it: ids that Debian and systemd leave alone. */
+export const computerUser = { uid: 61_000, gid: 61_000 } as const;
+
+/** With what the first process of a container ends, besides the code of the program that it runs. */
+export const exitCodes = { lifetimeOver: 75, stopped: 76 } as const;
+
+/** Of the image, and of every image that is made on top of it. */
+export const imageLabel = 'gantry.computer-image';
+
+export interface Boot {
+  /** New with each start. */
+  readonly token: string;
+  readonly socket: string;
+  readonly folder: string;
+  readonly screen: { readonly width: number; readonly height: number };
+  readonly toolset: 'desktop' | 'shell';
+  /** Who may call the computer: the cloud's user on the host. */
+  readonly owner: { readonly uid: number; readonly gid: number };
+  readonly user: { readonly uid: number; readonly gid: number };
+  readonly egress: 'public' | 'none';
+  /** Addresses that are refused besides those that are not public: the host's, and the cloud's. */
+  readonly refuse: readonly string[];
+}

@@ -1,0 +1,161 @@
+/** The driver `docker` against what a real engine answered (test/conformance/hosted-computers/docker.test.ts records it), and against engines that fail. */
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { createDockerDriver } from '../../../src/cloud-api/hosted-computers/docker.ts';
+import { readComputersEngine } from '../../../src/host/computers-engine.ts';
+import { systemClock } from '../../../src/kit/clock/clock.ts';
+import { systemTimers } from '../../../src/kit/clock/timers.ts';
+import { lifeOf, playLife } from '../../support/computers/engine-life.ts';
+import { type Exchange, replayEngine } from '../../support/computers/engine-wire.ts';
+
+const { installation, exchanges } = JSON.parse(
+  readFileSync(new URL('../../data/docker/life.json', import.meta.url), 'utf8'),
+) as { readonly installation: string; readonly exchanges: readonly Exchange[] };
+const one = lifeOf.computer;
+const textOf = ({ body }: Exchange) => Buffer.from(body, 'base64').toString('utf8');
+const inspections = exchanges.filter(
+  ({ method, path, status }) => method === 'GET' && path.includes(`-${one}/json`) && status === 200,
+);
+/** A lifetime that began then is over by now. */
+const recordedAt = Date.parse((JSON.parse(textOf(inspections[0]!)) as { readonly Created: string }).Created);
+const json = (value: unknown, status = 200): Partial<Exchange> => ({
+  status,
+  type: 'application/json',
+  body: Buffer.from(JSON.stringify(value)).toString('base64'),
+});
+
+/** `hurried`: a minute is over within a second. */
+async function open({
+  instead,
+  hurried = false,
+  runtime = null,
+}: {
+  readonly instead?: (key: string) => Partial<Exchange> | null | undefined;
+  readonly hurried?: boolean;
+  readonly runtime?: string | null;
+} = {}) {
+  const place = mkdtempSync(join(tmpdir(), 'gantry-docker-'));
+  const folder = join(place, 'computers');
+  mkdirSync(folder, { mode: 0o700 });
+  writeFileSync(join(folder, 'installation'), installation);
+  const socket = join(place, 'd.sock');
+  let channel: Server | null = null;
+  const engine = await replayEngine(exchanges, socket, {
+    ...(instead === undefined ? {} : { instead }),
+    // What runs in a container answers on the socket in its folder.
+    async before(key) {
+      if (!key.endsWith('/start')) return;
+      channel?.close();
+      channel = createServer((_, answer) => answer.writeHead(404).end());
+      const path = join(folder, one, 'engine.sock');
+      mkdirSync(join(folder, one), { recursive: true });
+      rmSync(path, { force: true });
+      await new Promise<void>((resolve) => channel!.listen(path, () => resolve()));
+    },
+  });
+  onTestFinished(() => {
+    engine.close();
+    channel?.close();
+    channel?.closeAllConnections();
+    rmSync(place, { recursive: true, force: true });
+  });
+  const monotonic = () => performance.now() * (hurried ? 60 : 1);
+  const clock = { now: () => recordedAt, monotonic };
+  const settings = { socket, image: 'gantry-computer', runtime };
+  return {
+    engine,
+    folder,
+    driver: createDockerDriver({ settings, folder, cloudHost: null, clock, timers: systemTimers }),
+  };
+}
+
+const faultOf = (work: Promise<unknown>) =>
+  work.then(
+    () => null,
+    (fault: { code?: string; message: string }) => `${fault.code}: ${fault.message}`,
+  );
+
+test('a computer lives as it did at a real engine, and a watch hears each state once', async () => {
+  const { driver, engine } = await open();
+  const lived = await playLife(driver, (changes) => expect.poll(() => changes.at(-1)?.state).toBe('gone'));
+  expect(lived.states.map(({ state }) => state)).toEqual(['stopped', 'running', 'sleeping', 'running', 'stopped']);
+  expect(lived.states.at(-1)).toMatchObject({ why: null, channel: null });
+  expect(lived.states[1]?.channel?.socket).toMatch(new RegExp(`/computers/${one}/engine.sock$`));
+  expect(lived.left).toBe(null);
+  expect(lived.changes.map(({ state }) => state)).toEqual([
+    ...['starting', 'running', 'sleeping', 'running', 'stopped', 'gone'],
+  ]);
+  expect(lived.missed).toEqual([]);
+  expect(engine.asked.filter((key) => key.startsWith('DELETE'))).toHaveLength(2);
+});
+
+test('an engine that says yes and does nothing is found out', async () => {
+  const running = inspections.find((inspection) => textOf(inspection).includes('"Running":true'))!;
+  const instead = (key: string) => (key.includes(`-${one}/json`) ? running : undefined);
+  const { driver, folder } = await open({ hurried: true, instead });
+  mkdirSync(join(folder, one));
+  writeFileSync(join(folder, one, 'ready'), '');
+  writeFileSync(join(folder, one, 'boot.json'), '{"token":"abc"}');
+  const said = (what: string) => `failed: The container engine said that ${one} ${what}, but that is not so.`;
+  expect(await faultOf(driver.sleep(one))).toBe(said('went to sleep'));
+  expect(await faultOf(driver.stop(one))).toBe(said('ended'));
+  expect(await faultOf(driver.delete(one))).toBe(said('is gone'));
+});
+
+test('an engine that cannot hold computers is refused with what it lacks', async () => {
+  const info = JSON.parse(textOf(exchanges.find(({ path }) => path === '/info')!)) as Record<string, unknown>;
+  const refusal = async (change: Record<string, unknown>, more: Parameters<typeof open>[0] = {}) => {
+    const instead = (key: string) => (key === 'GET /info' ? json({ ...info, ...change }) : undefined);
+    const { driver } = await open({ instead, ...more });
+    const { refused } = await driver.capabilities();
+    expect(await faultOf(driver.create(lifeOf))).toBe(`unsupported: ${refused}`);
+    return refused?.replace(/ at \S+d\.sock/, '');
+  };
+  expect(await refusal({ SecurityOptions: [] })).toBe('The container engine filters no system calls (seccomp).');
+  expect(await refusal({ SecurityOptions: ['name=seccomp,profile=default', 'name=rootless'] })).toMatch(/other users/);
+  expect(await refusal({}, { runtime: 'runsc' })).toBe('The container engine has no runtime runsc.');
+  const missing = {
+    instead: (key: string) => (key.startsWith('GET /images/') ? json({ message: 'No such' }, 404) : undefined),
+  };
+  expect(await refusal({}, missing)).toBe('The container engine has no image gantry-computer: build it, or pull it.');
+});
+
+test('limits that the machine does not hold, or that are too high, are refused', async () => {
+  const { driver } = await open();
+  const limits = { memory: 4096, processes: null };
+  expect(await faultOf(driver.create({ ...lifeOf, limits }))).toBe(
+    'unsupported: A computer can have 2048 MiB of memory here, not 4096.',
+  );
+  const info = JSON.parse(textOf(exchanges.find(({ path }) => path === '/info')!)) as Record<string, unknown>;
+  const without = { ...info, PidsLimit: false };
+  const lacking = await open({ instead: (key) => (key === 'GET /info' ? json(without) : undefined) });
+  expect((await lacking.driver.capabilities()).limits).toEqual({ memory: true, processes: false });
+  expect(await faultOf(lacking.driver.create(lifeOf))).toMatch(
+    /^unsupported: .* 200 processes: its machine lacks that/,
+  );
+});
+
+test('without an engine the driver says so and makes nothing; a computer that is not there is not found', async () => {
+  const settings = { socket: '/nowhere/d.sock', image: 'gantry-computer', runtime: null };
+  const folder = mkdtempSync(join(tmpdir(), 'gantry-docker-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const away = createDockerDriver({ settings, folder, cloudHost: null, clock: systemClock, timers: systemTimers });
+  const words = 'No container engine runs here (/nowhere/d.sock).';
+  expect([await away.away(), (await away.capabilities()).refused]).toEqual([words, words]);
+  await expect(away.list()).rejects.toThrow(words);
+  const { driver } = await open();
+  for (const step of ['start', 'sleep', 'wake', 'stop'] as const) {
+    expect(await faultOf(driver[step]('cmp_000000000077'))).toMatch(/^(?:not_found|failed): /);
+  }
+});
+
+test('the engine of computers is chosen by its socket, and nothing else is taken for one', () => {
+  expect(readComputersEngine({})).toBe(null);
+  expect(readComputersEngine({ GANTRY_COMPUTERS_ENGINE: '/run/d.sock', GANTRY_COMPUTERS_RUNTIME: 'runsc' })).toEqual({
+    ...{ socket: '/run/d.sock', image: 'gantry-computer', runtime: 'runsc' },
+  });
+  expect(() => readComputersEngine({ GANTRY_COMPUTERS_ENGINE: 'tcp://a:2375' })).toThrow('"tcp://a:2375"');
+});

@@ -1,0 +1,169 @@
+// Runs apart: it starts a container engine, and needs an image that takes minutes to build.
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { createDockerDriver } from '../../../src/cloud-api/hosted-computers/docker.ts';
+import type { HostedDriver } from '../../../src/cloud-api/hosted-computers/driver.ts';
+import { systemClock } from '../../../src/kit/clock/clock.ts';
+import { systemTimers } from '../../../src/kit/clock/timers.ts';
+import { lifeOf, playLife } from '../../support/computers/engine-life.ts';
+import { recordEngine, shortened } from '../../support/computers/engine-wire.ts';
+import { type DockerSubject, noEngine, openDocker } from './docker-subject.ts';
+import { describeDriver } from './suite.ts';
+
+describeDriver('docker', noEngine(), () => openDocker('shell'));
+
+describe.skipIf(noEngine() !== null)('the driver docker, and what others do with its engine', () => {
+  let subject: DockerSubject;
+  let driver: HostedDriver;
+  const one = lifeOf.computer;
+
+  beforeAll(async () => {
+    subject = await openDocker('shell');
+    driver = subject.connect();
+  }, 240_000);
+  afterAll(() => subject?.close(), 240_000);
+
+  function another(more: { readonly socket?: string; readonly image?: string; readonly folder?: string } = {}) {
+    const { socket = subject.socket, image = 'gantry-computer', folder = mkdtempSync(join(tmpdir(), 'gdo-')) } = more;
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const settings = { socket, image, runtime: null };
+    return createDockerDriver({ settings, folder, cloudHost: null, clock: systemClock, timers: systemTimers });
+  }
+  /** Made here from the image of computers, with these lines of a Dockerfile. */
+  function imageWith(name: string, ...lines: string[]): string {
+    const place = mkdtempSync(join(tmpdir(), 'gdi-'));
+    onTestFinished(() => rmSync(place, { recursive: true, force: true }));
+    writeFileSync(join(place, 'Dockerfile'), lines.join('\n'));
+    subject.docker('build', '-q', '-t', name, place);
+    return name;
+  }
+  const refusalOf = async (work: Promise<unknown>) =>
+    work.then(
+      () => null,
+      (fault: { code: string; message: string }) => `${fault.code}: ${fault.message}`,
+    );
+
+  test('a life of a computer is what npm test replays', async () => {
+    const socket = join(subject.folder, '..', 'recorded.sock');
+    const recorder = await recordEngine(subject.socket, socket);
+    const recorded = another({ socket, folder: subject.folder });
+    const lived = await playLife(recorded, (changes) => expect.poll(() => changes.at(-1)?.state).toBe('gone'));
+    recorder.close();
+    await expect.poll(() => recorder.exchanges.some(({ path }) => path.startsWith('/events'))).toBe(true);
+    const file = new URL('../../data/docker/life.json', import.meta.url);
+    const installation = readFileSync(join(subject.folder, 'installation'), 'utf8');
+    const exchanges = shortened(recorder.exchanges);
+    if (process.env.GANTRY_RECORD_ENGINE)
+      writeFileSync(file, `${JSON.stringify({ installation, exchanges }, null, 1)}\n`);
+    const kept = JSON.parse(readFileSync(file, 'utf8')) as { readonly exchanges: typeof exchanges };
+    const answers = (all: typeof exchanges) =>
+      new Set(
+        all.map(({ method, path, status }) => `${method} ${path.replace(/\?.*|[0-9a-f]{12,64}/g, '')} ${status}`),
+      );
+    expect(answers(exchanges)).toEqual(answers(kept.exchanges));
+    expect(lived.changes.map(({ state }) => state)).toEqual([
+      ...['starting', 'running', 'sleeping', 'running', 'stopped', 'gone'],
+    ]);
+  });
+
+  test('an image that is not there, is no computer’s, or has nothing that runs is refused by its name', async () => {
+    imageWith('strange', 'FROM gantry-computer AS a', 'FROM scratch', 'COPY --from=a /etc/hostname /');
+    imageWith(
+      'shellless',
+      'FROM gantry-computer AS a',
+      'FROM scratch',
+      'COPY --from=a /etc/hostname /',
+      'LABEL gantry.computer-image=1',
+      'CMD ["/bin/bash"]',
+    );
+    expect(await refusalOf(driver.create({ ...lifeOf, image: 'nothing:here' }))).toMatch(
+      /^unsupported: .* has no image nothing:here: build it, or pull it\.$/,
+    );
+    expect(await refusalOf(driver.create({ ...lifeOf, image: 'strange' }))).toMatch(
+      /^unsupported: The image strange is not made on top of gantry-computer/,
+    );
+    await driver.create({ ...lifeOf, image: 'shellless' });
+    expect(await refusalOf(driver.start(one))).toMatch(/^failed: The container engine answered: .*\/bin\/bash/);
+    await driver.delete(one);
+    expect(subject.remains()).toEqual([]);
+  });
+
+  test('a computer whose network cannot be restricted, or not proven to be, does not start', async () => {
+    imageWith('unable', 'FROM gantry-computer', 'RUN rm $(readlink -f $(which nft))');
+    // It says yes and does nothing, but for the list that is read back.
+    const pretends = `printf '#!/bin/sh\\necho {\\\\"nftables\\\\":[]}\\n' > $(readlink -f $(which nft))`;
+    imageWith('pretending', 'FROM gantry-computer', `RUN ${pretends}`);
+    for (const image of ['unable', 'pretending']) {
+      await driver.create({ ...lifeOf, image });
+      expect(await refusalOf(driver.start(one))).toMatch(
+        /^failed: It ended while starting \(code 1\)\. The computer's network could not be restricted to public addresses: /,
+      );
+      await driver.delete(one);
+    }
+  });
+
+  test('two clouds on one engine do not see each other’s computers, and delete none of them', async () => {
+    const other = another();
+    await driver.create(lifeOf);
+    expect([await other.list(), await other.inspect(one)]).toEqual([[], null]);
+    await other.delete(one);
+    await other.create({ ...lifeOf, key: 'of the other' });
+    expect((await driver.list()).map(({ computer }) => computer)).toEqual([one]);
+    await other.delete(one);
+    expect(await driver.inspect(one)).toMatchObject({ state: 'stopped' });
+    await driver.delete(one);
+  });
+
+  test('a stranger’s container with the name of a computer is neither used nor removed', async () => {
+    const name = `gantry-${readFileSync(join(subject.folder, 'installation'), 'utf8')}-${one}`;
+    subject.docker('create', '--name', name, 'gantry-computer');
+    expect(await refusalOf(driver.create(lifeOf))).toBe(
+      `exists: The container engine has another container with the name ${name}.`,
+    );
+    await driver.delete(one);
+    expect(subject.docker('ps', '-aq', '--filter', `name=${name}`)).not.toBe('');
+    subject.docker('rm', '-v', name);
+  });
+
+  test('a container that a person deletes is told as gone, and its folder goes with a delete', async () => {
+    const gone: string[] = [];
+    onTestFinished(driver.watch(null, { changed: ({ state }) => gone.push(state), missed() {} }));
+    await driver.create(lifeOf);
+    await driver.start(one);
+    subject.docker('rm', '-f', '-v', subject.docker('ps', '-aq', '--filter', `label=gantry.computer=${one}`));
+    await expect.poll(() => gone.at(-1)).toBe('gone');
+    expect(await driver.inspect(one)).toBe(null);
+    expect(existsSync(join(subject.folder, one))).toBe(true);
+    await driver.delete(one);
+    expect(subject.remains()).toEqual([]);
+  });
+
+  test('a computer that sleeps does not outlive its lifetime', async () => {
+    await driver.create({ ...lifeOf, lifetime: 3_000 });
+    await driver.start(one);
+    await driver.sleep(one);
+    await expect
+      .poll(async () => await driver.inspect(one))
+      .toMatchObject({ state: 'stopped', why: 'Its lifetime of 3 s is over.' });
+    await driver.delete(one);
+  });
+
+  test('nothing in a computer has a right, and its user cannot look into the folder of its socket', async () => {
+    await driver.create(lifeOf);
+    await driver.start(one);
+    const id = subject.docker('ps', '-q', '--filter', `label=gantry.computer=${one}`);
+    const inside = (...words: string[]) => subject.docker('exec', '-u', '61000:61000', id, ...words);
+    const ofUser = `for one in /proc/[0-9]*; do grep -q '^Uid:.61000.61000.61000.61000' $one/status && cat $one/status; done`;
+    const rights = inside('bash', '-c', ofUser).match(/^(?:Cap(?:Inh|Prm|Eff|Amb)|NoNewPrivs):\s\w+$/gm) ?? [];
+    // At least the computer's program, and those that ask.
+    expect(rights.length).toBeGreaterThan(5);
+    expect(rights.filter((line) => !/^Cap\w+:\s0+$|^NoNewPrivs:\s1$/.test(line))).toEqual([]);
+    // Also the first process, which stays root, can no longer change the network.
+    expect(Number.parseInt(/^CapBnd:\s(\w+)$/m.exec(inside('cat', '/proc/1/status'))![1]!, 16) & (1 << 12)).toBe(0);
+    expect(() => inside('ls', '/run/gantry')).toThrow(/Permission denied/);
+    expect(() => inside('touch', '/usr/new')).toThrow(/Read-only/);
+    await driver.delete(one);
+  });
+});
