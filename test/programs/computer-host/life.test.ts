@@ -20,7 +20,6 @@ import { whereNobodyEnters, whoElseChanges } from '../../../src/programs/compute
 import type { HostedState } from '../../../src/programs/computer-host/protocol.ts';
 import { namesFor } from '../../../src/programs/computer-host/settings.ts';
 import {
-  callComputer,
   clearAway,
   driveComputer,
   type Helper,
@@ -70,50 +69,11 @@ describe.skipIf(missing !== null)('the helper that makes computers', () => {
     clearAway(folder);
   });
 
-  test('makes, freezes, wakes, stops, starts and deletes a computer, and keeps its files until then', async () => {
-    await begin();
-    expect(await helper.ask('create', one)).toMatchObject({ computer: one, state: 'stopped', channel: null });
-    await expect(helper.ask('create', one)).rejects.toMatchObject({ fault: { code: 'exists' } });
-    await expect(helper.ask('freeze', one)).rejects.toMatchObject({ fault: { code: 'not_running' } });
-    await expect(helper.ask('start', two)).rejects.toMatchObject({ fault: { code: 'not_found' } });
-    const running = await helper.ask('start', one);
-    expect(running.state).toBe('running');
-    expect(await helper.ask('start', one)).toEqual(running);
-
-    const shot = await driveComputer(running, 'computer', 'screenshot');
-    expect(shot).toMatchObject({ status: 200, body: { is_error: false, screen: { width: 1280, height: 800 } } });
-
-    expect((await helper.ask('freeze', one)).state).toBe('frozen');
-    const asked = driveComputer(running, 'computer', 'cursor_position');
-    // Nothing may happen: one that runs answers within milliseconds.
-    const soon = new Promise((resolve) => setTimeout(resolve, 300, 'nothing'));
-    expect(await Promise.race([asked, soon])).toBe('nothing');
-    expect((await helper.ask('thaw', one)).state).toBe('running');
-    expect((await asked).status).toBe(200);
-
-    writeFileSync(join(folder, 'computers', one, 'home', 'kept'), 'kept');
-    expect(await helper.ask('stop', one)).toMatchObject({ state: 'stopped', why: null, channel: null });
-    expect(processesOf(0)).toEqual([]);
-    const again = await helper.ask('start', one);
-    expect(again.channel?.token).not.toBe(running.channel?.token);
-    expect(readFileSync(join(folder, 'computers', one, 'home', 'kept'), 'utf8')).toBe('kept');
-    // The token of an earlier start opens nothing.
-    const old = { ...again, channel: { socket: again.channel?.socket ?? '', token: running.channel?.token ?? '' } };
-    expect(
-      (await callComputer(old, 'GET', '/api/v1/computers/this-device/toolset/schema?toolset=computer')).status,
-    ).toBe(401);
-
-    expect(await helper.ask('delete', one)).toBeNull();
-    expect(await helper.ask('delete', one)).toBeNull();
-    expect(await helper.ask('list')).toEqual([]);
-    expect(readdirSync(join(folder, 'computers'))).toEqual([]);
-    await helper.stop();
-    expect(leftovers(around, folder)).toEqual([]);
-  }, 60_000);
-
   test('shows a computer nothing of the machine but what it needs, and holds it by a user without power', async () => {
     await begin();
     const state = await made(one);
+    const shot = await driveComputer(state, 'computer', 'screenshot');
+    expect(shot.body).toMatchObject({ is_error: false, screen: { width: 1280, height: 800 } });
     const opened = await driveComputer(state, 'browser', 'screenshot');
     expect(opened.body).toMatchObject({ is_error: false });
     const processes = processesOf(0).flatMap((pid) => {
@@ -160,50 +120,27 @@ describe.skipIf(missing !== null)('the helper that makes computers', () => {
     expect([run.uid, run.mode & 0o777]).toEqual([0, 0o710]);
     expect(lstatSync(join(folder, 'host.sock')).mode & 0o777).toBe(0o600);
     await helper.ask('delete', one);
-  }, 60_000);
+  }, 240_000);
 
-  test('killed, it leaves computers running that the next one takes over; what belongs to none is removed', async () => {
+  test('killed in the middle of a delete, it leaves nothing that the next one does not remove', async () => {
     await begin();
-    const [first, second] = [await made(one), await made(two)];
-    await helper.ask('freeze', two);
+    await made(one);
+    await made(two);
     await helper.kill();
-    expect((await driveComputer(first, 'computer', 'screenshot')).status).toBe(200);
-    // As if it had been killed in a delete: the record is gone, all else is there.
-    const third = 'cmp_000000000003';
+    // The record is gone, all else is there.
+    rmSync(join(folder, 'computers', two, 'computer.json'));
+    expect(processesOf(1).length).toBeGreaterThan(0);
     await begin();
-    await made(third);
-    await helper.kill();
-    rmSync(join(folder, 'computers', third, 'computer.json'));
-    expect(processesOf(2).length).toBeGreaterThan(0);
-
-    await begin();
-    expect(await helper.ask('inspect', one)).toMatchObject({ state: 'running', channel: first.channel });
-    expect(await helper.ask('inspect', two)).toMatchObject({ state: 'frozen', channel: second.channel });
-    await expect(helper.ask('inspect', third)).rejects.toMatchObject({ fault: { code: 'not_found' } });
-    expect(processesOf(2)).toEqual([]);
-    expect(leftovers(around, folder).filter((line) => line.includes(names.interfaceOf(2)))).toEqual([]);
-    expect(existsSync(join(folder, 'computers', third))).toBe(false);
-    expect((await helper.ask('start', two)).state).toBe('running');
-    expect((await driveComputer(second, 'computer', 'screenshot')).status).toBe(200);
-
-    await helper.ask('watch', undefined, { since: null });
-    // One that ends by itself is noticed, also by a helper that did not start it.
-    for (const pid of processesOf(0)) {
-      try {
-        process.kill(pid, 'SIGKILL');
-      } catch {
-        // Gone with the others.
-      }
-    }
-    await expect
-      .poll(() => helper.changes.filter(({ why }) => why !== null).map((told) => told.computer))
-      .toEqual([one]);
-    expect(await helper.ask('inspect', one)).toMatchObject({ state: 'stopped', why: expect.stringContaining('ended') });
+    expect((await helper.ask('list')).map(({ computer }) => computer)).toEqual([one]);
+    // A cloud of an older Gantry has no key by which it could be its own.
+    await expect(helper.ask('create', one)).rejects.toMatchObject({ fault: { code: 'exists' } });
+    expect(processesOf(1)).toEqual([]);
+    expect(leftovers(around, folder).filter((line) => line.includes(names.interfaceOf(1)))).toEqual([]);
+    expect(existsSync(join(folder, 'computers', two))).toBe(false);
     await helper.ask('delete', one);
-    await helper.ask('delete', two);
     await helper.stop();
     expect(leftovers(around, folder)).toEqual([]);
-  }, 90_000);
+  }, 240_000);
 
   test('killed in the middle of a start, it leaves nothing that the next one does not end', async () => {
     await begin();
@@ -224,7 +161,7 @@ describe.skipIf(missing !== null)('the helper that makes computers', () => {
     expect((await helper.ask('start', one)).state).toBe('running');
     await helper.ask('delete', one);
     expect(readdirSync(join(folder, 'computers'))).toEqual([]);
-  }, 90_000);
+  }, 240_000);
 
   test('begins nothing in a folder that others than root can change, or that is on such a way', () => {
     const base = mkdtempSync(join(tmpdir(), 'gantry-whose-'));
@@ -303,7 +240,7 @@ exec ${real} "$@"
     } finally {
       rmSync(path, { recursive: true, force: true });
     }
-  }, 60_000);
+  }, 240_000);
 
   test('says what this machine lacks, and begins nothing', async () => {
     const bare = mkdtempSync(join(tmpdir(), 'gantry-bare-'));
