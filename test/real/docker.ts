@@ -1,13 +1,16 @@
 /**
- * A job apart, the images and the compose file (`npm run test:docker`, Linux as root, with Debian's docker.io, docker-compose and debootstrap):
- * starts a Docker of its own in a network namespace that it makes, with its own folders, socket and pid file, and walks docs/deploy.md there
- * (docker/play.ts). Never speaks to a Docker that was already here. Prints a line a scene; ends with 1 when one fails, with 77 where it cannot
- * be tried. `GANTRY_DOCKER_FOLDER` names a folder that is kept, with the images, so that a next run builds less.
+ * A job apart, with real containers (`npm run test:docker`, Linux as root, with Debian's docker.io, docker-compose and debootstrap). A word plays one
+ * part of it. `tasks`: tasks with an image, on a Docker without a network (docker/tasks.ts). `deploy`: the images and the compose file, on a Docker
+ * in a network namespace that it makes: walks docs/deploy.md there (docker/play.ts). Both start a Docker of their own, with its own folders, socket
+ * and pid file, and never speak to one that was already here. Prints a line a scene; ends with 1 when one fails, with 77 where it cannot be tried.
+ * `GANTRY_DOCKER_FOLDER` names a folder that is kept, with the images of `deploy`, so that a next run builds less.
  */
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { noDaemon } from '../support/docker/daemon.ts';
+import { unmountBelow } from '../support/mounts.ts';
 import { createNetwork, noNetwork } from '../support/namespaces.ts';
 import { baseArchive } from './docker/base.ts';
 import { listenOutside } from './docker/way-out.ts';
@@ -81,17 +84,28 @@ function certify(file: string, names: readonly string[]): string {
   return file;
 }
 
-/** What a Docker that was ended leaves mounted. */
-function unmountBelow(folder: string): void {
-  const mounts = readFileSync('/proc/self/mounts', 'utf8').split('\n');
-  for (const mount of mounts.toReversed()) {
-    const place = mount.split(' ')[1] ?? '';
-    if (place.startsWith(`${folder}/`)) spawnSync('umount', ['--lazy', place]);
-  }
+/** In containers of a Docker without a network. */
+function tasks(): number {
+  const file = join(import.meta.dirname, 'docker/tasks.ts');
+  return spawnSync(process.execPath, [file], { stdio: 'inherit' }).status ?? 1;
 }
 
-const why = missing();
-if (why !== null) {
-  console.error(`SKIPPED, nothing was tried: ${why}.`);
-  process.exitCode = 77;
-} else process.exit(await main());
+const skipped = 77;
+const parts = {
+  tasks: { missing: noDaemon, play: tasks },
+  deploy: { missing, play: main },
+};
+const wanted = process.argv.slice(2);
+const unknown = wanted.filter((name) => !Object.hasOwn(parts, name));
+if (unknown.length > 0) {
+  console.error(`There is no part ${unknown.join(', ')}: ${Object.keys(parts).join(', ')}.`);
+  process.exit(64);
+}
+const codes: number[] = [];
+for (const [name, { missing, play }] of Object.entries(parts)) {
+  if (wanted.length > 0 && !wanted.includes(name)) continue;
+  const why = missing();
+  if (why !== null) console.error(`SKIPPED, nothing was tried of ${name}: ${why}.`);
+  codes.push(why === null ? await play() : skipped);
+}
+process.exit(codes.find((code) => code !== 0 && code !== skipped) ?? codes.find((code) => code !== 0) ?? 0);
