@@ -30,6 +30,7 @@ interface Boot {
   /** In a container: who may call it, and who it runs as. */
   readonly owner?: Owner;
   readonly user?: Owner;
+  readonly warm?: boolean;
 }
 
 /** Milliseconds. */
@@ -43,7 +44,7 @@ mkdirSync(boot.folder, { recursive: true, mode: 0o700 });
 enableCompileCache(join(boot.folder, 'compiled'));
 
 // The display comes up while the rest is being read.
-const { toolset = 'desktop' } = boot;
+const { toolset = 'desktop', warm = false } = boot;
 const [display, { serveHostedDevice }] = await Promise.all([
   toolset === 'desktop' ? startDisplay() : null,
   import('./serve-hosted-device.ts'),
@@ -54,7 +55,7 @@ if (display !== null) {
   display.process.once('exit', (code, signal) => end(`The display ended (${signal ?? `code ${code}`}).`));
 }
 const shown = display === null ? {} : { DISPLAY: display.name };
-await serveHostedDevice({ ...boot, toolset, env: { ...process.env, ...shown }, listener });
+await serveHostedDevice({ ...boot, toolset, warm, env: { ...process.env, ...shown }, listener });
 
 /** Everything in the computer ends with this process: it is the first one. */
 function end(why: string): never {

@@ -28,6 +28,8 @@ interface HostedDevice {
   readonly folder: string;
   /** `shell`: it has no screen, and runs commands in place of the executor. */
   readonly toolset: 'desktop' | 'shell';
+  /** Nobody waits for it: it answers only once its browser is open. */
+  readonly warm: boolean;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** What listens on the socket already; null: nothing does yet. */
   readonly listener: OpenListener | null;
@@ -39,6 +41,7 @@ export async function serveHostedDevice({
   socket,
   folder,
   toolset,
+  warm,
   env,
   listener: opened,
 }: HostedDevice): Promise<void> {
@@ -46,8 +49,8 @@ export async function serveHostedDevice({
   const timers = systemTimers;
   const ids = createIds(clock);
   const log = createLog({ folder: join(folder, 'logs'), name: 'device', clock, known: () => [token] });
-  const [listener, store] = await Promise.all([
-    opened ?? openSocket(socket),
+  const [early, store] = await Promise.all([
+    opened ?? (warm ? null : openSocket(socket)),
     openStore({
       file: join(folder, 'device.db'),
       migrations: handsMigrations,
@@ -92,12 +95,15 @@ export async function serveHostedDevice({
     log,
     shape: 'computers',
   });
-  listener.serve((request, response) => void dispatcher.handle(request, response));
-  if (toolset === 'shell') return;
   // Its browser is on the display from the beginning; where it cannot be opened, the call that needs it says why.
-  hands.gate.sessions
-    .open(defaultSession, { headless: false, trace: false })
-    .catch((fault: unknown) => log.warn('The browser could not be opened yet.', { fault }));
+  const openBrowser = () =>
+    hands.gate.sessions
+      .open(defaultSession, { headless: false, trace: false })
+      .catch((fault: unknown) => log.warn('The browser could not be opened yet.', { fault }));
+  if (warm && toolset === 'desktop') await openBrowser();
+  const listener = early ?? (await openSocket(socket));
+  listener.serve((request, response) => void dispatcher.handle(request, response));
+  if (!warm && toolset === 'desktop') await openBrowser();
 }
 
 /** Ends the computer's start with the reason where commands could not be kept from Gantry's own files and processes. */

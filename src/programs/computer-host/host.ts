@@ -14,10 +14,10 @@ import { createJournal } from './journal.ts';
 import { createLife, type Life, screen } from './life.ts';
 import { createNetwork, findRanges, type Network, passesOn } from './network.ts';
 import type { Cursor, HostCapabilities, HostChange, HostChanges, HostedState, HostSpec } from './protocol.ts';
-import { type MachineRecord, openRecords } from './records.ts';
+import { isWarm, type MachineRecord, openRecords } from './records.ts';
 import { type HostSettings, namesFor, type WarmSettings } from './settings.ts';
 import { createTool, HostError } from './tools.ts';
-import { createWarm, isWarm } from './warm.ts';
+import { createWarm } from './warm.ts';
 
 export interface Host {
   capabilities(): HostCapabilities;
@@ -45,6 +45,8 @@ interface HostDeps {
 
 /** Between two checks of the firewall. Milliseconds. */
 const checksEvery = 2000;
+/** After a create that got a warm computer its first calls go before making the next one, which takes a processor. Milliseconds. */
+const firstCallsMs = 1000;
 
 /** The machine can make computers: {@link whyNot} was called before. The caller holds the folder's lock. */
 export async function openHost({ settings, path, clock, timers, log }: HostDeps): Promise<Host> {
@@ -140,7 +142,7 @@ export async function openHost({ settings, path, clock, timers, log }: HostDeps)
       if (state === null) continue;
       lives.delete(before.computer);
       lives.set(computer, life);
-      warm.fill();
+      timers.after(firstCallsMs, warm.fill);
       return state;
     }
     return null;

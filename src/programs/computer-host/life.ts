@@ -19,7 +19,7 @@ import type { Firewall } from './firewall.ts';
 import { type NameServer, startNameServer } from './names.ts';
 import type { Network } from './network.ts';
 import { type HostedState, startsWithin } from './protocol.ts';
-import { type ComputerRecord, endOf, type Records } from './records.ts';
+import { type ComputerRecord, endOf, isWarm, type Records } from './records.ts';
 import { asUser, inside, roomEnvironment, roomFolders, roomSandbox, writeEtc } from './room.ts';
 import type { HostSettings, Names } from './settings.ts';
 import { HostError } from './tools.ts';
@@ -64,6 +64,7 @@ interface Boot {
   readonly folder: string;
   readonly screen: { readonly width: number; readonly height: number };
   readonly toolset: 'desktop' | 'shell';
+  readonly warm: boolean;
 }
 
 /** 1.02 megapixels: pictures for models are not scaled. */
@@ -400,7 +401,7 @@ function launch(
   { settings, names, groups, code, path }: Pick<LifeDeps, 'settings' | 'names' | 'groups' | 'code' | 'path'>,
   { record, folder, uid, token }: { record: ComputerRecord; folder: string; uid: number; token: string },
 ): { readonly pid: number; readonly gone: Promise<string> } {
-  const { slot, spec } = record;
+  const { computer, slot, spec } = record;
   const { memory, processes } = settings;
   const limits = { memory: spec?.memory ?? memory, processes: spec?.processes ?? processes };
   const groupFolders = groups.make(String(slot), limits);
@@ -434,6 +435,7 @@ function launch(
       folder: inside.data,
       screen,
       toolset: spec?.toolset ?? 'desktop',
+      warm: isWarm(computer),
     };
     feedAsides(child, confined.asides);
     child.stdin?.on('error', () => {});

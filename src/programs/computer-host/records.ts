@@ -59,6 +59,9 @@ export interface Records {
   removeLeftovers(): void;
 }
 
+/** One that nobody has called. Its name is no id of a computer, so no request can name it. */
+export const isWarm = (computer: string): boolean => !HostedComputerId.safeParse(computer).success;
+
 export function openRecords(folder: string): Records {
   const all = join(folder, 'computers');
   // A user who may call a computer must reach its socket, and sees no names on the way.
@@ -68,13 +71,12 @@ export function openRecords(folder: string): Records {
   const recordIn = (computer: string) => join(folderOf(computer), 'computer.json');
   const runIn = (computer: string) => join(folderOf(computer), 'run.json');
   const machineFile = join(folder, 'machine.json');
-  const isComputer = (name: string) => HostedComputerId.safeParse(name).success;
 
   return {
     folderOf,
     computers: () =>
       readdirSync(all)
-        .filter(isComputer)
+        .filter((name) => !isWarm(name))
         .flatMap((computer) => readJson<ComputerRecord>(recordIn(computer)) ?? []),
     addComputer(record) {
       mkdirSync(folderOf(record.computer), { recursive: true, mode: 0o711 });
@@ -98,7 +100,7 @@ export function openRecords(folder: string): Records {
     setMachine: (record) => writeJson(machineFile, record),
     removeLeftovers() {
       for (const name of readdirSync(all)) {
-        if (!isComputer(name) || !existsSync(recordIn(name))) rmSync(join(all, name), { recursive: true, force: true });
+        if (isWarm(name) || !existsSync(recordIn(name))) rmSync(join(all, name), { recursive: true, force: true });
       }
     },
   };

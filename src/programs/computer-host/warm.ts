@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto';
 import type { Timers } from '../../kit/clock/timers.ts';
 import type { Life } from './life.ts';
 import type { HostSpec } from './protocol.ts';
+import { isWarm } from './records.ts';
 import { type Toolset, toolsets, type WarmSettings } from './settings.ts';
 
 interface Warm {
@@ -21,9 +22,6 @@ interface Warm {
   close(): Promise<void>;
 }
 
-/** No id of a computer begins so: no request can name one. */
-const prefix = 'warm_';
-export const isWarm = (computer: string): boolean => computer.startsWith(prefix);
 /** Between two looks whether one ended or could be made by now. Milliseconds. */
 const againMs = 15_000;
 
@@ -48,7 +46,7 @@ export function createWarm(deps: {
 
   /** False: there is no room. */
   async function makeOne(toolset: Toolset): Promise<boolean> {
-    const computer = `${prefix}${randomBytes(8).toString('hex')}`;
+    const computer = `warm_${randomBytes(8).toString('hex')}`;
     const spec = { key: computer, memory: null, processes: null, toolset, egress: 'public', lifetime: null } as const;
     const life = deps.make(computer, spec);
     if (life === null) return false;
@@ -69,7 +67,7 @@ export function createWarm(deps: {
   }
 
   function fill(): void {
-    if (!wantsAny) return;
+    if (!wantsAny || closed) return;
     filling = filling
       .then(fillAll)
       .catch((fault: Error) => log.warn('A computer could not be made in advance.', { fault: fault.message }))
