@@ -5,12 +5,16 @@
 
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { createNamespaceDriver, type HostedDriver } from '../../../src/cloud-api/hosted-computers/index.ts';
+import { systemTimers } from '../../../src/kit/clock/timers.ts';
 import type { HostedState } from '../../../src/programs/computer-host/protocol.ts';
 import { namesFor } from '../../../src/programs/computer-host/settings.ts';
 import type { Figure, FigureOptions, Measured } from '../../support/bench/figure.ts';
 import { median, rounded, spread } from '../../support/bench/numbers.ts';
 import {
+  callComputer,
   clearAway,
   driveComputer,
   type Helper,
@@ -25,6 +29,7 @@ export const figures: readonly Figure[] = [
   { name: 'hosted-computers.wake', run: wake },
   { name: 'hosted-computers.memory', run: memory },
   { name: 'hosted-computers.four', run: four },
+  { name: 'hosted-computers.claim', run: claim },
 ];
 
 const program = fileURLToPath(new URL('../../../scripts/gantry.mjs', import.meta.url));
@@ -40,13 +45,14 @@ interface Made {
 async function withHelper(
   unit: string,
   work: (helper: Helper, folder: string) => Promise<Measured>,
+  more: readonly string[] = [],
 ): Promise<Measured> {
   const missing = noComputers();
   if (missing !== null) return { value: null, unit, n: 0, at, why: missing };
   const folder = helperFolder();
   const world = await createWorld();
   try {
-    const helper = await startHelper({ world, folder, program });
+    const helper = await startHelper({ world, folder, program, more });
     try {
       return await work(helper, folder);
     } finally {
@@ -174,4 +180,72 @@ function four({ quick }: FigureOptions): Promise<Measured> {
     }
     return { value: median(all), unit, n: all.length * 4, at, detail: { last: spread(all), each: spread(each) } };
   });
+}
+
+const firstCalls = { desktop: ['computer', 'screenshot', {}], shell: ['shell', 'exec', { command: 'true' }] } as const;
+
+/** With one that is warm before each claim. Milliseconds from the create. */
+async function claims(driver: HostedDriver, toolset: keyof typeof firstCalls, rounds: number) {
+  const callable: number[] = [];
+  const acted: number[] = [];
+  const [kind, member, input] = firstCalls[toolset];
+  // The first one also reads from the disk what only a claim needs.
+  for (let round = -1; round < rounds; round += 1) {
+    await isWarm(driver, toolset);
+    const computer = named(round + 2);
+    const began = performance.now();
+    const limits = { memory: null, processes: null };
+    await driver.create({ computer, key: computer, image: null, limits, toolset, egress: 'public', lifetime: null });
+    const state = await driver.start(computer);
+    await callComputer(state, 'GET', `/api/v1/computers/this-device/toolset/schema?toolset=${kind}`);
+    const answered = performance.now() - began;
+    const { status, body } = await driveComputer(state, kind, member, input);
+    if (round >= 0) {
+      callable.push(answered);
+      acted.push(performance.now() - began);
+    }
+    if (status !== 200 || body.is_error) throw new Error(`The first call: ${status} ${JSON.stringify(body)}`);
+    await driver.delete(computer);
+  }
+  return { callable, acted };
+}
+
+/** Resolves once one is. */
+async function isWarm(driver: HostedDriver, toolset: keyof typeof firstCalls): Promise<void> {
+  for (;;) {
+    const { refused, warm } = await driver.capabilities();
+    if (refused !== null || warm === null) throw new Error(refused ?? 'The driver keeps none warm.');
+    if (warm[toolset] > 0) return;
+    await delay(20);
+  }
+}
+
+function claim({ quick, log }: FigureOptions): Promise<Measured> {
+  const unit = 'ms from the create that claims a warm computer to the answer of its first call';
+  const more = ['--warm-desktop', '1', '--warm-shell', '1'];
+  return withHelper(
+    unit,
+    async (_helper, folder) => {
+      const driver = createNamespaceDriver({ folder, timers: systemTimers });
+      const [rounds, detail, values]: [number, Record<string, unknown>, number[]] = [quick ? 5 : 30, {}, []];
+      try {
+        for (const toolset of ['desktop', 'shell'] as const) {
+          const { callable, acted } = await claims(driver, toolset, rounds);
+          values.push(median(callable));
+          detail[`namespace, ${toolset}`] = { ...spread(callable), 'first action': spread(acted) };
+          log(`namespace, ${toolset}: ${rounded(median(callable))} ms, its first action ${rounded(median(acted))} ms`);
+        }
+      } finally {
+        driver.close();
+      }
+      return {
+        value: Math.max(...values),
+        unit,
+        n: values.length * rounds,
+        at: `${at}; the slower kind`,
+        detail,
+      };
+    },
+    more,
+  );
 }
