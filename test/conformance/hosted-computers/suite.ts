@@ -13,7 +13,8 @@ import { startHosted } from '../../cloud-api/hosted-computers/support.ts';
 import { callComputer, driveComputer } from '../../support/computers/helper.ts';
 import { world } from '../../support/computers/world.ts';
 import { engines } from '../../support/engines.ts';
-import type { Attempts, DriverSubject } from './subject.ts';
+import { forbidden, ofTheMachine, reachable, to } from './probes.ts';
+import type { DriverSubject } from './subject.ts';
 
 const named = (number: number) => `cmp_${String(number).padStart(12, '0')}`;
 const [one, two] = [named(1), named(2)];
@@ -28,7 +29,6 @@ const specOf = (computer: string, more: Partial<ComputerSpec> = {}): ComputerSpe
   lifetime: null,
   ...more,
 });
-const to = (host: string, port = 8080) => ({ do: 'tcp', host, port }) as const;
 const schema = '/api/v1/computers/this-device/toolset/schema?toolset=';
 const patience = 240_000;
 
@@ -229,29 +229,15 @@ export function describeDriver(name: string, missing: string | null, open: () =>
       await made(one);
       await made(two);
       await made(named(3), { egress: 'none' });
-      const reachable: Attempts = { 'public IPv4': to(world.public4), 'public IPv6': to(world.public6) };
       const neighbour = { 'another computer': to(await subject.addressOf(two)) };
-      const forbidden: Attempts = {
-        'private 10.0.0.0/8': to('10.9.9.9'),
-        'private 172.16.0.0/12': to('172.16.5.5'),
-        'private 192.168.0.0/16': to('192.168.77.7'),
-        'shared 100.64.0.0/10': to('100.64.7.7'),
-        'link-local and metadata': to('169.254.169.254'),
-        'unique local fc00::/7': to('fd00:9::9'),
-        'mail, port 25': to(world.public4, 25),
-        // A cloud on this machine is behind each of these.
-        'the machine': to(world.uplink4),
-        'the machine over IPv6': to(world.uplink6),
-        'the machine, its second address': to(world.second4),
-        'the machine, a public address on its loopback': to(world.own4),
-      };
-      expect(new Set(Object.values(subject.probeFreely({ ...reachable, ...forbidden })))).toEqual(new Set(['open']));
+      const refused = { ...forbidden, ...ofTheMachine };
+      expect(new Set(Object.values(subject.probeFreely({ ...reachable, ...refused })))).toEqual(new Set(['open']));
       expect(subject.probe(one, reachable)).toEqual({ 'public IPv4': 'open', 'public IPv6': 'open' });
-      const reached = Object.entries(subject.probe(one, { ...forbidden, ...neighbour })).filter(
+      const reached = Object.entries(subject.probe(one, { ...refused, ...neighbour })).filter(
         ([, came]) => came === 'open',
       );
       expect(reached).toEqual([]);
-      const all = { ...reachable, ...forbidden, ...neighbour };
+      const all = { ...reachable, ...refused, ...neighbour };
       expect(Object.values(subject.probe(named(3), all))).not.toContain('open');
       // It is called all the same: its channel is no network.
       expect(await answers((await driver.inspect(named(3)))!)).toBe(200);

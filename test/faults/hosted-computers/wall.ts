@@ -1,0 +1,171 @@
+/**
+ * What a computer can get at besides itself: forbidden addresses, a cloud on its machine, another computer, secrets of the machine and of the driver.
+ * Addresses are tried in the network of a computer with a screen and of one without, and again by a command in the latter; secrets by a command.
+ * Each try is also made where nothing holds it and has to succeed there, else it is a bad try. Counted: tries that succeed, and bad tries.
+ */
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import type { DriverState } from '../../../src/cloud-api/hosted-computers/driver.ts';
+import { openNamespace } from '../../conformance/hosted-computers/namespace-subject.ts';
+import { forbidden, ofTheMachine, reachable, to } from '../../conformance/hosted-computers/probes.ts';
+import type { Attempts, DriverSubject } from '../../conformance/hosted-computers/subject.ts';
+import type { Figure, FigureOptions, Measured } from '../../support/bench/figure.ts';
+import { driveComputer, noComputers } from '../../support/computers/helper.ts';
+
+export const figures: readonly Figure[] = [{ name: 'hosted-computers.wall', run: wall }];
+
+/** A file that only the machine or the driver may read. */
+interface Secret {
+  readonly onMachine: string;
+  /** Where a command in the computer `shell` would find it. */
+  readonly inside: string;
+}
+
+interface Opened {
+  readonly subject: DriverSubject;
+  /** Asked once the computers run. */
+  secrets(): readonly Secret[];
+}
+
+const unit = 'tries that get out of a computer, and bad tries';
+const at = 'each driver on its engine, in a world of its own';
+const [desktop, shell, other] = ['cmp_000000000001', 'cmp_000000000002', 'cmp_000000000003'] as const;
+const drivers: Readonly<Record<string, { missing(): string | null; open(): Promise<Opened> }>> = {
+  namespace: {
+    missing: noComputers,
+    async open() {
+      const subject = await openNamespace();
+      return { subject, secrets: () => secretsOf(subject.folder) };
+    },
+  },
+};
+
+function secretsOf(folder: string): Secret[] {
+  const same = (path: string): Secret => ({ onMachine: path, inside: path });
+  const of = (computer: string, file: string) => join(folder, 'computers', computer, file);
+  return [
+    ...['/etc/shadow', join(import.meta.dirname, 'wall.ts'), join(folder, 'host.sock'), join(folder, 'machine.json')],
+    ...[shell, other].flatMap((computer) =>
+      ['run.json', 'computer.json', 'data/device.db', 'data/secret', 'run/engine.sock'].map((file) =>
+        of(computer, file),
+      ),
+    ),
+  ]
+    .map(same)
+    .concat(
+      // Its own program has these at such paths.
+      { onMachine: of(shell, 'data/secret'), inside: '/var/lib/gantry/secret' },
+      { onMachine: of(shell, 'data/device.db'), inside: '/var/lib/gantry/device.db' },
+      { onMachine: of(shell, 'run/engine.sock'), inside: '/run/gantry/engine.sock' },
+    );
+}
+
+async function wall({ log }: FigureOptions): Promise<Measured> {
+  const problems: string[] = [];
+  const table: Record<string, Readonly<Record<string, string>>> = {};
+  let n = 0;
+  for (const [name, { missing, open }] of Object.entries(drivers)) {
+    const why = missing();
+    if (why !== null) return { value: null, unit, n: 0, at: name, why };
+    const opened = await open();
+    try {
+      const found = await tryAll(opened);
+      n += found.tries;
+      table[name] = found.row;
+      problems.push(...found.problems.map((problem) => `${name}: ${problem}`));
+      log(`${name}: ${JSON.stringify(found.row)}`);
+    } finally {
+      await opened.subject.close();
+    }
+  }
+  return { value: problems.length, problems, unit, n, at, detail: table };
+}
+
+async function tryAll({ subject, secrets }: Opened) {
+  const driver = subject.connect();
+  const problems: string[] = [];
+  const row: Record<string, string> = {};
+  let tries = 0;
+  const note = (what: string, all: readonly string[], reached: readonly string[]) => {
+    tries += all.length;
+    row[what] = `${reached.length} of ${all.length}`;
+    problems.push(...reached.map((one) => `${what}: ${one}`));
+  };
+  const bad = (names: readonly string[]) => problems.push(...names.map((name) => `bad try: ${name}`));
+  try {
+    for (const [computer, toolset] of Object.entries({ [desktop]: 'desktop', [shell]: 'shell', [other]: 'shell' })) {
+      const spec = { computer, key: computer, image: null, toolset: toolset as 'desktop' | 'shell' };
+      const limits = { memory: null, processes: null };
+      await driver.create({ ...spec, limits, egress: 'public', lifetime: null });
+      await driver.start(computer);
+    }
+    const state = (await driver.inspect(shell))!;
+    const neighbour: Attempts = { 'another computer': to(await subject.addressOf(other)) };
+    const open = (came: Readonly<Record<string, string>>) => Object.keys(came).filter((name) => came[name] === 'open');
+    const missed = (attempts: Attempts, reached: readonly string[]) =>
+      Object.keys(attempts).filter((name) => !reached.includes(name));
+
+    const free = { ...reachable, ...forbidden, ...ofTheMachine };
+    bad(missed(free, open(subject.probeFreely(free))));
+    // Itself, which it reaches: somebody listens there.
+    bad(missed(neighbour, open(subject.probe(other, neighbour))));
+    bad(missed(reachable, open(subject.probe(desktop, reachable))));
+    bad(missed(reachable, await reachedByCommand(state, reachable)));
+    for (const [what, attempts] of Object.entries({
+      'a forbidden address': forbidden,
+      'the cloud': ofTheMachine,
+      'another computer': neighbour,
+    })) {
+      const reached = [
+        ...[desktop, shell].flatMap((computer) => open(subject.probe(computer, attempts))),
+        ...(await reachedByCommand(state, attempts)),
+      ];
+      const all = Object.keys(attempts);
+      note(what, [...all, ...all, ...all], reached);
+    }
+    const files = secrets();
+    const onMachine = files.map((file) => file.onMachine);
+    const script = (paths: readonly string[]) =>
+      paths.map(
+        (path, index) => `for f in '${path}' /proc/[0-9]*/root'${path}'; do [ -e "$f" ] && echo ${index}; done`,
+      );
+    const numbers = (text: string) => new Set(text.split('\n').filter(Boolean).map(Number));
+    const there = numbers(spawnSync('sh', ['-c', script(onMachine).join('\n')], { encoding: 'utf8' }).stdout);
+    bad(onMachine.filter((_, index) => !there.has(index)));
+    const inside = files.map((file) => file.inside);
+    const seen = numbers(await output(state, `${script(inside).join('\n')}\ntrue`));
+    note(
+      'secrets of the machine',
+      inside,
+      inside.filter((_, index) => seen.has(index)),
+    );
+    // Each loop above ran: its own home is found by the same one.
+    if (!numbers(await output(state, script(['/home/user'])[0]!)).has(0)) bad(['a file that the command may see']);
+  } finally {
+    driver.close();
+  }
+  return { problems, row, tries };
+}
+
+/** Tried by a command in the computer, all at once. */
+async function reachedByCommand(state: DriverState, attempts: Attempts): Promise<string[]> {
+  const names = Object.keys(attempts);
+  const lines = Object.values(attempts).map((attempt, index) => {
+    if (attempt.do !== 'tcp') throw new Error('A command tries only TCP.');
+    return `(timeout 5 bash -c 'exec 3<>/dev/tcp/${attempt.host}/${attempt.port}' 2>/dev/null && echo ${index}) &`;
+  });
+  const text = await output(state, `${lines.join('\n')}\nwait`);
+  return text
+    .split('\n')
+    .filter(Boolean)
+    .map((index) => names[Number(index)]!);
+}
+
+async function output(state: DriverState, command: string): Promise<string> {
+  const { status, body } = await driveComputer(state, 'shell', 'exec', { command, shell: true });
+  const [text] = body.content ?? [];
+  if (status !== 200 || body.is_error || text?.type !== 'text') {
+    throw new Error(`A command could not be run: ${status} ${JSON.stringify(body)}`);
+  }
+  return text.text;
+}
