@@ -11,6 +11,8 @@ import ipaddr from 'ipaddr.js';
 import { expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
 import { readCloudSettings } from '../../src/host/cloud-settings.ts';
+import { readComputersEngine } from '../../src/host/computers-engine.ts';
+import { computerUser, exitCodes, files, imageLabel, inside } from '../../src/programs/computer-init/protocol.ts';
 import { blocksOf, root, textOf } from '../docs/blocks.ts';
 import { scratchFolder } from '../support/scratch.ts';
 
@@ -36,11 +38,13 @@ interface Compose {
 
 const composeText = textOf('deploy/compose.yml');
 const compose = parse(composeText) as Compose;
+const computersText = textOf('deploy/computers.yml');
+const computers = parse(computersText) as Pick<Compose, 'services'>;
 const ours = ['cloud', 'worker'] as const;
 const service = (name: string): Service => compose.services[name]!;
 
 /** `${NAME:-default}`, `${NAME:?why}`: what the file asks of its reader. */
-const variables = [...composeText.matchAll(/\$\{(\w+)(?::([-?])([^}]*))?\}/g)].map(
+const variables = [...`${composeText}${computersText}`.matchAll(/\$\{(\w+)(?::([-?])([^}]*))?\}/g)].map(
   ([, name = '', kind, rest = '']) => ({
     name,
     fallback: kind === '-' ? rest : null,
@@ -76,14 +80,31 @@ const stepsOf = (stage: readonly Step[], word: string): string[] =>
 // biome-ignore lint/suspicious/noTemplateCurlyInString: an argument of a Dockerfile
 const base = '${BASE}';
 
-test.each(ours)('the image of the %s has two stages on a base that is an argument with a version', (name) => {
-  const stages = stagesOf(name);
-  expect(stages.map((stage) => stage[0]?.rest)).toEqual([`${base} AS build`, base]);
-  expect(textOf(`deploy/images/${name}.Dockerfile`)).toMatch(/^ARG BASE=node:24-[a-z]+-slim$/m);
+test.each([...ours, 'computer'])(
+  'the image of the %s has two stages on a base that is an argument with a version',
+  (name) => {
+    const stages = stagesOf(name);
+    expect(stages.map((stage) => stage[0]?.rest)).toEqual([`${base} AS build`, base]);
+    expect(textOf(`deploy/images/${name}.Dockerfile`)).toMatch(/^ARG BASE=node:24-[a-z]+-slim$/m);
+  },
+);
+
+test('all images begin with the same stage, so that it is built once', () => {
+  for (const name of ['worker', 'computer']) expect(stagesOf(name)[0]).toEqual(stagesOf('cloud')[0]);
 });
 
-test('both images begin with the same stage, so that it is built once', () => {
-  expect(stagesOf('worker')[0]).toEqual(stagesOf('cloud')[0]);
+test('the image of a computer has the user, the label and the first process that its driver counts on', () => {
+  const last = stagesOf('computer')[1] ?? [];
+  const { uid, gid } = computerUser;
+  const made = stepsOf(last, 'RUN').join(' ');
+  expect(made).toContain(`user:x:${uid}:${gid}:user:${inside.home}:/bin/sh`);
+  expect(made).toContain(`chown ${uid}:${gid} ${inside.home} ${inside.data}`);
+  expect(stepsOf(last, 'LABEL')).toEqual([`${imageLabel}=1`]);
+  expect(stepsOf(last, 'CMD')).toEqual(['["/bin/bash", "/app/deploy/images/computer-init.sh"]']);
+  const first = textOf('deploy/images/computer-init.sh');
+  expect(first).toContain(`boot=${inside.channel}/${files.boot}`);
+  expect(first).toContain(`trap 'exit ${exitCodes.stopped}' USR1`);
+  expect(first).toContain(`exit ${exitCodes.lifetimeOver}`);
 });
 
 test('packages come from the lock file, and none of their scripts runs', () => {
@@ -106,26 +127,29 @@ test.each(ours)(
   },
 );
 
-test.each(ours)('the image of the %s copies only from its first stage, and only what there is', (name) => {
-  const last = stagesOf(name)[1] ?? [];
-  expect(stepsOf(last, 'ADD')).toEqual([]);
-  const programs = [...textOf('vite.config.ts').matchAll(/^ {8}'?([\w-]+)'?: '(?:src|tools)\//gm)].map(
-    ([, one]) => one,
-  );
-  expect(programs).toContain('cli');
-  for (const copy of stepsOf(last, 'COPY')) {
-    const [from, ...paths] = copy.split(' ');
-    expect(from, copy).toBe('--from=build');
-    for (const path of paths.slice(0, -1)) {
-      expect(path).toMatch(/^\/src\//);
-      const inside = path.slice('/src/'.length);
-      const program = /^out\/server\/([\w-]+)\.js$/.exec(inside)?.[1];
-      if (program !== undefined) expect(programs, path).toContain(program);
-      // What the build makes is there only after one.
-      else if (!inside.startsWith('out/')) expect(existsSync(join(root, inside)), path).toBe(true);
+test.each([...ours, 'computer'])(
+  'the image of the %s copies only from its first stage, and only what there is',
+  (name) => {
+    const last = stagesOf(name)[1] ?? [];
+    expect(stepsOf(last, 'ADD')).toEqual([]);
+    const programs = [...textOf('vite.config.ts').matchAll(/^ {8}'?([\w-]+)'?: '(?:src|tools)\//gm)].map(
+      ([, one]) => one,
+    );
+    expect(programs).toContain('cli');
+    for (const copy of stepsOf(last, 'COPY')) {
+      const [from, ...paths] = copy.split(' ');
+      expect(from, copy).toBe('--from=build');
+      for (const path of paths.slice(0, -1)) {
+        expect(path).toMatch(/^\/src\//);
+        const inside = path.slice('/src/'.length);
+        const program = /^out\/server\/([\w-]+)\.js$/.exec(inside)?.[1];
+        if (program !== undefined) expect(programs, path).toContain(program);
+        // What the build makes is there only after one.
+        else if (!inside.startsWith('out/')) expect(existsSync(join(root, inside)), path).toBe(true);
+      }
     }
-  }
-});
+  },
+);
 
 test.each(ours)('the image of the %s has a health check, a volume for its data, and no secret', (name) => {
   const last = stagesOf(name)[1] ?? [];
@@ -185,6 +209,26 @@ test.each(ours)(
     expect(existsSync(join(root, one.build!.dockerfile))).toBe(true);
   },
 );
+
+test('only the file of computers gives the cloud the socket of Docker, and with it nothing else', () => {
+  const { cloud, computer, ...others } = computers.services;
+  expect(others).toEqual({});
+  expect(Object.keys(cloud ?? {}).toSorted()).toEqual(['environment', 'group_add', 'volumes']);
+  const env = Object.fromEntries(
+    Object.entries(cloud?.environment ?? {}).map(([name, text]) => [name, withDefaults(text, {})]),
+  );
+  expect(readComputersEngine(env)).toEqual({
+    ...{ socket: '/var/run/docker.sock', image: 'gantry-computer:latest', runtime: null },
+  });
+  // The engine makes the paths that the cloud names.
+  const [, mounted = ''] = (cloud?.volumes ?? []).map((text) => withDefaults(text, {}));
+  expect(mounted).toBe(`${env.GANTRY_COMPUTERS}:${env.GANTRY_COMPUTERS}`);
+  // Built, and never started by compose.
+  expect(computer).toMatchObject({
+    profiles: ['computer'],
+    image: computers.services.cloud?.environment.GANTRY_COMPUTERS_IMAGE,
+  });
+});
 
 test('no service has the socket of Docker, more rights, or the network of the host', () => {
   expect(composeText).not.toMatch(/docker\.sock|privileged|cap_add|network_mode|pid:|unconfined|userns_mode/);

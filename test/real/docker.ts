@@ -9,6 +9,7 @@ import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { root } from '../docs/blocks.ts';
 import { noDaemon } from '../support/docker/daemon.ts';
 import { unmountBelow } from '../support/mounts.ts';
 import { createNetwork, noNetwork } from '../support/namespaces.ts';
@@ -64,7 +65,8 @@ async function main(): Promise<number> {
     });
     // Ended early, it still takes its Docker and its network away.
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => play.kill(signal));
-    return await new Promise((resolve) => play.on('exit', (code) => resolve(code ?? 1)));
+    const code = await new Promise<number>((resolve) => play.on('exit', (ended) => resolve(ended ?? 1)));
+    return code === 0 ? await holdDriver(join(folder, 'data')) : code;
   } finally {
     proxy.close();
     proxy.closeAllConnections();
@@ -72,6 +74,18 @@ async function main(): Promise<number> {
     unmountBelow(folder);
     if (kept === undefined) rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** The suite of hosted drivers, on an engine of its own with the images that were built. */
+function holdDriver(data: string): Promise<number> {
+  const vitest = join(root, 'node_modules/vitest/vitest.mjs');
+  const file = 'test/conformance/hosted-computers/docker.test.ts';
+  const suite = spawn(process.execPath, [vitest, 'run', '--project', 'suites', file], {
+    cwd: root,
+    stdio: 'inherit',
+    env: { ...process.env, GANTRY_ENGINE_DATA: data },
+  });
+  return new Promise((resolve) => suite.on('exit', (code) => resolve(code ?? 1)));
 }
 
 function certify(file: string, names: readonly string[]): string {

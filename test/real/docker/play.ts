@@ -31,6 +31,8 @@ const origin = `https://${hosts.cloud}`;
 /** The host, in the network of deploy/compose.yml. */
 const gateway = '10.213.0.1';
 const doorPort = 3128;
+/** Of hosted computers: the engine and the cloud know it by the same path. */
+const computers = join(folder, 'computers');
 /** Docker's own bridge, on which builds run. */
 const door = `http://172.17.0.1:${doorPort}`;
 /** Debian with Node, and the same where programs trust whom this machine trusts: there may be a proxy between it and where packages are. */
@@ -41,11 +43,12 @@ const minutes = 60_000;
 const work = join(folder, 'work');
 const deploy = join(work, 'gantry', 'deploy');
 const bin = join(work, 'bin');
+const socket = join(folder, 'd.sock');
 const env = {
   ...process.env,
   HOME: work,
   PATH: `${bin}:${process.env.PATH ?? ''}`,
-  DOCKER_HOST: `unix://${join(folder, 'd.sock')}`,
+  DOCKER_HOST: `unix://${socket}`,
   COMPOSE_FILE: `compose.yml:${join(work, 'override.yml')}`,
   DOCKER_BUILDKIT: '0',
 };
@@ -336,6 +339,51 @@ async function walk(): Promise<void> {
     assert.match(place ?? '', /^\/tmp\/gantry-task-/);
     assert.equal(file, 'ran');
     return `gantry-worker has ${await sizeOf('gantry-worker')} MB; the task ran as user ${user} in ${place}`;
+  });
+
+  await scene('a hosted computer in a container', async () => {
+    await shell(`echo 'GANTRY_DOCKER_SOCKET=${socket}' >> .env; echo 'GANTRY_COMPUTERS=${computers}' >> .env`);
+    const before = env.COMPOSE_FILE;
+    env.COMPOSE_FILE = `compose.yml:computers.yml:${join(work, 'override.yml')}`;
+    // Without the browser, whose packages would take minutes to come.
+    const programs = 'bubblewrap nftables util-linux procps';
+    await block('computers', {
+      '/var/lib/gantry-computers': computers,
+      '/var/run/docker.sock': socket,
+      'build computer': `build --build-arg 'PROGRAMS=${programs}' computer`,
+    });
+    await healthy('cloud');
+    const admin = (words: string) => compose(`exec -T cloud gantry admin ${words}`);
+    assert.match(await admin('pool'), /The driver docker can make computers/);
+    await admin(`projects create shop --user ${userId} --hosted-driver on`);
+    const key = (await admin(`keys create --user ${userId} --name shop --scope computers | head -n 1`)).trim();
+    const ask = async (method: string, path: string, body?: unknown) => {
+      const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+      const sent = body === undefined ? {} : { body: JSON.stringify(body) };
+      const answer = await fetch(`${origin}${path}`, { method, headers, ...sent });
+      const said = await answer.text();
+      assert.ok(answer.ok, `${method} ${path}: ${answer.status} ${said}`);
+      return JSON.parse(said) as {
+        readonly id: string;
+        readonly exec?: { readonly exit_code: number };
+        readonly content?: readonly { readonly text: string }[];
+      };
+    };
+    const begun = performance.now();
+    const { id } = await ask('POST', '/v1/computers', { toolset: 'shell' });
+    const took = Math.round(performance.now() - begun);
+    const exec = (command: string) =>
+      ask('POST', `/v1/computers/${id}/toolset`, { toolset: 'shell', member: 'exec', input: { command, shell: true } });
+    assert.equal((await exec('id -un')).content?.[0]?.text, 'user\n');
+    // Neither the cloud by its network, nor the database, nor the server.
+    for (const place of [`${gateway}/3010`, '172.17.0.1/3128']) {
+      const dialled = await exec(`timeout 3 bash -c 'exec 3<>/dev/tcp/${place}' 2>/dev/null`);
+      assert.notEqual(dialled.exec?.exit_code, 0, place);
+    }
+    await ask('DELETE', `/v1/computers/${id}`);
+    assert.equal((await shell('docker ps -aq --filter label=gantry.computer')).trim(), '');
+    env.COMPOSE_FILE = before;
+    return `gantry-computer has ${await sizeOf('gantry-computer')} MB without a browser; one could be called after ${took} ms`;
   });
 
   await scene('both run without rights, on a root that nobody can write to', async () => {
