@@ -9,10 +9,13 @@ import { systemClock } from '../../../src/kit/clock/clock.ts';
 import { systemTimers } from '../../../src/kit/clock/timers.ts';
 import { lifeOf, playLife } from '../../support/computers/engine-life.ts';
 import { recordEngine, shortened } from '../../support/computers/engine-wire.ts';
+import { driveComputer } from '../../support/computers/helper.ts';
 import { type DockerSubject, noEngine, openDocker } from './docker-subject.ts';
 import { describeDriver } from './suite.ts';
 
-describeDriver('docker', noEngine(), () => openDocker('shell'));
+/** The image of `npm run test:docker` has no browser. */
+const toolset = process.env.GANTRY_ENGINE_TOOLSET === 'desktop' ? 'desktop' : 'shell';
+describeDriver('docker', noEngine(), () => openDocker(toolset));
 
 describe.skipIf(noEngine() !== null)('the driver docker, and what others do with its engine', () => {
   let subject: DockerSubject;
@@ -20,7 +23,7 @@ describe.skipIf(noEngine() !== null)('the driver docker, and what others do with
   const one = lifeOf.computer;
 
   beforeAll(async () => {
-    subject = await openDocker('shell');
+    subject = await openDocker(toolset);
     driver = subject.connect();
   }, 240_000);
   afterAll(() => subject?.close(), 240_000);
@@ -149,6 +152,29 @@ describe.skipIf(noEngine() !== null)('the driver docker, and what others do with
       .toMatchObject({ state: 'stopped', why: 'Its lifetime of 3 s is over.' });
     await driver.delete(one);
   });
+
+  test.skipIf(toolset !== 'desktop')(
+    'a desktop in a container has a browser, with the browser’s own sandbox',
+    async () => {
+      await driver.create({ ...lifeOf, toolset: 'desktop', limits: { memory: null, processes: null } });
+      const state = await driver.start(one);
+      const { status, body } = await driveComputer(state, 'browser', 'navigate', { url: 'about:blank' });
+      expect([status, body.is_error, body.content]).toEqual([200, false, expect.anything()]);
+      const id = subject.docker('ps', '-q', '--filter', `label=gantry.computer=${one}`);
+      const words = subject.docker(
+        'exec',
+        '-u',
+        '61000:61000',
+        id,
+        'sh',
+        '-c',
+        "cat /proc/[0-9]*/cmdline | tr '\\0' ' '",
+      );
+      expect(words).toContain('--type=renderer');
+      expect(words).not.toContain('--no-sandbox');
+      await driver.delete(one);
+    },
+  );
 
   test('nothing in a computer has a right, and its user cannot look into the folder of its socket', async () => {
     await driver.create(lifeOf);
