@@ -38,7 +38,10 @@ const displayWithin = 20_000;
 
 const [, , file] = process.argv;
 const boot = JSON.parse(file === undefined ? await text(process.stdin) : readFileSync(file, 'utf8')) as Boot;
-const listener = boot.owner === undefined ? null : await listenAsRoot(boot.owner);
+const listener =
+  boot.owner === undefined
+    ? null
+    : await listenAsRoot(boot.owner).catch((error: Error) => end(`Its socket could not be made: ${error.message}`));
 process.umask(0o007);
 mkdirSync(boot.folder, { recursive: true, mode: 0o700 });
 enableCompileCache(join(boot.folder, 'compiled'));
@@ -65,8 +68,9 @@ function end(why: string): never {
 
 async function listenAsRoot({ uid, gid }: Owner): Promise<OpenListener> {
   const opened = await openSocket(boot.socket);
-  chownSync(boot.socket, uid, gid);
+  // In this order: in a container root may not change the mode of what is another user's.
   chmodSync(boot.socket, 0o600);
+  chownSync(boot.socket, uid, gid);
   const { user } = boot;
   if (user === undefined) return end('The settings name no user.');
   process.setgroups?.([]);
