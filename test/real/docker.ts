@@ -1,8 +1,9 @@
 /**
  * A job apart, with real containers (`npm run test:docker`, Linux as root, with Debian's docker.io, docker-compose and debootstrap). A word plays one
  * part of it. `tasks`: tasks with an image, on a Docker without a network (docker/tasks.ts). `deploy`: the images and the compose file, on a Docker
- * in a network namespace that it makes: walks docs/deploy.md there (docker/play.ts). Both start a Docker of their own, with its own folders, socket
- * and pid file, and never speak to one that was already here. Prints a line a scene; ends with 1 when one fails, with 77 where it cannot be tried.
+ * in a network namespace that it makes: walks docs/deploy.md there (docker/play.ts), then holds the driver docker of hosted computers to its suite with
+ * the image that was built. Both start a Docker of their own, with its own folders, socket and pid file, and never speak to one that was already
+ * here. Prints a line a scene; ends with 1 when one fails, with 77 where it cannot be tried.
  * `GANTRY_DOCKER_FOLDER` names a folder that is kept, with the images of `deploy`, so that a next run builds less.
  */
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
