@@ -46,7 +46,9 @@ describe.skipIf(missing !== null)('computers that are kept warm', () => {
     around = await createWorld();
   });
   afterEach(async () => {
-    if (helper.child.exitCode === null && helper.child.signalCode === null) await helper.stop();
+    if (helper.child.exitCode !== null || helper.child.signalCode !== null) return;
+    for (const { computer } of await helper.ask('list')) await helper.ask('delete', computer);
+    await helper.stop();
   }, 60_000);
   afterAll(() => {
     around?.close();
@@ -89,7 +91,6 @@ describe.skipIf(missing !== null)('computers that are kept warm', () => {
 
   test('they make room for what is asked for, and come back when there is some', async () => {
     await begin('--warm-shell', '2', '--most', '3');
-    for (const { computer } of await helper.ask('list')) await helper.ask('delete', computer);
     await expect.poll(warm, { timeout: 60_000 }).toEqual({ desktop: 0, shell: 2 });
     // One that ends by itself is replaced.
     const [first] = folders();
