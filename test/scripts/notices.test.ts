@@ -10,16 +10,18 @@ import { scratchFolder } from '../support/scratch.ts';
 const root = join(import.meta.dirname, '..', '..');
 const built = freshBuild();
 
-/** Programs are built legibly: each module stands below a mark with its path. */
+/** Programs are built legibly: each module stands below a mark with its path. Another package may stand in the folder of one, so its own name counts. */
 function packagesIn(folder: string): string[] {
   const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => /\.c?js$/.test(name));
   const texts = names.map((name) => readFileSync(join(folder, name), 'utf8'));
   const found = texts.flatMap((text) =>
-    [...text.matchAll(/^\/\/(?:#region)? (?:.*\/)?node_modules\/((?:@[^/\n]+\/)?[^/\n]+)\//gm)].map(
-      ([, name]) => name as string,
+    [...text.matchAll(/^\/\/(?:#region)? ((?:.*\/)?node_modules\/(?:@[^/\n]+\/)?[^/\n]+)\//gm)].map(
+      ([, path]) => path as string,
     ),
   );
-  return [...new Set(found)].toSorted();
+  return [...new Set(found)]
+    .map((path) => (JSON.parse(readFileSync(join(root, path, 'package.json'), 'utf8')) as { name: string }).name)
+    .toSorted();
 }
 
 test.skipIf(built === null)('each package in the build is named with its licence (needs a build)', () => {
