@@ -16,9 +16,9 @@ import type { OpenSpan, PastSpan, SpanStart, Telemetry } from './telemetry.ts';
 const maxQueued = 2048;
 const exportTimeoutMs = 10_000;
 const closeWithinMs = 500;
-const delayMs = 1_000;
+const delayMs = 5_000;
 /** Requests that may begin a trace, a second: a flood is traced by sample, everything below it whole. */
-const tracesASecond = 25;
+const tracesASecond = 10;
 const burst = 200;
 /** What a request that is not traced passes on, so that no server behind this one begins a trace in its middle. */
 const untraced: OpenSpan = { set: () => {}, traceparent: `00-${'0'.repeat(31)}1-${'0'.repeat(15)}1-00` };
