@@ -53,6 +53,8 @@ const known: readonly RegExp[] = [
   /DELETE FROM edge_claim/,
   // After a fault: what was missed meanwhile.
   /INSERT INTO notification .* SELECT id, seq, user_id/,
+  // What is new from a place on, and is not taken yet: it was asked where nothing was new, and is asked again before very many.
+  /: SELECT e\.seq, e\.id AS event, /,
   // What is new by its time. Planned for any time a third of all is new; PostgreSQL plans it for the time that it is given.
   /^force_generic_plan: .* FROM user_event (e )?WHERE stored_at > \?/,
 ];
