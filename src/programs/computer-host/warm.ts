@@ -14,7 +14,7 @@ interface Warm {
   fitting(spec: HostSpec): readonly Life[];
   /** Null: none are to be kept. */
   counts(): WarmSettings | null;
-  /** Removes one to make room. False: there is none. */
+  /** Removes one to make room; false if there is none to remove. */
   giveUp(): Promise<boolean>;
   /** In the background: removes those that ended, and makes those that are missing. */
   fill(): void;

@@ -273,7 +273,7 @@ function trusting(authorities: readonly (string | null)[], folder: string): Reco
   return { NODE_EXTRA_CA_CERTS: own, DENO_CERT: own, ...Object.fromEntries(withAll.map((name) => [name, all])) };
 }
 
-/** Null: there is none, or it cannot be read, which Node ignores too. */
+/** Null if there is no such file, or it cannot be read; Node ignores it then, too. */
 function textIn(file: string | undefined): string | null {
   try {
     return file === undefined ? null : readFileSync(file, 'utf8');
