@@ -16,13 +16,13 @@ import { type Budgets, createBudgets } from './budgets/index.ts';
 import { type CommandTurns, createCommandTurns } from './command-turns.ts';
 import type { WorkflowDeps } from './deps.ts';
 import { createGates } from './gates.ts';
-import { isClosed, isEnded, proofLines, type Run, type RunNode, worksNow } from './model.ts';
+import { isEnded, proofLines, type Run, type RunNode, worksNow } from './model.ts';
 import { createQueues } from './queues.ts';
 import { recover } from './recovery.ts';
 import { fail, holdAtDeadline, openGate, wake } from './rules.ts';
 import type { Shell } from './shell.ts';
 import { createSilence, type LeaseFigures } from './silence.ts';
-import { loadRun, openRuns } from './store/runs.ts';
+import { handedNodes, loadRun, openRuns } from './store/runs.ts';
 import { createWork, type Work } from './work.ts';
 
 /** An agent's work, as it shows it. */
@@ -116,14 +116,11 @@ export function createScheduler(
           },
         });
 
-  /** Gantry may have ended after a delivery did and before its step heard of it; nobody would tell it again. */
-  async function deliveriesOfSent(dagId: string): Promise<Delivery[]> {
-    const run = await deps.store.read((tx) => loadRun(tx, deps.workspace, dagId));
-    const sent = [...(run?.nodes.values() ?? [])].filter(
-      ({ handed, status }) => handed === 'sent' && !isClosed(status),
-    );
+  /** Gantry may have ended after a delivery did, but before its step was told; nobody else would tell it. */
+  async function deliveriesOfHanded(dagId: string): Promise<Delivery[]> {
+    const handed = await deps.store.read((tx) => handedNodes(tx, dagId));
     const found = await Promise.all(
-      sent.map(async ({ nodeId, delivery }) => (await deps.deliveriesOf(nodeId)).find(({ id }) => id === delivery)),
+      handed.map(async ({ nodeId, delivery }) => (await deps.deliveriesOf(nodeId)).find(({ id }) => id === delivery)),
     );
     return found.filter((one) => one !== undefined);
   }
@@ -292,7 +289,7 @@ export function createScheduler(
       await budgets.load(open);
       await Promise.all(
         open.map(async (dagId) => {
-          const landed = await deliveriesOfSent(dagId);
+          const landed = await deliveriesOfHanded(dagId);
           await mutate(dagId, engineActor, (work) => {
             for (const delivery of landed) bots.landed(work, delivery);
             recover(work, { again: bots.again, requeue });

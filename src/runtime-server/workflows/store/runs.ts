@@ -214,6 +214,18 @@ export function openRuns(tx: Read, workspace: string): string[] {
     .map((row) => row.dag_id);
 }
 
+/** The open nodes of a run that were handed over, each with its delivery. */
+export function handedNodes(
+  tx: Read,
+  dagId: string,
+): readonly { readonly nodeId: string; readonly delivery: string }[] {
+  return tx.all(
+    `SELECT node_id AS "nodeId", delivery FROM factory_node WHERE dag_id = ? AND handed = 'sent' AND delivery IS NOT NULL
+     AND status NOT IN ('done', 'failed', 'skipped', 'cancelled')`,
+    dagId,
+  );
+}
+
 /** How many steps of the runs that have not ended are in each status. */
 export function openSteps(tx: Read, workspace: string): { readonly status: string; readonly n: number }[] {
   return tx.all(
