@@ -181,6 +181,7 @@ async function composeCore(parts: CloudParts, closing: Closing) {
     clock: storeClock,
     usage,
     driver: parts.hostedDriver ?? openDriver(parts),
+    bounds: parts.computerBounds,
     projects: identity.projects,
   });
   closing.add('hosted computers', () => hosted.close());

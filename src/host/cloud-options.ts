@@ -1,16 +1,17 @@
 /** The options of a cloud API, and what it offers once made. Must not know how it is composed. */
 
 import type { HomeConnection } from '../cloud-api/home/index.ts';
-import type { HostedDriver } from '../cloud-api/hosted-computers/index.ts';
+import type { ComputerBounds, HostedDriver } from '../cloud-api/hosted-computers/index.ts';
 import type { OidcSettings } from '../cloud-api/identity/index.ts';
 import type { Devices } from '../cloud-api/link/devices.ts';
 import type { Link } from '../cloud-api/link/link.ts';
 import type { pipeMount } from '../cloud-api/link/replica-proof.ts';
-import type { ImageRule, StoreClock } from '../cloud-api/work-queue/index.ts';
+import type { StoreClock } from '../cloud-api/work-queue/index.ts';
 import type { DoctorCheck } from '../contracts/common/doctor-check.ts';
 import type { Route } from '../contracts/common/route.ts';
 import type { linkPath } from '../contracts/link/dial-in.ts';
 import type { Clock } from '../kit/clock/clock.ts';
+import type { ImageRule } from '../kit/docker/image-rule.ts';
 import type { DispatcherOptions, HttpLog } from '../kit/http/dispatcher.ts';
 import type { Authenticator, BoundRoute } from '../kit/http/types.ts';
 import type { Ids } from '../kit/ids/ids.ts';
@@ -99,6 +100,8 @@ export interface CloudOptions {
   readonly hostedDriver?: HostedDriver;
   readonly computersFolder?: string | undefined;
   readonly computersEngine?: ComputersEngine | null | undefined;
+  /** What computers may ask for; default: what their driver allows. */
+  readonly computerBounds?: ComputerBounds | undefined;
   /** Default: generated keys, only public addresses. */
   readonly push?: PushSettings;
   /** Who may name which images in tasks. Default null: everybody any. */

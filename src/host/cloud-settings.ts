@@ -4,16 +4,17 @@
  */
 import { readFileSync } from 'node:fs';
 import ipaddr from 'ipaddr.js';
+import type { ComputerBounds } from '../cloud-api/hosted-computers/index.ts';
 import type { OidcSettings } from '../cloud-api/identity/index.ts';
-import type { ImageRule } from '../cloud-api/work-queue/index.ts';
 import { AppError } from '../contracts/common/errors.ts';
+import type { ImageRule } from '../kit/docker/image-rule.ts';
 import { createAddressOf } from '../kit/http/client-address.ts';
 import type { Address } from '../kit/http/server.ts';
-import { type ComputersEngine, readComputersEngine } from './computers-engine.ts';
+import { type ComputersEngine, readComputerBounds, readComputersEngine } from './computers-engine.ts';
+import { readImageRules } from './image-rules.ts';
 import { type PhoneSettings, readPhoneSettings } from './phone-settings.ts';
 import { dataFolder } from './places.ts';
 import { type PushSettings, readPushSettings } from './push-settings.ts';
-import { readTaskImages } from './queue-settings.ts';
 
 export interface CloudSettings {
   readonly home: string;
@@ -32,6 +33,8 @@ export interface CloudSettings {
   readonly computersFolder?: string | undefined;
   /** Absent or null: `gantry computer-host` makes them. */
   readonly computersEngine?: ComputersEngine | null;
+  /** What computers may ask for; absent: what their driver allows. */
+  readonly computerBounds?: ComputerBounds;
   /** Where the other replicas on the same database reach this one; null: as it listens. */
   readonly replicaUrl: string | null;
   /** A PostgreSQL that replicas share; null: `cloud.db` in the data folder. Read only from the environment, because it holds a password. */
@@ -85,10 +88,11 @@ export function readCloudSettings(
     oidc: { issuer, clientId, clientSecret: secretFile === null ? null : secretIn(secretFile) },
     trustedProxies: proxiesIn(pick('trustedProxy') ?? ''),
     push: readPushSettings(env),
-    taskImages: readTaskImages(env),
+    taskImages: readImageRules(env, 'GANTRY_TASK_IMAGES'),
     phone: readPhoneSettings(env),
     computersFolder: env.GANTRY_COMPUTERS || undefined,
     computersEngine: readComputersEngine(env),
+    computerBounds: readComputerBounds(env),
     replicaUrl: replicaUrlOf(pick('replicaUrl')),
     databaseUrl: env.DATABASE_URL || null,
   };

@@ -8,13 +8,13 @@ import { AppError } from '../contracts/common/errors.ts';
 import type { LocalPairing } from '../contracts/link/local-pairing.ts';
 import { systemTimers } from '../kit/clock/timers.ts';
 import { createCloud } from './cloud.ts';
-import { readComputersEngine } from './computers-engine.ts';
+import { readComputerBounds, readComputersEngine } from './computers-engine.ts';
 import { startDemoPhone } from './demo-phone.ts';
+import { readImageRules } from './image-rules.ts';
 import { openPort } from './listeners.ts';
 import { type Computer, type ComputerOptions, openComputer } from './open-computer.ts';
 import { type PhoneSettings, readPhoneLimits, readPhoneSettings } from './phone-settings.ts';
 import { readPushSettings } from './push-settings.ts';
-import { readTaskImages } from './queue-settings.ts';
 import { userName } from './user-name.ts';
 
 export interface Combined extends Computer {
@@ -84,8 +84,9 @@ export function startCombined(
       answers: options.answers,
       computersFolder: options.env.GANTRY_COMPUTERS || undefined,
       computersEngine: readComputersEngine(options.env),
+      computerBounds: readComputerBounds(options.env),
       push: readPushSettings(options.env),
-      taskImages: readTaskImages(options.env),
+      taskImages: readImageRules(options.env, 'GANTRY_TASK_IMAGES'),
       phone: demo === null ? phone : { ...demo.settings, ...readPhoneLimits(options.env) },
     });
     checks.add(() => cloud.checks());

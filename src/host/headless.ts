@@ -82,6 +82,7 @@ export function startHeadless(options: HeadlessOptions): Promise<Headless> {
       rendererFolder: options.rendererFolder,
       computersFolder: settings.computersFolder,
       computersEngine: settings.computersEngine,
+      computerBounds: settings.computerBounds,
       push: settings.push,
       taskImages: settings.taskImages,
       phone: settings.phone,

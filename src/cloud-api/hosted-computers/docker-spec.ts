@@ -12,9 +12,6 @@ export const labels = {
   lifetime: 'gantry.lifetime',
 } as const;
 
-/** The limits of a computer that asks for none, which are also the highest. */
-export const most = { memory: 2048, processes: 1024 } as const;
-
 /**
  * System calls that no program in a computer needs, and through which kernels were broken. Not Docker's own list: that forbids the namespaces in which
  * commands and the browser's pages are kept apart from the rest of the computer.
@@ -49,6 +46,7 @@ export function containerOf(
     image,
     folder,
     runtime,
+    most,
   }: {
     readonly name: string;
     readonly installation: string;
@@ -56,6 +54,8 @@ export function containerOf(
     /** The computer's own, on the host. */
     readonly folder: string;
     readonly runtime: string | null;
+    /** The limits of a computer that asks for none. */
+    readonly most: { readonly memory: number; readonly processes: number };
   },
 ): ContainerCreateOptions {
   const memory = (spec.limits.memory ?? most.memory) * 1024 * 1024;
@@ -63,6 +63,10 @@ export function containerOf(
   return {
     name,
     Image: image,
+    // Whatever an image on top of ours begins with: nothing may run before the network is restricted.
+    Entrypoint: ['/bin/bash', '/app/deploy/images/computer-init.sh'],
+    User: '0:0',
+    WorkingDir: '/app',
     Hostname: 'computer',
     Env: lifetime === null ? [] : [`GANTRY_LIFETIME=${lifetime / 1000}`],
     Labels: {

@@ -10,7 +10,7 @@ import { request } from 'node:http';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Container, ContainerInspectInfo } from 'dockerode';
+import type { Container, ContainerInspectInfo, ImageInspectInfo } from 'dockerode';
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
 import { type Engine, engineWords, openEngine, statusOf } from '../../kit/docker/engine.ts';
@@ -23,7 +23,7 @@ import {
   imageLabel,
   inside,
 } from '../../programs/computer-init/protocol.ts';
-import { containerOf, labels, most } from './docker-spec.ts';
+import { containerOf, labels } from './docker-spec.ts';
 import { createDockerWatch } from './docker-watch.ts';
 import {
   type ComputerSpec,
@@ -40,6 +40,10 @@ interface DockerSettings {
   readonly image: string;
   /** The engine's runtime, such as `runsc`; null: its usual one. */
   readonly runtime: string | null;
+  /** What each computer has at most, which is also what it has unless it asks for less. Mebibytes; processes and threads. */
+  readonly most: { readonly memory: number; readonly processes: number };
+  /** Of an image that a computer asks for. Mebibytes; null: any. */
+  readonly maxImage: number | null;
 }
 
 /** Milliseconds. Also long enough for an engine that starts several at once. */
@@ -168,12 +172,21 @@ export function createDockerDriver({
       owner: { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 },
       user: computerUser,
       egress: made['gantry.egress'] === 'none' ? 'none' : 'public',
-      refuse: made['gantry.egress'] === 'none' ? [] : await machine.addresses(),
+      refuse: made['gantry.egress'] === 'none' ? [] : await ask(() => machine.addresses()),
     };
     mkdirSync(folderOf(computer), { recursive: true, mode: 0o700 });
     for (const left of [readyFile(computer), channelOf(computer)]) rmSync(left, { force: true });
     writeFileSync(join(folderOf(computer), files.boot), JSON.stringify(boot), { mode: 0o600 });
-    await ask(() => container.start());
+    await ask(async () => {
+      try {
+        await container.start();
+      } catch (fault) {
+        if (statusOf(fault) !== 400) throw fault;
+        // Such as one without the shell in which every computer begins.
+        const fact = `The image ${info.Config.Image} cannot start a computer. ${engineWords(socket, fault)}`;
+        throw new DriverFault('unsupported', fact);
+      }
+    });
   }
 
   /** Resolves when it has answered a call; throws if it ends or is late. */
@@ -242,19 +255,20 @@ export function createDockerDriver({
           `The container engine holds nothing to ${asked} ${unit}: its machine lacks that cgroup.`,
         );
       }
-      if (asked !== null && asked > most[name]) {
-        throw new DriverFault('unsupported', `A computer can have ${most[name]} ${unit} here, not ${asked}.`);
+      if (asked !== null && asked > settings.most[name]) {
+        throw new DriverFault('unsupported', `A computer can have ${settings.most[name]} ${unit} here, not ${asked}.`);
       }
     }
     const name = nameOf(computer);
     const image = spec.image ?? settings.image;
-    const { runtime } = settings;
+    const { runtime, most } = settings;
     const wanted = containerOf(spec, {
       name,
       installation: installation(),
       image,
       folder: folderOf(computer),
       runtime,
+      most,
     });
     if ((await find(computer)) === null) {
       // The engine would make it as root's.
@@ -286,7 +300,7 @@ export function createDockerDriver({
       };
       const found = await orNull(asks.getImage(image).inspect());
       return {
-        refused: refusalOf(settings, info, image, found?.Config.Labels ?? null, found !== null),
+        refused: engineRefusal(settings, info) ?? imageRefusal(settings, image, found),
         egress: 'enforced',
         wall: settings.runtime === 'runsc' ? 'gvisor' : 'namespace',
         sleep: 'memory',
@@ -363,12 +377,10 @@ function whyOf(exitCode: number, made: Readonly<Record<string, string>>): string
   return `It ended unexpectedly (code ${exitCode}).`;
 }
 
-function refusalOf(
+/** Null: it can make computers. */
+function engineRefusal(
   { runtime, socket }: DockerSettings,
   info: { readonly SecurityOptions?: readonly string[] | null; readonly Runtimes?: Readonly<Record<string, unknown>> },
-  image: string,
-  imageLabels: Readonly<Record<string, string>> | null,
-  imageIsThere: boolean,
 ): string | null {
   const options = info.SecurityOptions ?? [];
   if (options.some((option) => /^name=(?:rootless|userns)/.test(option))) {
@@ -380,11 +392,22 @@ function refusalOf(
   if (runtime !== null && !Object.hasOwn(info.Runtimes ?? {}, runtime)) {
     return `The container engine at ${socket} has no runtime ${runtime}.`;
   }
-  if (!imageIsThere) return `The container engine at ${socket} has no image ${image}: build it, or pull it.`;
-  if (imageLabels?.[imageLabel] === undefined) {
+  return null;
+}
+
+/** Null: computers can be made from it. */
+function imageRefusal(
+  { socket, image: usual, maxImage }: DockerSettings,
+  image: string,
+  found: Pick<ImageInspectInfo, 'Size' | 'Config'> | null,
+): string | null {
+  if (found === null) return `The container engine at ${socket} has no image ${image}: build it, or pull it.`;
+  if (found.Config.Labels?.[imageLabel] === undefined) {
     return `The image ${image} is not made on top of gantry-computer: what starts in it could not restrict itself.`;
   }
-  return null;
+  const mebibytes = Math.ceil(found.Size / 1024 / 1024);
+  if (image === usual || maxImage === null || mebibytes <= maxImage) return null;
+  return `The image ${image} has ${mebibytes} MiB; computers are made from images of at most ${maxImage} MiB here.`;
 }
 
 /** Which clouds' containers are this one's: those of one folder. */

@@ -8,6 +8,7 @@ import type { Ids } from '../../kit/ids/ids.ts';
 import type { SharedStore } from '../../kit/store/shared-store.ts';
 import type { RecordUsage } from '../usage/index.ts';
 import { createHostedApprovals } from './approvals.ts';
+import type { ComputerBounds } from './bounds.ts';
 import { createCalls } from './calls.ts';
 import { createCaps } from './caps.ts';
 import { createDevices, type Devices } from './devices.ts';
@@ -23,6 +24,7 @@ import { createTurns } from './turns.ts';
 import { createWatch } from './watch.ts';
 import { createWays } from './ways.ts';
 
+export type { ComputerBounds } from './bounds.ts';
 export { createDockerDriver } from './docker.ts';
 export type { HostedDriver } from './driver.ts';
 export { hostedComputerMigrations } from './migrations.ts';
@@ -49,6 +51,8 @@ export function createHostedComputers(deps: {
   readonly timers: Timers;
   readonly ids: Ids;
   readonly driver: HostedDriver;
+  /** What computers may ask for. Default: what the driver allows. */
+  readonly bounds?: ComputerBounds | undefined;
   readonly projects: ProjectsOf & {
     prices(): Promise<readonly { readonly name: string; readonly cents: number }[]>;
   };
@@ -117,6 +121,7 @@ export function createHostedComputers(deps: {
       caps,
       ways,
       driver,
+      bounds: deps.bounds ?? { images: null, lifetime: null },
       asked: createAskedProjects(projects, computers),
       events: createEventStream(store, computers, onFault),
     }),

@@ -12,9 +12,9 @@ import type { Ways } from './ways.ts';
 const cutOff = 'Gantry stopped while the computer was starting.';
 
 /** The row's key: another cloud's computer may have the same id, but not since the same millisecond. */
-function specOf({ id, createdAt, toolset, egress }: ComputerRow): ComputerSpec {
-  const limits = { memory: null, processes: null };
-  return { computer: id, key: `${id}.${createdAt}`, image: null, limits, toolset, egress, lifetime: null };
+function specOf(row: ComputerRow): ComputerSpec {
+  const { id, createdAt, image, memory, processes, toolset, egress, lifetime } = row;
+  return { computer: id, key: `${id}.${createdAt}`, image, limits: { memory, processes }, toolset, egress, lifetime };
 }
 
 export interface LifeStepsDeps {

@@ -2,9 +2,10 @@
  * A computer's life: made, started, put to sleep, woken, stopped, deleted, and repaired after a crash. The database first records the intended state,
  * the driver carries it out, and the database records the result; each step holds the turn of its computer. Must not know HTTP.
  */
+import { isSpecial } from './bounds.ts';
 import { DriverFault } from './driver.ts';
 import { createLifeSteps, type LifeStepsDeps } from './life-steps.ts';
-import { awake, type ComputerRow, notRunning, starting, unavailable } from './model.ts';
+import { awake, type ComputerRow, notRunning, refusedSpec, starting, unavailable } from './model.ts';
 import type { NewComputer, Room } from './store.ts';
 import type { Turns } from './turns.ts';
 
@@ -14,7 +15,7 @@ type SleepReason =
   | { readonly cap: { readonly spentCents: number; readonly capCents: number } };
 
 export interface Lifecycle {
-  /** Throws 503 `computer_unavailable` with the reason if none can be made; nothing of it remains then. */
+  /** Throws 503 `computer_unavailable` with the reason if none can be made, 400 if not one as asked for; nothing of it remains then. */
   create(computer: Omit<NewComputer, 'sleepKeeps'>, room: Room): Promise<ComputerRow>;
   start(id: string, room: Room): Promise<ComputerRow>;
   /** Throws 409 or 503 if it does not sleep. */
@@ -63,8 +64,11 @@ export function createLifecycle(deps: LifeStepsDeps & { readonly turns: Turns })
           return await begin(id);
         } catch (fault) {
           const { cause } = fault as Error;
-          await gone(id, cause instanceof DriverFault && cause.code === 'exists' ? 'others' : 'ours');
-          throw fault;
+          const code = cause instanceof DriverFault ? cause.code : null;
+          await gone(id, code === 'exists' ? 'others' : 'ours');
+          if (code !== 'unsupported' || !isSpecial(computer)) throw fault;
+          const why = (cause as DriverFault).message;
+          throw refusedSpec('unsupported', why, 'Ask for less, or leave it out for what is usual here.');
         }
       });
     },

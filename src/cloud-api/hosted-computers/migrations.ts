@@ -124,4 +124,15 @@ export const hostedComputerMigrations: readonly Migration[] = [
       ALTER TABLE hosted_computer ADD COLUMN egress TEXT NOT NULL DEFAULT 'public';
     `,
   },
+  {
+    area: 'hosted-computers',
+    number: 6,
+    name: 'computers of an image, with limits and a lifetime of their own',
+    sql: `
+      ALTER TABLE hosted_computer ADD COLUMN image TEXT;
+      ALTER TABLE hosted_computer ADD COLUMN memory INTEGER;
+      ALTER TABLE hosted_computer ADD COLUMN processes INTEGER;
+      ALTER TABLE hosted_computer ADD COLUMN lifetime INTEGER;
+    `,
+  },
 ];

@@ -51,6 +51,14 @@ export interface ComputerRow {
   readonly metadata: string;
   readonly toolset: HostedComputer['toolset'];
   readonly egress: HostedComputer['egress'];
+  /** Null: the driver's usual one. */
+  readonly image: string | null;
+  /** Mebibytes; null: the driver's usual limit. */
+  readonly memory: number | null;
+  /** Null: the driver's usual limit. */
+  readonly processes: number | null;
+  /** Milliseconds after each start; null: none. */
+  readonly lifetime: number | null;
   /** What it keeps while it sleeps, as its driver said when it was made. */
   readonly sleepKeeps: HostedComputer['sleep_keeps'];
   readonly phase: Phase;
@@ -75,6 +83,10 @@ export function toComputer(row: ComputerRow): HostedComputer {
     sleep_keeps: row.sleepKeeps,
     toolset: row.toolset,
     egress: row.egress,
+    image: row.image,
+    memory_mib: row.memory,
+    processes: row.processes,
+    lifetime_seconds: row.lifetime === null ? null : row.lifetime / 1000,
     account_id: row.accountId,
     key_id: row.keyId,
     created_at: iso(row.createdAt),
@@ -101,6 +113,15 @@ export function unavailable(
   cause?: unknown,
 ): AppError {
   return new AppError('transport', why, action, { wireCode: 'computer_unavailable', cause });
+}
+
+/** What was asked for is more, or something else, than its driver or its operator allows. */
+export function refusedSpec(
+  wireCode: 'image_not_allowed' | 'lifetime_too_long' | 'unsupported',
+  why: string,
+  action: string,
+) {
+  return new AppError('usage', why, action, { wireCode });
 }
 
 export function starting(id: string): AppError {

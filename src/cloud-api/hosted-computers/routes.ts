@@ -12,6 +12,7 @@ import { type Before, type BoundRoute, bind, type Context, type Principal } from
 import type { Ids } from '../../kit/ids/ids.ts';
 import type { SharedStore } from '../../kit/store/shared-store.ts';
 import type { HostedApprovals } from './approvals.ts';
+import { type ComputerBounds, withinBounds } from './bounds.ts';
 import { type Calls, devicePath, refusalOf, unreadable } from './calls.ts';
 import type { CapsOf } from './caps.ts';
 import type { HostedDriver } from './driver.ts';
@@ -39,6 +40,7 @@ export function createHostedRoutes(deps: {
   readonly events: EventStream;
   readonly ways: Pick<Ways, 'ask'>;
   readonly driver: Pick<HostedDriver, 'name' | 'capabilities'>;
+  readonly bounds: ComputerBounds;
 }): readonly BoundRoute[] {
   const { store, computers, lifecycle, calls, approvals, settings, asked, events } = deps;
 
@@ -74,10 +76,16 @@ export function createHostedRoutes(deps: {
       const project = asked.of(request);
       const name = checkedName(body.name);
       const metadata = checkedMetadata(body.metadata);
+      const { userId } = project;
+      const wish = withinBounds(deps.bounds, userId, {
+        image: body.image ?? null,
+        memory: body.memory_mib ?? null,
+        processes: body.processes ?? null,
+        lifetime: body.lifetime_seconds === undefined ? null : body.lifetime_seconds * 1000,
+      });
       const caps = await deps.caps(project);
       await store.read((tx) => caps.checkSpend(tx));
       const id = deps.ids.next('cmp');
-      const { userId } = project;
       const about = { id, projectId: project.id, userId, keyId: principal.keyId ?? null };
       const row = await lifecycle.create(
         {
@@ -87,6 +95,7 @@ export function createHostedRoutes(deps: {
           metadata,
           toolset: body.toolset ?? 'desktop',
           egress: body.egress ?? 'public',
+          ...wish,
         },
         caps.room,
       );

@@ -9,9 +9,9 @@ import type { Value } from '../../kit/store/store.ts';
 import type { Meters, Prices } from './meters.ts';
 import { awake, type ComputerRow, kept, type Move, moves, phaseIn, poolFull, tooMany } from './model.ts';
 
-export type NewComputer = Pick<
+export type NewComputer = Omit<
   ComputerRow,
-  'id' | 'projectId' | 'userId' | 'keyId' | 'accountId' | 'name' | 'metadata' | 'toolset' | 'egress' | 'sleepKeeps'
+  'phase' | 'starts' | 'createdAt' | 'startedAt' | 'usedAt' | 'meteredAt' | 'nextEvent'
 >;
 
 /** How many may be awake, in total and for one key. */
@@ -65,7 +65,7 @@ export interface ComputerStore {
 export const topicOf = (computerId: string) => `hosted:${computerId}`;
 
 const columns = `id, project_id AS "projectId", user_id AS "userId", key_id AS "keyId", account_id AS "accountId", name, metadata,
-  toolset, egress, sleep_keeps AS "sleepKeeps", phase, starts, created_at AS "createdAt", started_at AS "startedAt", used_at AS "usedAt", metered_at AS "meteredAt",
+  toolset, egress, image, memory, processes, lifetime, sleep_keeps AS "sleepKeeps", phase, starts, created_at AS "createdAt", started_at AS "startedAt", used_at AS "usedAt", metered_at AS "meteredAt",
   next_event AS "nextEvent"`;
 const selectOne = `SELECT ${columns} FROM hosted_computer WHERE id = ?`;
 /** Only deleted ones; their cost stays in the usage of their person. */
@@ -141,14 +141,17 @@ export function createComputerStore({
     },
     countAwake: async () =>
       (await store.get<{ n: number }>(`SELECT count(*) AS n FROM hosted_computer WHERE ${phaseIn(awake)}`))!.n,
-    create: ({ id, projectId, userId, keyId, accountId, name, metadata, toolset, egress, sleepKeeps }, room) =>
+    create: (computer, room) =>
       store.write(function* (tx) {
+        const { id, keyId, name, toolset, egress, image, memory, processes, lifetime } = computer;
         yield* makeRoom(tx, keyId, room);
         const at = now();
         yield* tx.run(
-          `INSERT INTO hosted_computer (id, project_id, user_id, key_id, account_id, name, metadata, toolset, egress, sleep_keeps, phase,
-            starts, created_at, used_at, next_event) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'provisioning', 0, ?, ?, 0)`,
-          ...[id, projectId, userId, keyId, accountId, name, metadata, toolset, egress, sleepKeeps, at, at],
+          `INSERT INTO hosted_computer (id, project_id, user_id, key_id, account_id, name, metadata, toolset, egress, image, memory,
+            processes, lifetime, sleep_keeps, phase, starts, created_at, used_at, next_event)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'provisioning', 0, ?, ?, 0)`,
+          ...[id, computer.projectId, computer.userId, keyId, computer.accountId, name, computer.metadata],
+          ...[toolset, egress, image, memory, processes, lifetime, computer.sleepKeeps, at, at],
         );
         yield* append(tx, id, 'computer.created', { name, key_id: keyId });
         return (yield* find(tx, id))!;

@@ -4,6 +4,7 @@
  */
 import { leaseSeconds, type TaskStatus } from '../../contracts/work-queue/task.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
+import type { ImageRule } from '../../kit/docker/image-rule.ts';
 import type { BoundRoute, OwnerLookups } from '../../kit/http/types.ts';
 import { portion, removePortions } from '../../kit/store/remove-portions.ts';
 import type { SharedStore } from '../../kit/store/shared-store.ts';
@@ -11,7 +12,6 @@ import { createChanges } from './changes.ts';
 import { forgetSamples } from './history.ts';
 import { createLinks } from './links.ts';
 import { moves } from './model.ts';
-import type { ImageRule } from './needs.ts';
 import { createQueue, type Queue } from './queue.ts';
 import { createWorkReads } from './reads.ts';
 import { workOwners, workRoutes } from './routes.ts';
@@ -20,7 +20,6 @@ import type { StoreClock } from './store-clock.ts';
 import { createTaskWaits } from './wait.ts';
 
 export { workQueueMigrations } from './migrations.ts';
-export type { ImageRule } from './needs.ts';
 export { createStoreClock, type StoreClock } from './store-clock.ts';
 
 interface WorkQueue {

@@ -18,12 +18,6 @@ export interface Can {
   readonly images: readonly string[];
 }
 
-/** The images that this person may name; without `userId` everybody may. */
-export interface ImageRule {
-  readonly userId: string | null;
-  readonly beginning: string;
-}
-
 /** Equal for tasks that the same workers can run; null: every worker can. */
 export function needsKey({ image, labels }: Needs): string | null {
   if (image === null && Object.keys(labels).length === 0) return null;
@@ -45,12 +39,6 @@ export function canRun({ labels, images }: Can, needs: Needs): boolean {
     Object.entries(needs.labels).every(([name, value]) => labels[name] === value) &&
     (needs.image === null || images.some((beginning) => beginsImage(beginning, needs.image ?? '')))
   );
-}
-
-/** Without rules everybody may name any image. */
-export function mayName(rules: readonly ImageRule[] | null, userId: string, image: string): boolean {
-  if (rules === null) return true;
-  return rules.some((rule) => (rule.userId === null || rule.userId === userId) && beginsImage(rule.beginning, image));
 }
 
 /** `has the label gpu=a100 and runs the image alpine:3`. */

@@ -4,10 +4,11 @@
 import { AppError } from '../../contracts/common/errors.ts';
 import type { NewTask, TaskError } from '../../contracts/work-queue/task.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
+import { type ImageRule, mayName } from '../../kit/docker/image-rule.ts';
 import { canonicalJson } from '../../kit/ledger/canonical.ts';
 import type { Wake } from '../../kit/wake/wake.ts';
 import { isEnded } from './model.ts';
-import { type Can, type ImageRule, mayName } from './needs.ts';
+import type { Can } from './needs.ts';
 import type { TaskRow } from './rows.ts';
 import { type Holder, readyTopic, type WorkStore } from './store.ts';
 import { createWaiters } from './waiters.ts';

@@ -34,6 +34,9 @@ export const driverUser = (computerId: string): string => `platform-drv:${comput
 /** `files`: what was open is gone, and the next call starts the computer again. */
 export const SleepKeeps = z.enum(['memory', 'files']);
 
+/** Seconds. */
+export const maxLifetimeSeconds = 30 * 24 * 3600;
+
 export const HostedToolset = z.enum(['desktop', 'shell']);
 export const HostedEgress = z.enum(['public', 'none']);
 
@@ -53,6 +56,18 @@ export const HostedComputer = z
         '`desktop`: a screen with a browser, and the toolsets computer and browser. `shell`: neither, and the toolset shell.',
     }),
     egress: HostedEgress.meta({ description: 'What it reaches: public addresses, or nothing.' }),
+    image: z.string().nullable().meta({ description: 'The image it was made from; null: the usual one.' }),
+    memory_mib: z.number().int().nullable().meta({ description: 'Its memory; null: the usual limit.' }),
+    processes: z
+      .number()
+      .int()
+      .nullable()
+      .meta({ description: 'How many processes and threads it may have; null: the usual limit.' }),
+    lifetime_seconds: z
+      .number()
+      .int()
+      .nullable()
+      .meta({ description: 'How long after each start it is ended; null: it is not.' }),
     account_id: z.string().nullable().meta({ description: 'Set by the developer.' }),
     key_id: z.string().nullable(),
     created_at: Time,
@@ -67,6 +82,27 @@ export const CreateHostedComputer = z.strictObject({
   name: z.string().optional(),
   toolset: HostedToolset.optional().meta({ description: 'Default: desktop.' }),
   egress: HostedEgress.optional().meta({ description: 'Default: public.' }),
+  image: z
+    .string()
+    .max(500)
+    .regex(/^(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9._/:@-]*$/, 'the name of an image, such as acme/computer:2')
+    .optional()
+    .meta({ description: 'One that the engine has and the operator allows; only drivers of container engines.' }),
+  memory_mib: z.number().int().min(128).max(1_048_576).optional().meta({ description: 'At most the usual limit.' }),
+  processes: z
+    .number()
+    .int()
+    .min(32)
+    .max(1_000_000)
+    .optional()
+    .meta({ description: 'Processes and threads; at most the usual limit.' }),
+  lifetime_seconds: z
+    .number()
+    .int()
+    .min(10)
+    .max(maxLifetimeSeconds)
+    .optional()
+    .meta({ description: 'It is ended this long after each start. Default: the longest that the operator allows.' }),
   account_id: Id.optional(),
   metadata: z.record(z.string(), z.unknown()).optional(),
 });

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { createDockerDriver } from '../../../src/cloud-api/hosted-computers/docker.ts';
-import { readComputersEngine } from '../../../src/host/computers-engine.ts';
+import { readComputerBounds, readComputersEngine } from '../../../src/host/computers-engine.ts';
 import { systemClock } from '../../../src/kit/clock/clock.ts';
 import { systemTimers } from '../../../src/kit/clock/timers.ts';
 import { lifeOf, playLife } from '../../support/computers/engine-life.ts';
@@ -27,15 +27,21 @@ const json = (value: unknown, status = 200): Partial<Exchange> => ({
   body: Buffer.from(JSON.stringify(value)).toString('base64'),
 });
 
+const settingsAt = (socket: string, env: Readonly<Record<string, string>> = {}) =>
+  readComputersEngine({ GANTRY_COMPUTERS_ENGINE: socket, ...env })!;
+
 /** `hurried`: a minute is over within a second. */
 async function open({
   instead,
   hurried = false,
   runtime = null,
+  env = {},
 }: {
   readonly instead?: (key: string) => Partial<Exchange> | null | undefined;
   readonly hurried?: boolean;
   readonly runtime?: string | null;
+  /** Of the operator. */
+  readonly env?: Readonly<Record<string, string>>;
 } = {}) {
   const place = mkdtempSync(join(tmpdir(), 'gantry-docker-'));
   const folder = join(place, 'computers');
@@ -64,7 +70,7 @@ async function open({
   });
   const monotonic = () => performance.now() * (hurried ? 60 : 1);
   const clock = { now: () => recordedAt, monotonic };
-  const settings = { socket, image: 'gantry-computer', runtime };
+  const settings = { ...settingsAt(socket, env), runtime };
   return {
     engine,
     folder,
@@ -138,8 +144,54 @@ test('limits that the machine does not hold, or that are too high, are refused',
   );
 });
 
+test('a computer of an image that is not there, not ours, too large or without a shell is refused, and says which', async () => {
+  const image = 'acme/computer:2';
+  const found = (more: object) =>
+    json({ Size: 900 * 1024 * 1024, Config: { Labels: { 'gantry.computer-image': '1' } }, ...more });
+  const refused = async (answer: Partial<Exchange>, more: Parameters<typeof open>[0] = {}) => {
+    const instead = (key: string) => (key.startsWith('GET /images/acme') ? answer : undefined);
+    const { driver } = await open({ instead, ...more });
+    return (await faultOf(driver.create({ ...lifeOf, image })))?.replace(/ at \S+d\.sock/, '') ?? null;
+  };
+  expect(await refused(json({ message: 'No such image' }, 404))).toBe(
+    'unsupported: The container engine has no image acme/computer:2: build it, or pull it.',
+  );
+  expect(await refused(found({ Config: { Labels: null } }))).toMatch(
+    /^unsupported: .* not made on top of gantry-computer/,
+  );
+  const env = { GANTRY_COMPUTERS_MAX_IMAGE: '800' };
+  expect(await refused(found({}), { env })).toBe(
+    'unsupported: The image acme/computer:2 has 900 MiB; computers are made from images of at most 800 MiB here.',
+  );
+  expect(await refused(found({}))).toBe(null);
+  const noShell = 'OCI runtime create failed: exec: "/bin/bash": no such file or directory';
+  let starts = 0;
+  const instead = (key: string) => {
+    if (!key.endsWith('/start')) return undefined;
+    starts += 1;
+    // The first one looks for the machine's addresses.
+    return starts > 1 ? json({ message: noShell }, 400) : undefined;
+  };
+  const { driver } = await open({ instead });
+  await driver.create(lifeOf);
+  expect(await faultOf(driver.start(one))).toBe(
+    `unsupported: The image gantry-computer cannot start a computer. The container engine answered: ${noShell}.`,
+  );
+});
+
+test('an operator sets what each computer has at most', async () => {
+  const { driver } = await open({ env: { GANTRY_COMPUTERS_MEMORY: '400', GANTRY_COMPUTERS_PROCESSES: '100' } });
+  expect(await faultOf(driver.create(lifeOf))).toBe(
+    'unsupported: A computer can have 400 MiB of memory here, not 512.',
+  );
+  const limits = { memory: 400, processes: 101 };
+  expect(await faultOf(driver.create({ ...lifeOf, limits }))).toBe(
+    'unsupported: A computer can have 100 processes here, not 101.',
+  );
+});
+
 test('without an engine the driver says so and makes nothing; a computer that is not there is not found', async () => {
-  const settings = { socket: '/nowhere/d.sock', image: 'gantry-computer', runtime: null };
+  const settings = settingsAt('/nowhere/d.sock');
   const folder = mkdtempSync(join(tmpdir(), 'gantry-docker-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const away = createDockerDriver({ settings, folder, cloudHost: null, clock: systemClock, timers: systemTimers });
@@ -156,6 +208,24 @@ test('the engine of computers is chosen by its socket, and nothing else is taken
   expect(readComputersEngine({})).toBe(null);
   expect(readComputersEngine({ GANTRY_COMPUTERS_ENGINE: '/run/d.sock', GANTRY_COMPUTERS_RUNTIME: 'runsc' })).toEqual({
     ...{ socket: '/run/d.sock', image: 'gantry-computer', runtime: 'runsc' },
+    ...{ most: { memory: 2048, processes: 1024 }, maxImage: null },
   });
   expect(() => readComputersEngine({ GANTRY_COMPUTERS_ENGINE: 'tcp://a:2375' })).toThrow('"tcp://a:2375"');
+});
+
+test('what computers may ask for is read from the environment, and a value that cannot be meant stops the start', () => {
+  expect(readComputerBounds({})).toEqual({ images: null, lifetime: null });
+  expect(readComputerBounds({ GANTRY_COMPUTERS_IMAGES: 'acme/', GANTRY_COMPUTERS_LIFETIME: '3600' })).toEqual({
+    images: [{ userId: null, beginning: 'acme/' }],
+    lifetime: 3_600_000,
+  });
+  for (const lifetime of ['1h', '5', '-60', '2592001']) {
+    expect(() => readComputerBounds({ GANTRY_COMPUTERS_LIFETIME: lifetime })).toThrow(
+      expect.objectContaining({
+        fact: `GANTRY_COMPUTERS_LIFETIME is "${lifetime}".`,
+        action: 'Give a number of seconds from 10 to 2592000.',
+      }),
+    );
+  }
+  expect(() => settingsAt('/d.sock', { GANTRY_COMPUTERS_MEMORY: '2g' })).toThrow('GANTRY_COMPUTERS_MEMORY is "2g".');
 });

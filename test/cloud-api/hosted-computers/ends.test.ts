@@ -32,7 +32,8 @@ describe.each(engines)('hosted computers on $name', (engine) => {
         const id = `cmp_${String(count).padStart(10, '0')}`;
         const made = { toolset: 'desktop', egress: 'public', sleepKeeps: 'memory' } as const;
         const whose = { projectId: 'p', userId: 'u', keyId: null, accountId: null };
-        await computers.create({ id, ...whose, name: id, metadata: '{}', ...made }, room);
+        const asked = { image: null, memory: null, processes: null, lifetime: null };
+        await computers.create({ id, ...whose, name: id, metadata: '{}', ...made, ...asked }, room);
         await store.write((tx) => tx.run('UPDATE hosted_computer SET phase = ? WHERE id = ?', phase, id));
         const moved = await store.write((tx) => computers.move(tx, id, name, { prices }));
         const { from, to, event } = moves[name];

@@ -23,6 +23,10 @@ describe.each(engines)('hosted computers on $name', (engine) => {
       sleep_keeps: 'memory',
       toolset: 'desktop',
       egress: 'public',
+      image: null,
+      memory_mib: null,
+      processes: null,
+      lifetime_seconds: null,
       account_id: 'acct_1',
       key_id: 'key_1',
       metadata: { a: [1] },
@@ -75,6 +79,52 @@ describe.each(engines)('hosted computers on $name', (engine) => {
     for (const body of [{ toolset: 'browser' }, { egress: 'everything' }]) {
       expect((await send('POST', '/v1/computers', { body })).status).toBe(400);
     }
+  });
+
+  test('a computer is made of the image, with the limits and for the time that were asked for, and is made so again', async () => {
+    const hosted = await startHosted(engine, { bounds: { images: null, lifetime: 7_200_000 } });
+    await hosted.project();
+    const { send, at, create, substitute } = hosted;
+    const asked = { image: 'acme/computer:2', memory_mib: 512, processes: 200, lifetime_seconds: 3600 };
+    const made = await create(asked);
+    expect(made).toMatchObject(asked);
+    expect((await send('GET', at(made.id))).body).toMatchObject(asked);
+    const spec = { image: 'acme/computer:2', limits: { memory: 512, processes: 200 }, lifetime: 3_600_000 };
+    expect(substitute.specs).toMatchObject([spec]);
+    await substitute.vanishes(made.id);
+    await expect.poll(async () => (await send('GET', at(made.id))).body.status).toBe('error');
+    expect((await send('POST', at(made.id, '/start'))).status).toBe(200);
+    expect(substitute.specs[1]).toEqual(substitute.specs[0]);
+    // Who asks for none gets the longest.
+    expect(await create()).toMatchObject({ image: null, memory_mib: null, lifetime_seconds: 7200 });
+    expect(substitute.specs[2]).toMatchObject({ image: null, lifetime: 7_200_000 });
+    const wrong = [{ image: '../x' }, { image: 'a b' }, { memory_mib: 1 }, { processes: 1.5 }, { lifetime_seconds: 0 }];
+    for (const body of wrong) expect((await send('POST', '/v1/computers', { body })).status).toBe(400);
+  });
+
+  test('what its operator or its driver does not allow is refused with the value, and nothing of it remains', async () => {
+    const images = [{ userId: 'user_bob', beginning: 'acme/' }, ...[{ userId: null, beginning: 'shared' }]];
+    const hosted = await startHosted(engine, { bounds: { images, lifetime: 60_000 } });
+    await hosted.project();
+    const { send, substitute, create } = hosted;
+    const refused = async (body: object) => {
+      const { status, error } = await send('POST', '/v1/computers', { body });
+      return `${status} ${error.code}: ${error.message}`;
+    };
+    expect(await refused({ image: 'acme/computer' })).toBe(
+      '400 image_not_allowed: The image acme/computer is not allowed here. Name an image that your administrator allows (GANTRY_COMPUTERS_IMAGES), or none for the usual one.',
+    );
+    expect(await refused({ lifetime_seconds: 61 })).toMatch(
+      /^400 lifetime_too_long: A lifetime of 61 s is longer than the 60 s that are allowed here\./,
+    );
+    expect(substitute.specs).toEqual([]);
+    substitute.settings.unsupported = 'A computer can have 2048 MiB of memory here, not 4096.';
+    expect(await refused({ memory_mib: 4096 })).toBe(
+      '400 unsupported: A computer can have 2048 MiB of memory here, not 4096. Ask for less, or leave it out for what is usual here.',
+    );
+    expect((await send('GET', '/v1/computers')).computers).toEqual([]);
+    substitute.settings.unsupported = null;
+    expect(await create({ image: 'shared:1' })).toMatchObject({ image: 'shared:1', lifetime_seconds: 60 });
   });
 
   test('events are gap-free, paged, and a stream goes on behind the last one that was seen', async () => {

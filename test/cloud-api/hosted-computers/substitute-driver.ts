@@ -68,6 +68,8 @@ export function createSubstituteDriver(now: () => number) {
     sleep: 'memory' as DriverCapabilities['sleep'],
     /** Another cloud has the name of the next one already. */
     collides: false,
+    /** Why it makes no computer as the next ones are asked for. */
+    unsupported: null as string | null,
     /** The next of these fails. */
     fails: null as string | null,
     /** Held up before it is done. */
@@ -166,6 +168,7 @@ export function createSubstituteDriver(now: () => number) {
       const { computer, key } = spec;
       await step('create', computer);
       specs.push(spec);
+      if (settings.unsupported !== null) throw new DriverFault('unsupported', settings.unsupported);
       if (settings.collides) made.set(computer, { ...unmade(), key: 'of another cloud' });
       const there = made.get(computer);
       if (there?.key === key) return stateOf(computer);

@@ -2,6 +2,7 @@
 import { onTestFinished } from 'vitest';
 import { createEvents, eventMigrations } from '../../../src/cloud-api/events/index.ts';
 import {
+  type ComputerBounds,
   createHostedComputers,
   type HostedDriver,
   hostedComputerMigrations,
@@ -58,6 +59,7 @@ export interface HostedOptions {
   readonly substitute?: SubstituteDriver;
   /** In place of the substitute's. */
   readonly driver?: HostedDriver;
+  readonly bounds?: ComputerBounds;
   /** False: `restart` begins it. */
   readonly started?: boolean;
 }
@@ -94,6 +96,7 @@ export async function startHosted(engine: Engine, options: HostedOptions = {}) {
     origin: 'https://gantry.example',
     log: { warn },
     driver: options.driver ?? substitute.driver,
+    bounds: options.bounds,
   });
   let closed = false;
   const close = async () => {

@@ -1,6 +1,7 @@
 /** Tasks that ask for labels or an image: which worker gets them, and why they stay queued. Both engines. */
 import { describe, expect, test } from 'vitest';
-import { canOf, canRun, mayName } from '../../../src/cloud-api/work-queue/needs.ts';
+import { canOf, canRun } from '../../../src/cloud-api/work-queue/needs.ts';
+import { mayName } from '../../../src/kit/docker/image-rule.ts';
 import { engines } from '../../support/engines.ts';
 import { startQueue } from './support.ts';
 

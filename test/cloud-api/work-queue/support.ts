@@ -1,10 +1,11 @@
 /** A work queue behind a real server, on either engine, with a clock that stands still and two people. */
 import { onTestFinished } from 'vitest';
-import { createWorkQueue, type ImageRule, workQueueMigrations } from '../../../src/cloud-api/work-queue/index.ts';
+import { createWorkQueue, workQueueMigrations } from '../../../src/cloud-api/work-queue/index.ts';
 import type { Scope } from '../../../src/contracts/common/route.ts';
 import type { Lease, Task } from '../../../src/contracts/work-queue/task.ts';
 import { systemClock } from '../../../src/kit/clock/clock.ts';
 import { systemTimers } from '../../../src/kit/clock/timers.ts';
+import type { ImageRule } from '../../../src/kit/docker/image-rule.ts';
 import { createIdempotency, idempotencyMigrations } from '../../../src/kit/http/idempotency.ts';
 import { bearerOf } from '../../../src/kit/http/principals.ts';
 import type { Authenticator } from '../../../src/kit/http/types.ts';

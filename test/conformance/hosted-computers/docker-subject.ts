@@ -4,6 +4,7 @@ import { mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createDockerDriver } from '../../../src/cloud-api/hosted-computers/docker.ts';
+import { readComputersEngine } from '../../../src/host/computers-engine.ts';
 import { systemClock } from '../../../src/kit/clock/clock.ts';
 import { systemTimers } from '../../../src/kit/clock/timers.ts';
 import { computerUser } from '../../../src/programs/computer-init/protocol.ts';
@@ -119,7 +120,7 @@ export async function openDocker(toolset: DriverSubject['toolset']): Promise<Doc
     },
     connect: () =>
       createDockerDriver({
-        settings: { socket, image: 'gantry-computer', runtime: null },
+        settings: readComputersEngine({ GANTRY_COMPUTERS_ENGINE: socket })!,
         folder,
         cloudHost: null,
         clock: systemClock,

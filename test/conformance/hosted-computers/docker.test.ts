@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createDockerDriver } from '../../../src/cloud-api/hosted-computers/docker.ts';
 import type { HostedDriver } from '../../../src/cloud-api/hosted-computers/driver.ts';
+import { readComputersEngine } from '../../../src/host/computers-engine.ts';
 import { systemClock } from '../../../src/kit/clock/clock.ts';
 import { systemTimers } from '../../../src/kit/clock/timers.ts';
 import { lifeOf, playLife } from '../../support/computers/engine-life.ts';
@@ -31,7 +32,7 @@ describe.skipIf(noEngine() !== null)('the driver docker, and what others do with
   function another(more: { readonly socket?: string; readonly image?: string; readonly folder?: string } = {}) {
     const { socket = subject.socket, image = 'gantry-computer', folder = mkdtempSync(join(tmpdir(), 'gdo-')) } = more;
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-    const settings = { socket, image, runtime: null };
+    const settings = readComputersEngine({ GANTRY_COMPUTERS_ENGINE: socket, GANTRY_COMPUTERS_IMAGE: image })!;
     return createDockerDriver({ settings, folder, cloudHost: null, clock: systemClock, timers: systemTimers });
   }
   /** Made here from the image of computers, with these lines of a Dockerfile. */

@@ -11,7 +11,7 @@ import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
 import { Command, ShortId } from '../../ui/copy.tsx';
 import { Fact } from '../../ui/fact.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
-import { Ago } from '../../ui/now.tsx';
+import { Ago, formatElapsed } from '../../ui/now.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { hostedStatus, Status } from '../../ui/status.tsx';
 import { TextView } from '../../ui/text-view.tsx';
@@ -85,6 +85,12 @@ function Body({ computer, onGone }: { computer: HostedComputer; onGone: () => vo
                 {computer.toolset === 'shell' ? 'Shell, without a screen' : 'Desktop and browser'}
               </Fact>
               <Fact name="Network">{computer.egress === 'none' ? 'None' : 'Public addresses'}</Fact>
+              {computer.image !== null && <Fact name="Image">{computer.image}</Fact>}
+              {computer.memory_mib !== null && <Fact name="Memory">{computer.memory_mib} MiB</Fact>}
+              {computer.processes !== null && <Fact name="Processes">{computer.processes}</Fact>}
+              {computer.lifetime_seconds !== null && (
+                <Fact name="Lifetime">{formatElapsed(computer.lifetime_seconds * 1000)} after each start</Fact>
+              )}
               {computer.account_id !== null && <Fact name="Account">{computer.account_id}</Fact>}
               <Fact name="Minutes">
                 <span className="tabular-nums">{meters.data === undefined ? '…' : used.minutes}</span>

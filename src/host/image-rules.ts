@@ -1,14 +1,17 @@
 /**
- * Who may name which images in tasks of the queue. Read only from the environment; without it everybody may name any image, as a worker of theirs runs
- * it. Must not start anything.
+ * Who may name which images: in tasks of the queue, and for hosted computers. Read only from the environment; without a setting everybody may name any
+ * image that the worker, or the engine of computers, has or takes. Must not start anything.
  */
-import type { ImageRule } from '../cloud-api/work-queue/index.ts';
 import { AppError } from '../contracts/common/errors.ts';
+import type { ImageRule } from '../kit/docker/image-rule.ts';
 
-const name = 'GANTRY_TASK_IMAGES';
+type Setting = 'GANTRY_TASK_IMAGES' | 'GANTRY_COMPUTERS_IMAGES';
 
 /** `ghcr.io/acme/,user_01J…=docker.io/library/`: beginnings of names, some for one person only; `none`: no image. Null: any. */
-export function readTaskImages(env: Readonly<Record<string, string | undefined>>): readonly ImageRule[] | null {
+export function readImageRules(
+  env: Readonly<Record<string, string | undefined>>,
+  name: Setting,
+): readonly ImageRule[] | null {
   const given = env[name]?.trim() ?? '';
   if (given === '') return null;
   if (given === 'none') return [];
