@@ -302,6 +302,9 @@ const given: Readonly<Record<string, Example>> = {
   refinePlan: { body: { revision: 1, template, dryRun: true } },
   sendMessage: { body: { to: exampleIds.agent, text: 'npm test', dryRun: true } },
   setSecret: { params: { name: exampleIds.secret }, body: { value: 'secret', dryRun: true } },
+  getTaskFilePart: { params: { name: 'step.bundle', part: 0 } },
+  putTaskFilePart: { params: { name: 'step.bundle', part: 0 }, body: { data: 'aGVsbG8=' } },
+  removeTaskFile: { params: { name: 'step.bundle' } },
   startQuickRun: {
     body: {
       repository: exampleIds.repository,

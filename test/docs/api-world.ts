@@ -167,6 +167,7 @@ async function prepare(origin: string, token: string, workspace: string): Promis
     is(id, await task());
     await ask('POST', `/beta/work/${ids.get(id)}/stop`, {});
   }
+  await ask('PUT', '/beta/work/files/step.bundle/0', { data: 'aGVsbG8=' });
   is(exampleIds.work_session, (await ask('POST', '/beta/sessions', {})).id);
   is(exampleIds.deployment, (await ask('POST', '/beta/deployments', { name: 'ci' })).id);
   is(exampleIds['computer-use-session'], (await ask('POST', '/computer-use/sessions', {})).session_id);

@@ -8,6 +8,7 @@ import { ImageList, LabelList } from '../../contracts/work-queue/task.ts';
 import { dataFolder, packageVersion } from '../../host/places.ts';
 import { commandRunner } from '../../programs/worker/command.ts';
 import type { Containers } from '../../programs/worker/containers.ts';
+import { createTaskFiles } from '../../programs/worker/files.ts';
 import { pullPolicies } from '../../programs/worker/images.ts';
 import { createWorkerMetrics } from '../../programs/worker/metrics.ts';
 import { findSandbox } from '../../programs/worker/sandbox.ts';
@@ -56,7 +57,9 @@ export const worker: Action = async (context, input) => {
     },
     concurrency,
     untilEmpty,
-    run: tracing.run(commandRunner(sandbox, output.note, containers)),
+    run: tracing.run(
+      commandRunner(sandbox, output.note, containers, createTaskFiles({ url, key, random: Math.random })),
+    ),
     fetch: tracing.fetch,
     random: Math.random,
     spool: spoolIn(optionalText(input, 'spool') ?? folderFor(url, dataFolder(env)), key, output.note),

@@ -9,6 +9,7 @@ import type { BoundRoute, OwnerLookups } from '../../kit/http/types.ts';
 import { portion, removePortions } from '../../kit/store/remove-portions.ts';
 import type { SharedStore } from '../../kit/store/shared-store.ts';
 import { createChanges } from './changes.ts';
+import { createTaskFiles } from './files.ts';
 import { forgetSamples } from './history.ts';
 import { createLinks } from './links.ts';
 import { moves } from './model.ts';
@@ -28,7 +29,7 @@ interface WorkQueue {
   readonly queue: Queue;
   /** Compares clocks, and starts the work of every ten seconds. */
   start(): Promise<void>;
-  /** Removes tasks that ended longer ago than the retention, and how the queue went more than a week ago. */
+  /** Removes tasks that ended longer ago than the retention, files as old, and how the queue went more than a week ago. */
   forgetOld(now: number): Promise<void>;
   /** Answers every waiting caller that there is nothing. */
   close(): void;
@@ -72,6 +73,7 @@ export function createWorkQueue(deps: {
     onFault: (error) => onFault('Changes of tasks could not be read.', error),
   });
   const waits = createTaskWaits({ find: queue.find, changes, timers });
+  const files = createTaskFiles({ store, now });
   const sessions = createLinks(store, 'work_session');
   const deployments = createLinks(store, 'work_deployment');
   let closed = false;
@@ -89,7 +91,7 @@ export function createWorkQueue(deps: {
   }
 
   return {
-    routes: workRoutes({ queue, reads, changes, waits, sessions, deployments, ids, now }),
+    routes: workRoutes({ queue, reads, changes, waits, files, sessions, deployments, ids, now }),
     owners: workOwners({ sessions, deployments }),
     queue,
     async start() {
@@ -99,6 +101,7 @@ export function createWorkQueue(deps: {
     },
     async forgetOld(at) {
       await forgetEnded(store, at - retentionMs);
+      await files.forgetOld(at - retentionMs);
       await forgetSamples(store, at);
       await tasks.forgetTurns();
     },

@@ -285,4 +285,19 @@ CREATE OR REPLACE FUNCTION work_task_gone() RETURNS trigger LANGUAGE plpgsql AS 
     sql: `DROP INDEX work_line_age;
 CREATE INDEX work_line_age ON work_line (user_id, (queued_at + 0));`,
   },
+  {
+    area: 'work-queue',
+    number: 9,
+    name: 'files of tasks',
+    sql: `CREATE TABLE work_file (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  user_id TEXT NOT NULL,
+  name TEXT NOT NULL,
+  part INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  bytes BLOB NOT NULL,
+  UNIQUE (user_id, name, part)
+) STRICT;
+CREATE INDEX work_file_old ON work_file (at);`,
+  },
 ];

@@ -1,4 +1,5 @@
 /** The routes of the work queue: from the wire to its rules and back, at both mounts. */
+import * as fileContract from '../../contracts/work-queue/files.ts';
 import * as linkContract from '../../contracts/work-queue/links.ts';
 import * as contract from '../../contracts/work-queue/routes.ts';
 import { ageEnds } from '../../contracts/work-queue/task.ts';
@@ -6,6 +7,7 @@ import { iso } from '../../kit/clock/clock.ts';
 import { placeOf } from '../../kit/http/place.ts';
 import { type BoundRoute, bind, type OwnerLookups } from '../../kit/http/types.ts';
 import type { Changes } from './changes.ts';
+import type { TaskFiles } from './files.ts';
 import { type LinkRow, type Links, wireDeployment, wireSession } from './links.ts';
 import { pollingMs } from './model.ts';
 import { canOf } from './needs.ts';
@@ -19,6 +21,7 @@ interface WorkRoutesDeps {
   readonly reads: WorkReads;
   readonly changes: Changes;
   readonly waits: TaskWaits;
+  readonly files: TaskFiles;
   readonly sessions: Links;
   readonly deployments: Links;
   readonly ids: { next(prefix: string): string };
@@ -30,7 +33,7 @@ const defaultLimit = 50;
 const recentMs = 10 * 60_000;
 
 export function workRoutes(deps: WorkRoutesDeps): BoundRoute[] {
-  return [...queueRoutes(deps), ...linkRoutes(deps)].flatMap((bound) =>
+  return [...queueRoutes(deps), ...fileRoutes(deps), ...linkRoutes(deps)].flatMap((bound) =>
     bound.route.path.startsWith('/beta/work') ? [bound, { ...bound, route: contract.aliasOf(bound.route) }] : [bound],
   );
 }
@@ -165,6 +168,22 @@ function queueRoutes({ queue, reads, changes, waits, now }: WorkRoutesDeps): Bou
     bind(contract.retryTask, async ({ principal, params }) => ({
       body: { task: await withReason(principal.userId, await queue.retry(principal.userId, params.id)) },
     })),
+  ];
+}
+
+function fileRoutes({ files }: WorkRoutesDeps): BoundRoute[] {
+  return [
+    bind(fileContract.putTaskFilePart, async ({ principal, params: { name, part }, body }) => {
+      await files.put(principal.userId, name, part, Buffer.from(body.data, 'base64'));
+      return { body: { name, part } };
+    }),
+    bind(fileContract.getTaskFilePart, async ({ principal, params: { name, part } }) => ({
+      body: { data: Buffer.from(await files.get(principal.userId, name, part)).toString('base64') },
+    })),
+    bind(fileContract.removeTaskFile, async ({ principal, params: { name } }) => {
+      await files.remove(principal.userId, name);
+      return { body: { removed: true as const } };
+    }),
   ];
 }
 

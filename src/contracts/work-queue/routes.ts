@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { defineRoute, type Route } from '../common/route.ts';
 import { Id, Paging, QueryFlag, Time } from '../common/values.ts';
 import { Waited, waitQuery } from '../common/waiting.ts';
+import { taskFileRoutes } from './files.ts';
 import { workLinkRoutes } from './links.ts';
 import {
   historyRanges,
@@ -31,6 +32,8 @@ const base = {
   auth: ['owner', 'user', 'key'],
   scope: 'work',
 } as const;
+/** A computer may also call these for a run of its person: it hands steps to their workers. */
+const andComputers = ['owner', 'user', 'key', 'device'] as const;
 const one = {
   ...base,
   owner: { none: 'each statement names the caller, so that a foreign task is one that is not there' },
@@ -40,6 +43,7 @@ const LeaseId = Line.max(200);
 
 export const createTask = defineRoute({
   ...base,
+  auth: andComputers,
   op: 'createTask',
   summary: 'Adds a task to the queue; 400 if its session or deployment does not exist, or its image is not allowed',
   method: 'POST',
@@ -91,6 +95,7 @@ export const leaseTask = defineRoute({
 
 export const getQueueStats = defineRoute({
   ...base,
+  auth: andComputers,
   op: 'getQueueStats',
   summary:
     'Reads how many tasks wait and for how long, how many are leased or running, and how many workers polled in the last 30 seconds',
@@ -160,6 +165,7 @@ export const streamTasks = defineRoute({
 
 export const getTask = defineRoute({
   ...one,
+  auth: andComputers,
   op: 'getTask',
   summary: 'Reads one task',
   method: 'GET',
@@ -169,6 +175,7 @@ export const getTask = defineRoute({
 
 export const waitForTask = defineRoute({
   ...one,
+  auth: andComputers,
   op: 'waitForTask',
   summary: 'Answers when a task has a status or has ended, or when the time is over',
   method: 'GET',
@@ -199,6 +206,7 @@ export const ackTask = defineRoute({
 
 export const stopTask = defineRoute({
   ...one,
+  auth: andComputers,
   op: 'stopTask',
   summary:
     'Ends a task without a result: failed if an error is given, otherwise cancelled; or asks its worker to end it',
@@ -244,6 +252,7 @@ export const queueRoutes = [
   ackTask,
   stopTask,
   retryTask,
+  ...taskFileRoutes,
 ] as const;
 
 /** The routes of a client: without the aliases. */

@@ -1,6 +1,7 @@
 /** The shape of a task of the work queue. This area's wire names are in snake_case. Must not know routes. */
 import { z } from 'zod';
 import { Id, Time } from '../common/values.ts';
+import { TaskFile } from './files.ts';
 
 export const taskStatuses = ['queued', 'leased', 'running', 'succeeded', 'failed', 'cancelled'] as const;
 export const TaskStatus = z.enum(taskStatuses);
@@ -216,6 +217,29 @@ export type QueueWorker = z.infer<typeof QueueWorker>;
 /** A command may take a week. */
 export const maxSeconds = 7 * 24 * 3600;
 
+/** Files of a repository at a commit without its history, as a git bundle; the command runs in a working tree of it. */
+export const TaskRepository = z.object({
+  bundle: TaskFile,
+  commit: z.string().regex(/^[0-9a-f]{40}([0-9a-f]{24})?$/, 'the full name of a commit'),
+  folder: z
+    .string()
+    .max(1000)
+    .regex(/^(?!\/)(?!(?:.*\/)?\.\.(?:\/|$))[^\p{Cc}]*$/u, 'a path inside the repository')
+    .optional()
+    .meta({ description: 'Where in the repository the command runs; default: at its top.' }),
+});
+export type TaskRepository = z.infer<typeof TaskRepository>;
+
+/** A larger patch fails its task. Bytes. */
+export const maxChangesBytes = 16 * 1024 * 1024;
+
+/** What a task with a repository returns beside the output of its command. */
+export const TaskChanges = z.strictObject({
+  commit: z.string(),
+  patch: TaskFile.nullable().meta({ description: 'As `git apply` reads it. Null: nothing was changed.' }),
+});
+export type TaskChanges = z.infer<typeof TaskChanges>;
+
 /** The payload that `gantry worker` reads; other workers may use any. */
 export const CommandPayload = z.object({
   command: z
@@ -223,4 +247,5 @@ export const CommandPayload = z.object({
     .meta({ description: 'A shell command line, or a program with its arguments.' }),
   timeout_seconds: z.number().positive().max(maxSeconds).optional(),
   stdin: z.string().optional(),
+  repository: TaskRepository.optional(),
 });

@@ -42,8 +42,8 @@ const largestSigned = 4 * 1024 * 1024;
 const retentionS = 2 * signatureWindowS;
 /** A key of nobody, so that an unknown id takes as long as a known one. */
 const nobody: KnownDevice = { userId: '', keys: [signingKey('nobody')] };
-/** A computer acts for its bots on routes that name devices and also require this scope of keys; no other route requires a scope of a device. */
-const itsScopes: ReadonlySet<Scope> = new Set<Scope>(['compute']);
+/** A computer acts for its bots and runs on routes that name devices and also require these scopes of keys; no other route requires a scope of a device. */
+const itsScopes: ReadonlySet<Scope> = new Set<Scope>(['compute', 'work']);
 
 export function createDeviceAuthenticator({
   store,

@@ -5,7 +5,9 @@
 import { CommandPayload, maxSeconds } from '../../contracts/work-queue/task.ts';
 import { type RunResult, runProcess } from '../../kit/process/run-process.ts';
 import type { Containers } from './containers.ts';
+import type { TaskFiles } from './files.ts';
 import { TaskFailure } from './outcome.ts';
+import { changesSince, checkOut, inTree, type RunInside } from './repository.ts';
 import type { Sandbox } from './sandbox.ts';
 import { makeScratch, removeScratch } from './scratch.ts';
 import type { LeasedTask } from './worker.ts';
@@ -20,13 +22,18 @@ const wanted: Readonly<Record<string, string>> = {
   command: 'a shell command line, or a list of words',
   timeout_seconds: `a number of seconds above 0, at most ${maxSeconds}`,
   stdin: 'a string',
+  repository: 'a bundle, a commit and a folder',
 };
 
-/** `tellLeft` hears a sentence about each folder that could not be removed. A task with an image runs in `containers` or not at all. */
+/**
+ * `tellLeft` hears a sentence about each folder that could not be removed. A task with an image runs in `containers` or not at all. Without `files`
+ * there are no tasks with a repository.
+ */
 export function commandRunner(
   sandbox: Sandbox,
   tellLeft: (why: string) => void,
   containers: Containers | null = null,
+  files: TaskFiles | null = null,
 ): (leased: LeasedTask) => Promise<unknown> {
   return async ({ task, lease, signal }) => {
     const payload = CommandPayload.safeParse(task.payload);
@@ -35,7 +42,10 @@ export function commandRunner(
     if (image !== null && containers === null) {
       throw failure('no_such_image', `This worker runs no images, so it cannot run ${image}.`);
     }
-    const { command, timeout_seconds: seconds = defaultSeconds, stdin } = payload.data;
+    const { command, timeout_seconds: seconds = defaultSeconds, stdin, repository } = payload.data;
+    if (repository !== undefined && (image !== null || files === null)) {
+      throw failure('no_repository', 'This worker checks out repositories only for tasks without an image.');
+    }
     const words = typeof command === 'string' ? ['/bin/sh', '-c', command] : command;
     const env = {
       ...task.env,
@@ -59,16 +69,28 @@ export function commandRunner(
       return resultOf(done, Math.round(performance.now() - began), seconds);
     }
     const folder = await makeScratch(sandbox);
-    try {
-      const done = await runProcess({
-        ...sandbox.wrap(words, folder, env),
+    const runInside: RunInside = (inside, itsEnv, input) =>
+      runProcess({
+        ...sandbox.wrap(inside, folder, itsEnv),
         cwd: folder,
-        ...(stdin === undefined ? {} : { input: stdin }),
+        ...(input === undefined ? {} : { input }),
         deadlineMs: seconds * 1000,
         outputCap,
         signal,
       });
-      return resultOf(done, Math.round(performance.now() - began), seconds);
+    try {
+      if (repository === undefined || files === null) {
+        const done = await runInside(words, env, stdin);
+        return resultOf(done, Math.round(performance.now() - began), seconds);
+      }
+      const place = { at: folder, files, run: runInside, signal };
+      await checkOut(repository, place);
+      const done = await runInside(inTree(repository, words), env, stdin);
+      const result = resultOf(done, Math.round(performance.now() - began), seconds);
+      return {
+        ...result,
+        changes: await changesSince(repository, { ...place, name: `${task.id}-${lease.fence}.patch` }),
+      };
     } finally {
       const left = await removeScratch(folder);
       if (left !== null) tellLeft(left);
@@ -87,7 +109,7 @@ function endsEarly(text: string): boolean {
   return text.includes('\0');
 }
 
-function resultOf(done: RunResult, durationMs: number, seconds: number): unknown {
+function resultOf(done: RunResult, durationMs: number, seconds: number): Record<string, unknown> {
   const { exitCode, exitSignal, stdout, stderr, truncated, ended } = done;
   const words = lastWords(done.last);
   if (ended === 'deadline') throw failure('timeout', `It took longer than ${seconds} s.${words}`);
