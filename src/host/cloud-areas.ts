@@ -182,6 +182,8 @@ async function composeCore(parts: CloudParts, closing: Closing) {
     usage,
     driver: parts.hostedDriver ?? openDriver(parts),
     bounds: parts.computerBounds,
+    hosted: composed.hosted.link,
+    credentials: composed.hosted.credentials,
     projects: identity.projects,
   });
   closing.add('hosted computers', () => hosted.close());

@@ -2,6 +2,7 @@
  * What follows across areas when a sign-in, a person's access or a computer's pairing ends: open requests are cut, and what was kept for them is removed.
  * Also wakes what waits for a computer when it is linked.
  */
+import { isHosted } from '../cloud-api/hosted-computers/index.ts';
 import type { Ended } from '../cloud-api/identity/index.ts';
 import type { Dispatcher } from '../kit/http/dispatcher.ts';
 import type { Principal } from '../kit/http/types.ts';
@@ -50,6 +51,7 @@ export function followEndings(
   closing.add('pairings that end', stopCutting);
   // Before any computer can dial in: what is held until then would not be woken.
   const stopWaking = linkEnd.link.onChange((computerId, isLinked) => {
+    if (isHosted(computerId)) return;
     if (!isLinked) {
       linked.delete(computerId);
       return;

@@ -58,9 +58,12 @@ export interface LinkParts {
   readonly devices: Devices;
   /** Knows a computer by its signature, and takes each signature once. */
   readonly authenticator: Authenticator;
+  /** The same for hosted computers, which nothing else knows. */
+  readonly hosted: Authenticator;
 }
 
 export interface LinkEnd {
+  /** Of paired computers; where these dial in, also of hosted ones. */
   readonly link: Link;
   /** Takes what computers dial at {@link linkPath}; absent where none can. Host and Origin are checked before. */
   readonly upgrade?: UpgradeListener;

@@ -3,6 +3,12 @@
  * process is known without a pairing.
  */
 
+import {
+  type Credentials,
+  createCredentials,
+  createTakeOffered,
+  type HostedLink,
+} from '../cloud-api/hosted-computers/index.ts';
 import type { Identity } from '../cloud-api/identity/index.ts';
 import { createDevices, type Devices } from '../cloud-api/link/devices.ts';
 import { type ComputerLookup, createLinkArea, type LinkArea } from '../cloud-api/link/index.ts';
@@ -20,6 +26,7 @@ import { createDeviceAuthenticator } from '../kit/signing/authenticator.ts';
 import type { SharedStore } from '../kit/store/shared-store.ts';
 import type { Closing } from './closing.ts';
 import type { EmbeddedMode, LinkEnd, LinkParts } from './cloud-options.ts';
+import { openHostedDialIns } from './dial-ins.ts';
 import { packageVersion } from './places.ts';
 
 export interface ComposedComputers {
@@ -28,6 +35,8 @@ export interface ComposedComputers {
   readonly lookup: ComputerLookup;
   readonly devices: Devices;
   readonly linkEnd: LinkEnd;
+  /** How hosted computers dial in. */
+  readonly hosted: { readonly link: HostedLink; readonly credentials: Credentials };
   readonly tickets: Tickets;
   /** Computers by their signature. */
   readonly authenticator: Authenticator;
@@ -67,8 +76,15 @@ export async function composeComputers(
     },
     used: (id, key) => devices.used(id, key),
   });
-  const linkEnd = await options.openLink({ store, storeClock: options.storeClock, devices, authenticator });
+  const credentials = createCredentials({
+    store,
+    clock,
+    sealer: createSealer({ masterKey, purpose: 'hosted computer' }),
+  });
+  const parts = { store, storeClock: options.storeClock, devices, authenticator, hosted: credentials.authenticator };
+  const linkEnd = await options.openLink(parts);
   closing.add('computers', () => linkEnd.close());
+  const hosted = { credentials, link: openHostedLink(linkEnd, credentials, options, closing) };
   const tickets = await createTickets({
     store,
     sealer: createSealer({ masterKey, purpose: 'ticket' }),
@@ -110,7 +126,26 @@ export async function composeComputers(
     return () => listeners.delete(listener);
   };
   const lookup = local === null ? area.computers : lookUpLocal(local.computer.id, area.computers);
-  return { area, lookup, devices, linkEnd, tickets, authenticator, onEnded };
+  return { area, lookup, devices, linkEnd, hosted, tickets, authenticator, onEnded };
+}
+
+/** Hosted computers dial where paired ones do; where none can, in a place of their own. */
+function openHostedLink(
+  { link, upgrade, end }: LinkEnd,
+  { authenticator }: Credentials,
+  { clock, log }: { readonly clock: Clock; readonly log: HttpLog },
+  closing: Closing,
+): HostedLink {
+  if (upgrade !== undefined) {
+    return { link, take: createTakeOffered(upgrade), end: (id, reason) => end?.(id, reason) };
+  }
+  const own = openHostedDialIns(authenticator, {
+    clock,
+    // Each computer's own events say when it came and went.
+    log: { info() {}, warn: (message, facts) => log.warn(message, facts) },
+  });
+  closing.add('hosted computers that dialled', () => own.close());
+  return { link: own, take: createTakeOffered(own.handleUpgrade), end: own.end };
 }
 
 function lookUpLocal(computerId: string, others: ComputerLookup): ComputerLookup {

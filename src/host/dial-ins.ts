@@ -2,6 +2,7 @@
  * How computers reach a multi-user cloud: they dial one of its replicas, and all replicas reach them. A cloud of one process, on a file, has no other
  * replicas.
  */
+import { isHosted } from '../cloud-api/hosted-computers/index.ts';
 import { readComputer } from '../cloud-api/link/computers-store.ts';
 import { createDialIns, type Device } from '../cloud-api/link/dial-ins.ts';
 import { createElsewhere } from '../cloud-api/link/elsewhere.ts';
@@ -11,11 +12,30 @@ import { createReplicas } from '../cloud-api/link/replicas.ts';
 import { createSharedLink } from '../cloud-api/link/shared-link.ts';
 import type { Clock } from '../kit/clock/clock.ts';
 import { systemTimers as timers } from '../kit/clock/timers.ts';
+import type { Principal } from '../kit/http/types.ts';
 import type { Ids } from '../kit/ids/ids.ts';
 import type { Log } from '../kit/log/log.ts';
 import { createSealer } from '../kit/secrets/sealer.ts';
 import { signatureHeaders } from '../kit/signing/signature.ts';
 import type { LinkEnd, LinkParts } from './cloud-options.ts';
+
+/** Hosted computers of a cloud that no paired computer dials. */
+export function openHostedDialIns(
+  hosted: LinkParts['hosted'],
+  deps: Omit<Parameters<typeof createDialIns>[0], 'authenticate' | 'timers'>,
+) {
+  return createDialIns({
+    ...deps,
+    timers,
+    authenticate: async (request) => deviceOf(await hosted.authenticate(request)),
+  });
+}
+
+function deviceOf(principal: Principal | null): Device | null {
+  if (principal?.computerId === undefined) return null;
+  const { computerId, userId } = principal;
+  return { computerId, userId };
+}
 
 export async function openDialIns(
   parts: LinkParts,
@@ -29,18 +49,17 @@ export async function openDialIns(
     readonly log: Log;
   },
 ): Promise<LinkEnd> {
-  const { store, storeClock, authenticator } = parts;
+  const { store, storeClock, authenticator, hosted } = parts;
   const { clock, log, internalToken } = options;
   const shared = store.engine === 'postgres';
 
   async function authenticate(request: Parameters<typeof authenticator.authenticate>[0]): Promise<Device | null> {
     // Before its signature is looked at: it then stands for this pairing, or for an older one.
     const claimed = String(request.headers[signatureHeaders.id] ?? '');
+    if (isHosted(claimed)) return deviceOf(await hosted.authenticate(request));
     const row = shared ? await store.read((tx) => readComputer(tx, claimed)) : null;
-    const principal = await authenticator.authenticate(request);
-    if (principal?.computerId === undefined) return null;
-    const { computerId, userId } = principal;
-    return { computerId, userId, ...(row === null ? {} : { pairing: row.pairedAt }) };
+    const device = deviceOf(await authenticator.authenticate(request));
+    return device === null ? null : { ...device, ...(row === null ? {} : { pairing: row.pairedAt }) };
   }
 
   const id = options.ids.next('replica');

@@ -1,6 +1,6 @@
 /**
  * The program inside a hosted computer: its display and window manager (none for the toolset `shell`), a store, the executor with its gate, and their
- * routes on one Unix socket, only for the cloud that made the computer. No factory, no panes, no port. The helper that
+ * routes over a link that it dials. It dials on connections that its cloud offers at one Unix socket. No factory, no panes, no port. The helper that
  * made the computer passes its settings on stdin. The program ends with its display.
  *
  * In a container its settings are a file (its first argument), and it begins as root, because the socket is in a folder that the computer's own user
@@ -12,7 +12,7 @@ import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { type OpenListener, openSocket } from './listeners.ts';
+import { type OpenConnections, openConnections } from './listeners.ts';
 
 interface Owner {
   readonly uid: number;
@@ -27,7 +27,7 @@ interface Boot {
   readonly screen: { readonly width: number; readonly height: number };
   /** Absent where a computer host of an older Gantry started it. */
   readonly toolset?: 'desktop' | 'shell';
-  /** In a container: who may call it, and who it runs as. */
+  /** In a container: who may offer it connections, and who it runs as. */
   readonly owner?: Owner;
   readonly user?: Owner;
   readonly warm?: boolean;
@@ -38,7 +38,7 @@ const displayWithin = 20_000;
 
 const [, , file] = process.argv;
 const boot = JSON.parse(file === undefined ? await text(process.stdin) : readFileSync(file, 'utf8')) as Boot;
-const listener =
+const connections =
   boot.owner === undefined
     ? null
     : await listenAsRoot(boot.owner).catch((error: Error) => end(`Its socket could not be made: ${error.message}`));
@@ -58,7 +58,7 @@ if (display !== null) {
   display.process.once('exit', (code, signal) => end(`The display ended (${signal ?? `code ${code}`}).`));
 }
 const shown = display === null ? {} : { DISPLAY: display.name };
-await serveHostedDevice({ ...boot, toolset, warm, env: { ...process.env, ...shown }, listener });
+await serveHostedDevice({ ...boot, toolset, warm, env: { ...process.env, ...shown }, connections });
 
 /** Everything in the computer ends with this process: it is the first one. */
 function end(why: string): never {
@@ -66,8 +66,8 @@ function end(why: string): never {
   process.exit(1);
 }
 
-async function listenAsRoot({ uid, gid }: Owner): Promise<OpenListener> {
-  const opened = await openSocket(boot.socket);
+async function listenAsRoot({ uid, gid }: Owner): Promise<OpenConnections> {
+  const opened = await openConnections(boot.socket);
   // In this order: in a container root may not change the mode of what is another user's.
   chmodSync(boot.socket, 0o600);
   chownSync(boot.socket, uid, gid);

@@ -4,6 +4,7 @@
  */
 import { rmSync } from 'node:fs';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { createServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type Address, closeServer, createHttpServer, listenOn, listenOnSocket } from '../kit/http/server.ts';
 
@@ -69,6 +70,36 @@ export async function openSocket(path: string): Promise<OpenListener> {
     close: async () => {
       await close();
       rmSync(path, { force: true });
+    },
+  };
+}
+
+/** Answers only connections that arrive elsewhere. */
+export function openNowhere(): Omit<OpenListener, 'port'> {
+  const { serve, accept, close } = openServer();
+  return { serve, accept, close };
+}
+
+/** Connections to a socket that carry no HTTP. They wait, unread, until they are taken. */
+export interface OpenConnections {
+  take(connected: (connection: Socket) => void): void;
+}
+
+/** As {@link openSocket}. Open as long as the program runs. */
+export async function openConnections(path: string): Promise<OpenConnections> {
+  let taken: ((connection: Socket) => void) | null = null;
+  const waiting: Socket[] = [];
+  const server = createServer({ noDelay: true }, (connection) => {
+    connection.on('error', () => {});
+    if (taken === null) waiting.push(connection);
+    else taken(connection);
+  });
+  rmSync(path, { force: true });
+  await listenOnSocket(server, path);
+  return {
+    take(connected) {
+      taken = connected;
+      for (const connection of waiting.splice(0)) connected(connection);
     },
   };
 }

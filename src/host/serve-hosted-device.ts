@@ -1,11 +1,10 @@
-/** Composes a hosted computer's engine: store, questions, executor, socket. Must not know displays. */
+/** Composes a hosted computer's engine: store, questions, executor, link. Must not know displays. */
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { answerHostedApproval } from '../contracts/hosted-computers/device.ts';
 import { systemClock } from '../kit/clock/clock.ts';
 import { systemTimers } from '../kit/clock/timers.ts';
 import { createDispatcher } from '../kit/http/dispatcher.ts';
-import { createLinkAuthenticator } from '../kit/http/principals.ts';
 import { bind } from '../kit/http/types.ts';
 import { createIds } from '../kit/ids/ids.ts';
 import { createLog } from '../kit/log/log.ts';
@@ -20,19 +19,22 @@ import { defaultSession } from '../runtime-server/computer-use/read-call.ts';
 import { createShellProgram, shellSandbox } from '../runtime-server/computer-use/shell-program.ts';
 import { createPolicy } from '../runtime-server/policy/index.ts';
 import { nothingAgreed } from '../runtime-server/trust/trust.ts';
-import { type OpenListener, openSocket } from './listeners.ts';
+import { createHostedDialer } from './hosted-dialer.ts';
+import { type OpenConnections, openConnections, openNowhere } from './listeners.ts';
 
 interface HostedDevice {
+  /** Of this start: proves that a connection on the socket is offered by its cloud. */
   readonly token: string;
+  /** Where connections are offered to it, on which it dials. */
   readonly socket: string;
   readonly folder: string;
   /** `shell`: it has no screen, and runs commands in place of the executor. */
   readonly toolset: 'desktop' | 'shell';
-  /** Nobody waits for it: it answers only once its browser is open. */
+  /** Nobody waits for it: it dials only once its browser is open. */
   readonly warm: boolean;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** What listens on the socket already; null: nothing does yet. */
-  readonly listener: OpenListener | null;
+  readonly connections: OpenConnections | null;
 }
 
 /** Only this program runs in its folder: the computer has no other. Ends with the computer. */
@@ -43,14 +45,14 @@ export async function serveHostedDevice({
   toolset,
   warm,
   env,
-  listener: opened,
+  connections: opened,
 }: HostedDevice): Promise<void> {
   const clock = systemClock;
   const timers = systemTimers;
   const ids = createIds(clock);
   const log = createLog({ folder: join(folder, 'logs'), name: 'device', clock, known: () => [token] });
   const [early, store] = await Promise.all([
-    opened ?? (warm ? null : openSocket(socket)),
+    opened ?? (warm ? null : openConnections(socket)),
     openStore({
       file: join(folder, 'device.db'),
       migrations: handsMigrations,
@@ -58,6 +60,7 @@ export async function serveHostedDevice({
       onFault: (fault) => log.error('An effect after a commit failed.', { fault }),
     }),
   ]);
+  const dialer = createHostedDialer({ secret: token, clock, timers, log });
   const questions = createOwnQuestions({ store, ids, timers });
   const hands = createHands({
     store,
@@ -90,7 +93,7 @@ export async function serveHostedDevice({
     listener: { kind: 'socket' },
     routes: [...hands.routes, answer],
     owners: {},
-    authenticators: [createLinkAuthenticator(token)],
+    authenticators: [dialer.authenticator],
     ids,
     log,
     shape: 'computers',
@@ -101,8 +104,9 @@ export async function serveHostedDevice({
       .open(defaultSession, { headless: false, trace: false })
       .catch((fault: unknown) => log.warn('The browser could not be opened yet.', { fault }));
   if (warm && toolset === 'desktop') await openBrowser();
-  const listener = early ?? (await openSocket(socket));
+  const listener = openNowhere();
   listener.serve((request, response) => void dispatcher.handle(request, response));
+  dialer.serve(early ?? (await openConnections(socket)), listener.accept);
   if (!warm && toolset === 'desktop') await openBrowser();
 }
 

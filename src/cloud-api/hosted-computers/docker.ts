@@ -6,7 +6,6 @@
 import { randomBytes } from 'node:crypto';
 import { lookup } from 'node:dns/promises';
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { request } from 'node:http';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -14,6 +13,7 @@ import type { Container, ContainerInspectInfo, ImageInspectInfo } from 'dockerod
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
 import { type Engine, engineWords, openEngine, statusOf } from '../../kit/docker/engine.ts';
+import { isReadyAt, offerAt } from '../../kit/link/offer.ts';
 import { defaultFolder } from '../../programs/computer-host/protocol.ts';
 import {
   type Boot,
@@ -93,6 +93,9 @@ export function createDockerDriver({
   const nameOf = (computer: string) => `gantry-${installation()}-${computer}`;
   const folderOf = (computer: string) => join(folder, computer);
   const channelOf = (computer: string) => join(folderOf(computer), files.socket);
+  /** Of its last start. */
+  const tokenOf = (computer: string) =>
+    (JSON.parse(readFileSync(join(folderOf(computer), files.boot), 'utf8')) as Boot).token;
   const readyFile = (computer: string) => join(folderOf(computer), 'ready');
   const machine = createMachine({ settings, engine, installation, cloudHost, clock });
 
@@ -127,15 +130,13 @@ export function createDockerDriver({
     if (!State.Running) {
       const why = State.Status === 'created' ? null : whyOf(State.ExitCode, Config.Labels);
       const since = Date.parse(State.Status === 'created' ? Created : State.FinishedAt);
-      return { computer, state: 'stopped', why, channel: null, since };
+      return { computer, state: 'stopped', why, since };
     }
     const since = Date.parse(State.StartedAt);
     if (!State.Paused && !existsSync(readyFile(computer))) {
-      return { computer, state: 'starting', why: null, channel: null, since };
+      return { computer, state: 'starting', why: null, since };
     }
-    const { token } = JSON.parse(readFileSync(join(folderOf(computer), files.boot), 'utf8')) as Boot;
-    const channel = { socket: channelOf(computer), token };
-    return { computer, state: State.Paused ? 'sleeping' : 'running', why: null, channel, since };
+    return { computer, state: State.Paused ? 'sleeping' : 'running', why: null, since };
   }
 
   /** Its own timer stands still while it sleeps. Once its time is over it is woken, and the timer ends it. */
@@ -189,11 +190,11 @@ export function createDockerDriver({
     });
   }
 
-  /** Resolves when it has answered a call; throws if it ends or is late. */
+  /** Resolves when its program could dial; throws if it ends or is late. */
   async function answers(computer: string, container: Container): Promise<void> {
     const end = clock.monotonic() + startsWithin;
-    const { token } = JSON.parse(readFileSync(join(folderOf(computer), files.boot), 'utf8')) as Boot;
-    while (!(await responds(channelOf(computer), token, end - clock.monotonic()))) {
+    const token = tokenOf(computer);
+    while (!(await isReadyAt(channelOf(computer), token, end - clock.monotonic()))) {
       const info = await find(computer);
       if (info?.State.Running !== true) {
         const how = info === null ? 'it was deleted' : `code ${info.State.ExitCode}`;
@@ -340,6 +341,12 @@ export function createDockerDriver({
       const { info } = await there(computer);
       if (!info.State.Running) throw new DriverFault('not_running', `${computer} is stopped.`);
       return start(computer);
+    },
+    async offer(computer, dial) {
+      const { info } = await there(computer);
+      if (info.State.Paused) throw new DriverFault('sleeping', `${computer} sleeps.`);
+      if (!info.State.Running) throw new DriverFault('not_running', `${computer} does not run.`);
+      return offerAt(channelOf(computer), tokenOf(computer), dial);
     },
     stop,
     async delete(computer) {
@@ -509,18 +516,6 @@ async function lastWords(container: Container): Promise<string> {
     at += 8 + length;
   }
   return Buffer.concat(pieces).toString('utf8').trim().slice(-4000);
-}
-
-function responds(socketPath: string, token: string, ms: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const asked = request({ socketPath, path: '/', headers: { authorization: `Bearer ${token}` } }, (answer) => {
-      answer.resume();
-      resolve(true);
-    });
-    asked.setTimeout(Math.max(1, ms), () => asked.destroy());
-    asked.once('error', () => resolve(false));
-    asked.end();
-  });
 }
 
 const orNull = <Result>(asked: Promise<Result>) => unless([404], asked);

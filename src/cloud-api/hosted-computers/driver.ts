@@ -2,6 +2,8 @@
  * The port that makes hosted computers; each kind of engine implements it. A driver isolates computers from each other, from its host and from
  * private networks, and decides where each one runs. A driver that cannot says so in `refused`, and makes nothing. Must not know projects.
  */
+import type { Duplex } from 'node:stream';
+import type { Dial } from '../../kit/link/offer.ts';
 
 /** What a driver really does here, not what its engine could do elsewhere. */
 export interface DriverCapabilities {
@@ -38,19 +40,12 @@ export interface ComputerSpec {
   readonly lifetime: number | null;
 }
 
-/** The way to a computer's engine: HTTP on a Unix socket. */
-interface Channel {
-  readonly socket: string;
-  readonly token: string;
-}
-
 export interface DriverState {
   readonly computer: string;
   /** `sleeping` whatever {@link DriverCapabilities.sleep} keeps. */
   readonly state: 'stopped' | 'starting' | 'running' | 'sleeping';
   /** Why it stopped, unless that was requested. */
   readonly why: string | null;
-  readonly channel: Channel | null;
   /** Since when, by the driver's clock. Milliseconds since the epoch. */
   readonly since: number;
 }
@@ -110,6 +105,7 @@ export class DriverFault extends Error {
  *     start: refuse,
  *     sleep: refuse,
  *     wake: refuse,
+ *     offer: refuse,
  *     stop: async () => {},
  *     delete: async () => {},
  *     inspect: async () => null,
@@ -129,12 +125,17 @@ export interface HostedDriver {
   capabilities(): Promise<DriverCapabilities>;
   /** Creates its files; a new one is stopped afterwards, or runs already: see {@link DriverCapabilities.warm}. */
   create(spec: ComputerSpec): Promise<DriverState>;
-  /** Resolves once its engine can be called; also for a running one. Wakes a sleeping one. */
+  /** Resolves once its program listens; also for a running one. Wakes a sleeping one. */
   start(computer: string): Promise<DriverState>;
   /** As {@link DriverCapabilities.sleep} says. Also for a sleeping one. */
   sleep(computer: string): Promise<void>;
-  /** Resolves once its engine can be called; also for a running one. */
+  /** Resolves once its program listens; also for a running one. */
   wake(computer: string): Promise<DriverState>;
+  /**
+   * Hands a computer's program a connection, on which it dials its cloud: it has no other way to it, and no address. Only the program can use it, and
+   * nothing else in the computer. `not_running` or `sleeping` if the program does not run.
+   */
+  offer(computer: string, dial: Dial): Promise<Duplex>;
   /** Keeps its files. Also for a stopped one. */
   stop(computer: string): Promise<void>;
   /** Removes it with all its files. Also for one that does not exist. */

@@ -11,6 +11,7 @@ import { createHostedApprovals } from './approvals.ts';
 import type { ComputerBounds } from './bounds.ts';
 import { createCalls } from './calls.ts';
 import { createCaps } from './caps.ts';
+import type { Credentials } from './credentials.ts';
 import { createDevices, type Devices } from './devices.ts';
 import type { HostedDriver } from './driver.ts';
 import { createEventStream } from './event-stream.ts';
@@ -22,13 +23,16 @@ import { createHostedSettings } from './settings.ts';
 import { createComputerStore } from './store.ts';
 import { createTurns } from './turns.ts';
 import { createWatch } from './watch.ts';
-import { createWays } from './ways.ts';
+import { createWays, type HostedLink } from './ways.ts';
 
 export type { ComputerBounds } from './bounds.ts';
+export { type Credentials, createCredentials, isHosted } from './credentials.ts';
 export { createDockerDriver } from './docker.ts';
 export type { HostedDriver } from './driver.ts';
 export { hostedComputerMigrations } from './migrations.ts';
 export { createNamespaceDriver } from './namespace.ts';
+export { createTakeOffered } from './offered.ts';
+export type { HostedLink } from './ways.ts';
 
 export interface HostedComputers {
   readonly routes: readonly BoundRoute[];
@@ -53,6 +57,9 @@ export function createHostedComputers(deps: {
   readonly driver: HostedDriver;
   /** What computers may ask for. Default: what the driver allows. */
   readonly bounds?: ComputerBounds | undefined;
+  /** How computers dial in. */
+  readonly hosted: HostedLink;
+  readonly credentials: Pick<Credentials, 'keyOf'>;
   readonly projects: ProjectsOf & {
     prices(): Promise<readonly { readonly name: string; readonly cents: number }[]>;
   };
@@ -69,7 +76,7 @@ export function createHostedComputers(deps: {
   const settings = createHostedSettings(store);
   const caps = createCaps(settings, now);
   const turns = createTurns({ store, now, ids });
-  const ways = createWays(driver, timers);
+  const ways = createWays({ driver, hosted: deps.hosted, keyOf: deps.credentials.keyOf, now, timers });
   const approvals = createHostedApprovals({ store, now, computers });
   const lifecycle = createLifecycle({ store, computers, turns, driver, ways, prices, log });
   // Its page in the web interface: approvals are below its screen.
@@ -99,6 +106,7 @@ export function createHostedComputers(deps: {
     settings,
     projects,
     driver,
+    ways,
     prices,
     log,
   });

@@ -21,7 +21,7 @@ export interface LifeStepsDeps {
   readonly store: SharedStore;
   readonly computers: ComputerStore;
   readonly driver: HostedDriver;
-  readonly ways: Pick<Ways, 'learn' | 'forget'>;
+  readonly ways: Pick<Ways, 'dial' | 'forget'>;
   readonly prices: () => Promise<Prices>;
   readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
 }
@@ -72,6 +72,20 @@ export function createLifeSteps(deps: LifeStepsDeps) {
     await move(id, 'halted');
   }
 
+  /** One that runs and does not dial is stopped: nobody can call it, and its minutes are not counted. */
+  async function up(row: ComputerRow, byDriver: () => Promise<unknown>): Promise<void> {
+    let runs = false;
+    try {
+      await ways.dial(row, async () => {
+        await byDriver();
+        runs = true;
+      });
+    } catch (fault) {
+      if (runs) await driver.stop(row.id).catch(() => {});
+      throw fault;
+    }
+  }
+
   /** Without `place` it has a place already: it is new, and is removed if this fails. */
   async function begin(id: string, room?: Room): Promise<ComputerRow> {
     const row = await move(id, 'begin', room === undefined ? {} : { room });
@@ -79,10 +93,8 @@ export function createLifeSteps(deps: LifeStepsDeps) {
     try {
       // A new one is made whatever has its name: a stranger's computer must not become this one.
       if (room === undefined || (await driver.inspect(id)) === null) await driver.create(specOf(row));
-      const state = await driver.start(id);
-      const ready = (await move(id, 'ready')) ?? row;
-      ways.learn(id, ready.starts, state);
-      return ready;
+      await up(row, () => driver.start(id));
+      return (await move(id, 'ready')) ?? row;
     } catch (fault) {
       const known = await failed(id, fault);
       if (room !== undefined) throw known;
@@ -94,7 +106,8 @@ export function createLifeSteps(deps: LifeStepsDeps) {
     const row = await move(id, 'wake', { room });
     if (row === null) throw starting(id);
     try {
-      ways.learn(id, row.starts, await driver.wake(id));
+      // The link of before may have been taken for dead while it slept.
+      await up(row, () => driver.wake(id));
       return row;
     } catch (fault) {
       throw await failed(id, fault);

@@ -5,6 +5,7 @@
 import { connect, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import type { Timers } from '../../kit/clock/timers.ts';
+import { offerAt } from '../../kit/link/offer.ts';
 import {
   type Cursor,
   cursorIn,
@@ -103,6 +104,12 @@ export function createNamespaceDriver({
     start: async (computer) => stateOf(await ask({ op: 'start', computer })),
     sleep: async (computer) => void (await ask({ op: 'freeze', computer })),
     wake: async (computer) => stateOf(await ask({ op: 'thaw', computer })),
+    async offer(computer, dial) {
+      const { channel, state } = await ask({ op: 'inspect', computer });
+      if (state === 'frozen') throw new DriverFault('sleeping', `${computer} sleeps.`);
+      if (channel === null) throw new DriverFault('not_running', `${computer} does not run.`);
+      return offerAt(channel.socket, channel.token, dial);
+    },
     stop: async (computer) => void (await ask({ op: 'stop', computer })),
     delete: async (computer) => void (await ask({ op: 'delete', computer })),
     async inspect(computer) {
@@ -123,8 +130,8 @@ export function createNamespaceDriver({
 const stateName = <State extends string>(state: State) =>
   (state === 'frozen' ? 'sleeping' : state) as Exclude<State, 'frozen'> | 'sleeping';
 
-function stateOf(said: HostedState): DriverState {
-  return { ...said, state: stateName(said.state) };
+function stateOf({ channel: _, state, ...said }: HostedState): DriverState {
+  return { ...said, state: stateName(state) };
 }
 
 /** Those that want changes: each continues after a cut from the last change that it was told. */

@@ -1,5 +1,5 @@
 /**
- * Periodic work for computers: puts idle ones to sleep and, once a minute over all replicas, counts minutes, enforces spend caps, and compares the
+ * Periodic work for computers: puts idle ones to sleep, has those dial that no replica is linked to, and, once a minute over all replicas, counts minutes, enforces spend caps, and compares the
  * driver's list with the cloud's. Must not know HTTP.
  */
 import type { Timers } from '../../kit/clock/timers.ts';
@@ -11,6 +11,7 @@ import type { Meters, Prices } from './meters.ts';
 import type { ProjectsOf } from './projects.ts';
 import type { HostedSettings } from './settings.ts';
 import type { ComputerStore } from './store.ts';
+import type { Ways } from './ways.ts';
 
 interface Watch {
   start(): void;
@@ -35,6 +36,7 @@ export function createWatch(deps: {
   readonly settings: Pick<HostedSettings, 'pool'>;
   readonly projects: ProjectsOf;
   readonly driver: Pick<HostedDriver, 'away' | 'watch'>;
+  readonly ways: Pick<Ways, 'keep'>;
   readonly prices: () => Promise<Prices>;
   readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
 }): Watch {
@@ -89,7 +91,13 @@ export function createWatch(deps: {
     if (away !== null) return tellAway(away);
     toldAway = null;
     await sleepIdle();
+    await keepLinks();
     await minute();
+  }
+
+  /** Not awaited: one that does not answer must not keep the others from sleeping. */
+  async function keepLinks(): Promise<void> {
+    for (const row of await computers.there()) if (row.phase === 'running') void deps.ways.keep(row);
   }
 
   /** Logged once, and only if computers exist: without any, nobody misses a driver. */
@@ -101,8 +109,9 @@ export function createWatch(deps: {
 
   async function begin(): Promise<void> {
     const away = await deps.driver.away();
-    if (away === null) await lifecycle.reconcile();
-    else await tellAway(away);
+    if (away !== null) return tellAway(away);
+    await lifecycle.reconcile();
+    await keepLinks();
   }
 
   function later(): void {

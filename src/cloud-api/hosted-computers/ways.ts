@@ -1,16 +1,21 @@
 /**
- * The way to a computer's own engine: HTTP on a Unix socket, as its owner `platform-drv:<id>`. A known way holds until the computer is restarted.
- * Must not know routes, phases or meters.
+ * The way to a computer's own program: the link that it dialled, as its owner `platform-drv:<id>`, whichever replica holds it. A computer that is not
+ * linked is offered a connection to dial on. Must not know routes or meters.
  */
-import { Agent, type OutgoingHttpHeaders, request as startRequest } from 'node:http';
+import { type Agent, type OutgoingHttpHeaders, request as startRequest } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import { AppError } from '../../contracts/common/errors.ts';
 import { driverUser } from '../../contracts/hosted-computers/computer.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
 import { clientOf, linkHeaders, surfaceOf } from '../../kit/http/principals.ts';
 import type { Principal } from '../../kit/http/types.ts';
 import type { Upstream } from '../link/ask.ts';
+import { createLinkAgent, type Link } from '../link/link.ts';
 import { readAnswer } from '../link/read-answer.ts';
-import type { DriverState, HostedDriver } from './driver.ts';
+import type { Credentials } from './credentials.ts';
+import { DriverFault, type HostedDriver } from './driver.ts';
 import { type ComputerRow, unavailable } from './model.ts';
+import type { TakeOffered } from './offered.ts';
 
 interface Question {
   readonly method: string;
@@ -20,8 +25,11 @@ interface Question {
 }
 
 export interface Ways {
-  /** Stores the result of a start or an inspection. */
-  learn(computerId: string, starts: number, state: DriverState): void;
+  /** Resolves once the computer has dialled again, after what is done before it. Throws if it does not. Calls made meanwhile wait for it. */
+  dial(row: ComputerRow, before: () => Promise<unknown>): Promise<void>;
+  /** Has it dial if no replica has its link. Never rejects: the next call says why it cannot be reached. */
+  keep(row: ComputerRow): Promise<void>;
+  /** Ends its link here: it stopped, or is gone. */
   forget(computerId: string): void;
   /** Throws `computer_unavailable` if it cannot be reached. */
   upstream(row: ComputerRow, path: string, principal: Principal): Promise<Upstream>;
@@ -30,76 +38,127 @@ export interface Ways {
   close(): void;
 }
 
-interface Way {
-  readonly starts: number;
-  readonly agent: Agent;
-  readonly socket: string;
-  readonly token: string;
+/** The links of hosted computers, of all replicas, and how those of this process come and end. */
+export interface HostedLink {
+  readonly link: Link;
+  readonly take: TakeOffered;
+  end(computerId: string, reason: string): void;
 }
 
 /** Limit in bytes of an answer: two pictures of the largest screen. */
 const largestAnswer = 32 * 1024 * 1024;
 /** Limit for a whole answer, longer than any call may take: a key is held for 300 s at most. Milliseconds. */
 export const patienceMs = 330_000;
-/** Nothing was sent: the socket belongs to an earlier start. */
-const notThere = new Set(['ENOENT', 'ECONNREFUSED']);
+/** From a program that listens to its link; a machine that starts several is slow. */
+const dialsWithinMs = 60_000;
+/** A dial that is refused names the newest one, and the next one is newer: two follow at once. */
+const atOnce = 2;
+const againMs = 250;
+/** Where this replica does not reach the driver, one that does notices within its sweep that a link is missing. */
+const othersDialMs = 8_000;
 
-class SocketAgent extends Agent {
-  readonly #path: string;
-  constructor(path: string) {
-    super({ keepAlive: true, maxFreeSockets: 4 });
-    this.#path = path;
-  }
-  override createConnection(options: object, done?: (error: Error | null, stream: never) => void) {
-    return super.createConnection({ ...options, path: this.#path } as never, done as never);
-  }
-}
+export function createWays({
+  driver,
+  hosted: { link, take, end },
+  keyOf,
+  now,
+  timers,
+}: {
+  readonly driver: Pick<HostedDriver, 'offer'>;
+  readonly hosted: HostedLink;
+  readonly keyOf: Credentials['keyOf'];
+  /** By which dials are judged. */
+  readonly now: () => number;
+  readonly timers: Timers;
+}): Ways {
+  const agents = new Map<string, Agent>();
+  const dialling = new Map<string, Promise<void>>();
+  const closing = new AbortController();
 
-export function createWays(driver: Pick<HostedDriver, 'inspect'>, timers: Timers): Ways {
-  const known = new Map<string, Way>();
-
-  function forget(id: string): void {
-    known.get(id)?.agent.destroy();
-    known.delete(id);
-  }
-
-  function learn(id: string, starts: number, { channel }: DriverState): Way | null {
-    const before = known.get(id);
-    const same = before !== undefined && before.socket === channel?.socket && before.token === channel.token;
-    // Calls are under way on it.
-    if (!same) forget(id);
-    if (channel === null) return null;
-    const { socket, token } = channel;
-    const way = { starts, agent: same ? before.agent : new SocketAgent(socket), socket, token };
-    known.set(id, way);
-    return way;
+  function agentOf(id: string): Agent {
+    const agent = agents.get(id) ?? createLinkAgent(link, id);
+    agents.set(id, agent);
+    return agent;
   }
 
-  async function wayTo({ id, starts }: ComputerRow): Promise<Way> {
-    const way = known.get(id);
-    if (way?.starts === starts) return way;
-    const state = await driver.inspect(id).catch((fault: Error) => {
-      throw unavailable(`The computer ${id} cannot be reached: ${fault.message}`);
+  /** True once the computer has dialled on a new connection; false if that closed before. */
+  async function offerOnce(row: ComputerRow, key: string, signal: AbortSignal): Promise<boolean> {
+    const connection = await driver.offer(row.id, { computer: row.id, key, at: now() });
+    return new Promise<boolean>((resolve) => {
+      const done = (linked: boolean) => {
+        stop();
+        signal.removeEventListener('abort', late);
+        connection.off('close', closed);
+        resolve(linked);
+      };
+      const closed = () => done(false);
+      const late = () => connection.destroy();
+      const stop = link.onChange((id, linked) => {
+        if (id === row.id && linked) done(true);
+      });
+      connection.once('close', closed);
+      signal.addEventListener('abort', late, { once: true });
+      take(row.id, connection);
+      if (signal.aborted) late();
     });
-    const found = state === null ? null : learn(id, starts, state);
-    if (found === null) throw unavailable(`The computer ${id} cannot be called now.`);
-    return found;
+  }
+
+  async function dialNow(row: ComputerRow): Promise<void> {
+    const key = keyOf(row);
+    if (key === null) throw new Error(`it is ${row.phase}`);
+    const late = new AbortController();
+    const cancel = timers.after(dialsWithinMs, () => late.abort());
+    const signal = AbortSignal.any([late.signal, closing.signal]);
+    try {
+      for (let tries = 0; !signal.aborted; tries += 1) {
+        if (await offerOnce(row, key, signal)) return;
+        if (tries >= atOnce) await delay(againMs, undefined, { signal }).catch(() => {});
+      }
+    } finally {
+      cancel();
+    }
+    throw new Error(`its program did not dial within ${dialsWithinMs / 1000} s; stop it and start it again`);
+  }
+
+  function dial(row: ComputerRow, before: () => Promise<unknown> = async () => {}): Promise<void> {
+    const work = before()
+      .then(() => dialNow(row))
+      .finally(() => dialling.delete(row.id));
+    dialling.set(row.id, work);
+    return work;
+  }
+
+  const dialOnce = (row: ComputerRow) => dialling.get(row.id) ?? dial(row);
+
+  async function linked({ id }: ComputerRow): Promise<boolean> {
+    return (await link.state(id)).linked;
+  }
+
+  async function reach(row: ComputerRow): Promise<void> {
+    if (!dialling.has(row.id) && (await linked(row))) return;
+    try {
+      await dialOnce(row);
+    } catch (fault) {
+      // Another replica is waking it, or reaches the driver while this one does not.
+      const others = !(fault instanceof DriverFault) || fault.code === 'sleeping';
+      if (others && (await link.untilLinked(row.id, othersDialMs, closing.signal))) return;
+      throw unavailable(`The computer ${row.id} cannot be reached: ${(fault as Error).message}`);
+    }
   }
 
   async function upstream(row: ComputerRow, path: string, principal: Principal): Promise<Upstream> {
-    const { agent, token } = await wayTo(row);
+    await reach(row);
     const headers: OutgoingHttpHeaders = {
       host: 'engine',
-      authorization: `Bearer ${token}`,
+      authorization: `Bearer ${(await link.credential(row.id)) ?? ''}`,
       [linkHeaders.user]: driverUser(row.id),
       [linkHeaders.surface]: surfaceOf(principal),
       [linkHeaders.client]: clientOf(principal),
     };
-    return { agent, path, headers };
+    return { agent: agentOf(row.id), path, headers };
   }
 
-  async function once(row: ComputerRow, { method, path, body, principal }: Question) {
-    const { agent, headers } = await upstream(row, path, principal);
+  async function send({ agent, headers, path }: Upstream, { method, body }: Question) {
     const bytes = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
     const more = bytes && { 'content-type': 'application/json', 'content-length': bytes.length };
     return new Promise<{ status: number; body: unknown }>((resolve, reject) => {
@@ -120,22 +179,36 @@ export function createWays(driver: Pick<HostedDriver, 'inspect'>, timers: Timers
   }
 
   return {
-    learn: (id, starts, state) => void learn(id, starts, state),
-    forget,
+    dial,
+    async keep(row) {
+      // Another replica has it, or it is being dialled.
+      if (dialling.has(row.id) || (await linked(row).catch(() => true))) return;
+      await dialOnce(row).catch(() => {});
+    },
+    forget(id) {
+      agents.get(id)?.destroy();
+      agents.delete(id);
+      end(id, 'The computer does not run any more.');
+    },
     upstream,
     async ask(row, question) {
+      const way = () => upstream(row, question.path, question.principal);
+      const first = await way();
       try {
-        const answer = await once(row, question);
-        // Each start makes a new credential.
+        const answer = await send(first, question);
+        // Each program takes its own bearers only: it was started again in between.
         if (answer.status !== 401) return answer;
       } catch (fault) {
-        if (!notThere.has(String((fault as NodeJS.ErrnoException).code))) throw fault;
+        // The link ended before anything was sent on it.
+        const unsent = fault instanceof AppError && fault.code === 'transport';
+        if (!unsent) throw fault;
       }
-      forget(row.id);
-      return once(row, question);
+      return send(await way(), question);
     },
     close() {
-      for (const id of [...known.keys()]) forget(id);
+      closing.abort();
+      for (const agent of agents.values()) agent.destroy();
+      agents.clear();
     },
   };
 }

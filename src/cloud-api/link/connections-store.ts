@@ -1,7 +1,7 @@
 /** Which replica holds the link of a computer, and which replicas there are: rows as whole operations. Times are by the store's clock. */
 import type { Asked, Op, SharedStore, SharedTx } from '../../kit/store/shared-store.ts';
 
-/** A computer with the replica that holds its link; without one, the last four are null. */
+/** A computer, paired or hosted, with the replica that holds its link; without one, all but the first are null. */
 export interface ReachRow {
   /** When its link last came or went. */
   readonly seenAt: number | null;
@@ -29,8 +29,8 @@ interface Claim {
 
 export function findReach(store: SharedStore, computerId: string): Promise<ReachRow | undefined> {
   const sql = `SELECT k.seen_at AS "seenAt", c.replica, c.epoch, c.credential, c.at, r.address, r.seen_at AS "beatAt"
-    FROM computer k LEFT JOIN runtime_connection c ON c.computer_id = k.id LEFT JOIN cloud_replica r ON r.id = c.replica
-    WHERE k.id = ?`;
+    FROM (SELECT CAST(? AS TEXT) AS id) a LEFT JOIN computer k ON k.id = a.id
+      LEFT JOIN runtime_connection c ON c.computer_id = a.id LEFT JOIN cloud_replica r ON r.id = c.replica`;
   return store.get<ReachRow>(sql, computerId);
 }
 

@@ -1,5 +1,5 @@
 /**
- * The request with which a paired computer dials its cloud: a WebSocket upgrade, signed like any call of a device with an empty body. It is no
+ * The request with which a paired or hosted computer dials its cloud: a WebSocket upgrade, signed like any call of a device with an empty body. It is no
  * route: the stream inside carries only bytes.
  */
 

@@ -3,7 +3,7 @@
  * API. Must not know routes.
  */
 import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Server as NetServer } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { AppError } from '../../contracts/common/errors.ts';
 
@@ -93,7 +93,7 @@ const maxSocketPathLength = 103;
 const maxBacklog = 4096;
 
 /** Listens on a Unix socket. The caller holds the lock of the folder and has removed a stale file. */
-export async function listenOnSocket(server: Server, path: string): Promise<void> {
+export async function listenOnSocket(server: NetServer, path: string): Promise<void> {
   if (Buffer.byteLength(path) > maxSocketPathLength) {
     throw new AppError(
       'usage',

@@ -43,7 +43,7 @@ export const HostRequest = z.discriminatedUnion('op', [
   z.strictObject({ op: z.literal('capabilities') }),
   /** Creates a computer's folder, user and addresses. It is `stopped` then, or a warm one that runs. Clouds of an older Gantry send no `spec`. */
   z.strictObject({ op: z.literal('create'), computer, spec: HostSpec.optional() }),
-  /** Answered once its engine can be called; also for a running one, and for a frozen one, which is thawed. */
+  /** Answered once its program listens; also for a running one, and for a frozen one, which is thawed. */
   z.strictObject({ op: z.literal('start'), computer }),
   z.strictObject({ op: z.literal('freeze'), computer }),
   z.strictObject({ op: z.literal('thaw'), computer }),
@@ -66,8 +66,7 @@ export const HostedState = z.strictObject({
   /** Why it stopped, unless that was requested: it ended on its own. */
   why: z.string().nullable(),
   /**
-   * The way to its engine: HTTP on this Unix socket, as a link (kit/http/principals.ts): `authorization: Bearer <token>` with the headers of the user
-   * it is for. A start makes a new token.
+   * Where its program is offered connections to dial on (kit/link/offer.ts), and what proves the offers. A start makes a new token.
    */
   channel: z.strictObject({ socket: z.string(), token: z.string() }).nullable(),
   /** Since when it is in this state, by the helper's clock. Milliseconds since 1970. */

@@ -19,6 +19,8 @@ interface Home {
   readonly computerId: string;
   /** Signs for the computer. */
   readonly key: string;
+  /** Dials over this connection, once, in place of one to the address. */
+  readonly over?: Duplex;
 }
 
 export interface DialerDeps extends Pick<Base, 'clock' | 'timers'> {
@@ -51,6 +53,8 @@ interface DialerState {
 interface Dialer {
   /** Begins to dial; while it does, the next try is made at once. */
   start(): void;
+  /** The same while it is linked: what runs on that link may finish once the new one is up. */
+  replace(): void;
   /** Ends the link and dials no more, until `start`. Lets what runs finish for `graceMs`. */
   stop(graceMs?: number): Promise<void>;
   state(): DialerState;
@@ -70,6 +74,8 @@ export function createDialer(deps: DialerDeps): Dialer {
   /** Everything that has a WebSocket open, the current one among it. */
   const carriers = new Set<Carrier>();
   let current: Carrier | null = null;
+  /** The one that the next is to replace. */
+  let former: Carrier | null = null;
   let dialling: WebSocket | null = null;
   let started = false;
   let since = clock.now();
@@ -131,7 +137,7 @@ export function createDialer(deps: DialerDeps): Dialer {
     });
   }
 
-  function open({ cloudUrl, computerId, key }: Home): WebSocket {
+  function open({ cloudUrl, computerId, key, over }: Home): WebSocket {
     const url = new URL(cloudUrl);
     url.protocol = url.protocol === 'http:' ? 'ws:' : 'wss:';
     // A proxy in front of the cloud strips the path: the signature covers the path that the cloud sees.
@@ -154,6 +160,7 @@ export function createDialer(deps: DialerDeps): Dialer {
       followRedirects: false,
       closeTimeout: closeFrameMs,
       ...(canBeRead(url) ? {} : { generateMask: noMask }),
+      ...(over === undefined ? {} : { createConnection: () => over }),
     };
     return new WebSocket(url, options);
   }
@@ -168,6 +175,8 @@ export function createDialer(deps: DialerDeps): Dialer {
         return true;
       },
       onUp() {
+        former?.drain('replaced', 'This computer made a newer connection.');
+        former = null;
         failures = contested;
         learned = false;
         problem = null;
@@ -229,12 +238,22 @@ export function createDialer(deps: DialerDeps): Dialer {
     return first;
   }
 
+  function start(): void {
+    started = true;
+    failures = 0;
+    learned = false;
+    dial();
+  }
+
   return {
-    start() {
-      started = true;
-      failures = 0;
-      learned = false;
-      dial();
+    start,
+    replace() {
+      const before = dialling;
+      dialling = null;
+      former = current ?? former;
+      current = null;
+      before?.terminate();
+      start();
     },
     async stop(graceMs = stopGraceMs) {
       started = false;

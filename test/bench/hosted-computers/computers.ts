@@ -13,8 +13,8 @@ import type { HostedState } from '../../../src/programs/computer-host/protocol.t
 import { namesFor } from '../../../src/programs/computer-host/settings.ts';
 import type { Figure, FigureOptions, Measured } from '../../support/bench/figure.ts';
 import { median, rounded, spread } from '../../support/bench/numbers.ts';
+import { linkComputer } from '../../support/computers/dialled.ts';
 import {
-  callComputer,
   clearAway,
   driveComputer,
   type Helper,
@@ -196,14 +196,16 @@ async function claims(driver: HostedDriver, toolset: keyof typeof firstCalls, ro
     const began = performance.now();
     const limits = { memory: null, processes: null };
     await driver.create({ computer, key: computer, image: null, limits, toolset, egress: 'public', lifetime: null });
-    const state = await driver.start(computer);
-    await callComputer(state, 'GET', `/api/v1/computers/this-device/toolset/schema?toolset=${kind}`);
+    await driver.start(computer);
+    const link = await linkComputer(computer, (dial) => driver.offer(computer, dial));
+    await link.call('GET', `/api/v1/computers/this-device/toolset/schema?toolset=${kind}`);
     const answered = performance.now() - began;
-    const { status, body } = await driveComputer(state, kind, member, input);
+    const { status, body } = await link.drive(kind, member, input);
     if (round >= 0) {
       callable.push(answered);
       acted.push(performance.now() - began);
     }
+    await link.close();
     if (status !== 200 || body.is_error) throw new Error(`The first call: ${status} ${JSON.stringify(body)}`);
     await driver.delete(computer);
   }

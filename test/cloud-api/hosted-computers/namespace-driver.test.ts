@@ -27,6 +27,8 @@ const spec: ComputerSpec = {
   egress: 'none',
   lifetime: 60_000,
 };
+/** What the driver says of {@link state}. */
+const told = { computer: id, state: 'running', why: null, since: 1 };
 /** What the driver says of {@link capabilities}. */
 const able = {
   refused: null,
@@ -99,8 +101,8 @@ test('each operation asks what the wire has for it and answers what the port pro
   const driver = driverOf(host.folder);
   expect(await driver.capabilities()).toEqual(able);
   const answers = await Promise.all([driver.start(id), driver.wake(id), driver.inspect(id), driver.list()]);
-  expect(answers).toEqual([state(), state(), state(), [state()]]);
-  expect(await driver.create(spec)).toEqual(state());
+  expect(answers).toEqual([told, told, told, [told]]);
+  expect(await driver.create(spec)).toEqual(told);
   for (const op of ['sleep', 'stop', 'delete'] as const) expect(await driver[op](id)).toBeUndefined();
   expect(host.asked.map((request) => request.op).sort()).toEqual([
     'capabilities',
@@ -273,7 +275,7 @@ test('a helper of an older Gantry goes on with its computers; a new one is refus
   await host.listen();
   const driver = driverOf(host.folder);
   const { heard } = watched(driver, null);
-  expect(await driver.start(id)).toEqual(state());
+  expect(await driver.start(id)).toEqual(told);
   host.say(`${JSON.stringify({ event: 'ended', computer: id, why: 'It crashed.' })}\n`);
   await expect(driver.create(spec)).rejects.toMatchObject({
     code: 'unsupported',

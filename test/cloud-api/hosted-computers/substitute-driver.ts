@@ -1,8 +1,9 @@
 /**
- * A driver whose computers are small HTTP servers on Unix sockets in this process: what goes over the wire is real, what happens
- * behind it is written down here. A sleeping one answers nothing until it is woken.
+ * A driver whose computers are small programs in this process: each dials on what it is offered at its Unix socket, and answers over its link. What goes
+ * over the wire is real, what happens behind it is written down here. A sleeping one answers nothing until it is woken.
  */
-import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import {
   type ComputerSpec,
@@ -14,6 +15,11 @@ import {
   type HostedDriver,
 } from '../../../src/cloud-api/hosted-computers/driver.ts';
 import type { ToolsetResult } from '../../../src/contracts/computer-use/toolset.ts';
+import { createHostedDialer } from '../../../src/host/hosted-dialer.ts';
+import { openNowhere } from '../../../src/host/listeners.ts';
+import { systemClock } from '../../../src/kit/clock/clock.ts';
+import { systemTimers } from '../../../src/kit/clock/timers.ts';
+import { type Dial, offerAt } from '../../../src/kit/link/offer.ts';
 import { scratchFolder } from '../../support/scratch.ts';
 
 export interface Heard {
@@ -33,7 +39,7 @@ interface Made {
   why: string | null;
   since: number;
   token: string;
-  server: Server | null;
+  program: Program | null;
   socket: string;
   key: string;
   woken: (() => void)[];
@@ -57,6 +63,7 @@ export function createSubstituteDriver(now: () => number) {
   const specs: ComputerSpec[] = [];
   let changes = 0;
   const heard: Heard[] = [];
+  const offers: Dial[] = [];
   const done: string[] = [];
   const settings = {
     refused: null as string | null,
@@ -86,9 +93,8 @@ export function createSubstituteDriver(now: () => number) {
     return found;
   };
   const stateOf = (computer: string): DriverState => {
-    const { state, why, since, socket, token } = of(computer);
-    const up = state === 'running' || (state === 'sleeping' && settings.sleep === 'memory');
-    return { computer, state, why, since, channel: up ? { socket, token } : null };
+    const { state, why, since } = of(computer);
+    return { computer, state, why, since };
   };
   const unmade = (): Made => ({
     key: '',
@@ -96,7 +102,7 @@ export function createSubstituteDriver(now: () => number) {
     why: null,
     since: now(),
     token: '',
-    server: null,
+    program: null,
     socket: '',
     woken: [],
   });
@@ -107,9 +113,8 @@ export function createSubstituteDriver(now: () => number) {
   const set = (one: Made, state: Made['state'], why: string | null = null) =>
     Object.assign(one, { state, why, since: now() });
   const end = async (one: Made) => {
-    one.server?.closeAllConnections();
-    await new Promise<void>((resolve) => (one.server === null ? resolve() : one.server.close(() => resolve())));
-    one.server = null;
+    await one.program?.end();
+    one.program = null;
   };
   const step = async (op: string, computer: string) => {
     done.push(`${op} ${computer}`);
@@ -123,33 +128,26 @@ export function createSubstituteDriver(now: () => number) {
     starts += 1;
     one.token = `token-${starts}-${'x'.repeat(32)}`;
     one.socket = join(folder, `${starts}.sock`);
-    const server = createServer((request, response) => {
+    one.program = await startProgram(one, now, async (request, response) => {
       const chunks: Buffer[] = [];
-      request.on('data', (chunk: Buffer) => chunks.push(chunk));
-      request.on('end', async () => {
-        if (one.state === 'sleeping') await new Promise<void>((resolve) => one.woken.push(resolve));
-        const text = Buffer.concat(chunks).toString();
-        const { method = '', url: path = '', headers } = request;
-        const body = text === '' ? {} : (JSON.parse(text) as Record<string, unknown>);
-        const question = { computer, method, path, headers, body };
-        const allowed = headers.authorization === `Bearer ${one.token}`;
-        if (allowed) heard.push(question);
-        const said = allowed
-          ? await settings.answer(question)
-          : { status: 401, body: refusal('authentication_error', 'unauthorized') };
-        response.writeHead(said.status, { 'content-type': 'application/json' });
-        if (settings.drips) {
-          while (!response.destroyed) {
-            response.write(' ');
-            await new Promise((resolve) => setTimeout(resolve, 5));
-          }
-          return;
+      for await (const chunk of request) chunks.push(chunk as Buffer);
+      if (one.state === 'sleeping') await new Promise<void>((resolve) => one.woken.push(resolve));
+      const text = Buffer.concat(chunks).toString();
+      const { method = '', url: path = '', headers } = request;
+      const body = text === '' ? {} : (JSON.parse(text) as Record<string, unknown>);
+      const question = { computer, method, path, headers, body };
+      heard.push(question);
+      const said = await settings.answer(question);
+      response.writeHead(said.status, { 'content-type': 'application/json' });
+      if (settings.drips) {
+        while (!response.destroyed) {
+          response.write(' ');
+          await new Promise((resolve) => setTimeout(resolve, 5));
         }
-        response.end(JSON.stringify(said.body));
-      });
+        return;
+      }
+      response.end(JSON.stringify(said.body));
     });
-    await new Promise<void>((resolve) => server.listen(one.socket, resolve));
-    one.server = server;
   }
 
   const driver: HostedDriver = {
@@ -179,7 +177,7 @@ export function createSubstituteDriver(now: () => number) {
     async start(computer) {
       await step('start', computer);
       const one = of(computer);
-      if (one.server === null) await serve(computer, one);
+      if (one.program === null) await serve(computer, one);
       set(one, 'running');
       return stateOf(computer);
     },
@@ -194,10 +192,18 @@ export function createSubstituteDriver(now: () => number) {
       await step('wake', computer);
       const one = of(computer);
       if (one.state === 'stopped') throw new DriverFault('not_running', 'It does not run.');
-      if (one.server === null) await serve(computer, one);
+      if (one.program === null) await serve(computer, one);
       set(one, 'running');
       for (const go of one.woken.splice(0)) go();
       return stateOf(computer);
+    },
+    async offer(computer, dial) {
+      if (settings.away !== null) throw new Error(settings.away);
+      const { state, socket, token, program } = of(computer);
+      if (state === 'sleeping') throw new DriverFault('sleeping', 'It sleeps.');
+      if (state !== 'running' || program === null) throw new DriverFault('not_running', 'It does not run.');
+      offers.push(dial);
+      return offerAt(socket, token, dial);
     },
     async stop(computer) {
       await step('stop', computer);
@@ -225,7 +231,11 @@ export function createSubstituteDriver(now: () => number) {
     settings,
     specs,
     heard,
+    offers,
     done,
+    /** Where its program takes what is offered, and what proves an offer. */
+    socketOf: (computer: string) => of(computer).socket,
+    secretOf: (computer: string) => of(computer).token,
     state: (computer: string) => made.get(computer)?.state ?? null,
     computers: () => [...made.keys()],
     /** Made by nobody here. */
@@ -269,6 +279,48 @@ export function createSubstituteDriver(now: () => number) {
     },
     async close() {
       for (const one of made.values()) await end(one);
+    },
+  };
+}
+
+interface Program {
+  /** As its process would: nothing is left of its connections. */
+  end(): Promise<void>;
+}
+
+/** What runs in a computer, without a computer around it. */
+async function startProgram(
+  { socket: path, token }: Pick<Made, 'socket' | 'token'>,
+  now: () => number,
+  answer: (request: IncomingMessage, response: ServerResponse) => Promise<void>,
+): Promise<Program> {
+  const connections = new Set<Socket>();
+  const server = createServer((connection) => {
+    connection.on('error', () => {});
+    connections.add(connection);
+    connection.once('close', () => connections.delete(connection));
+  });
+  await new Promise<void>((resolve) => server.listen(path, resolve));
+  const dialer = createHostedDialer({
+    secret: token,
+    clock: { ...systemClock, now },
+    timers: systemTimers,
+    log: { info() {}, warn() {} },
+  });
+  const listener = openNowhere();
+  listener.serve((request, response) => {
+    void Promise.resolve(dialer.authenticator.authenticate(request)).then((principal) => {
+      if (principal !== null) return answer(request, response);
+      response.writeHead(401, { 'content-type': 'application/json' });
+      response.end(JSON.stringify(refusal('authentication_error', 'unauthorized')));
+    });
+  });
+  dialer.serve({ take: (connected) => void server.on('connection', connected) }, listener.accept);
+  return {
+    async end() {
+      for (const connection of connections) connection.destroy();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+      await listener.close();
     },
   };
 }

@@ -3,7 +3,9 @@ import { onTestFinished } from 'vitest';
 import { createEvents, eventMigrations } from '../../../src/cloud-api/events/index.ts';
 import {
   type ComputerBounds,
+  createCredentials,
   createHostedComputers,
+  createTakeOffered,
   type HostedDriver,
   hostedComputerMigrations,
 } from '../../../src/cloud-api/hosted-computers/index.ts';
@@ -12,10 +14,13 @@ import { createProjects, type Project } from '../../../src/cloud-api/identity/pr
 import { createUsage, usageMigrations } from '../../../src/cloud-api/usage/index.ts';
 import type { Scope } from '../../../src/contracts/common/route.ts';
 import type { HostedComputer, HostedEvent, MeterLine } from '../../../src/contracts/hosted-computers/computer.ts';
+import { openHostedDialIns } from '../../../src/host/dial-ins.ts';
 import { createIdempotency, idempotencyMigrations } from '../../../src/kit/http/idempotency.ts';
 import { bearerOf } from '../../../src/kit/http/principals.ts';
 import type { Authenticator } from '../../../src/kit/http/types.ts';
 import { createIds } from '../../../src/kit/ids/ids.ts';
+import { createSealer } from '../../../src/kit/secrets/sealer.ts';
+import { signingMigrations } from '../../../src/kit/signing/authenticator.ts';
 import { type CallOptions, serve } from '../../kit/http/support.ts';
 import type { Engine, Place } from '../../support/engines.ts';
 import { createTestClock, type TestClock } from '../../support/test-clock.ts';
@@ -74,6 +79,7 @@ export async function startHosted(engine: Engine, options: HostedOptions = {}) {
       ...eventMigrations,
       ...usageMigrations,
       ...hostedComputerMigrations,
+      ...signingMigrations,
     ],
     clock,
   );
@@ -86,6 +92,9 @@ export async function startHosted(engine: Engine, options: HostedOptions = {}) {
   const projects = createProjects(store);
   const { backbone } = createEvents({ store, clock, ids });
   const usage = createUsage({ store, clock, events: backbone });
+  const sealer = createSealer({ masterKey: 'a master key of a test, which is long', purpose: 'hosted computer' });
+  const credentials = createCredentials({ store, clock, sealer });
+  const dialIns = openHostedDialIns(credentials.authenticator, { clock, log: { info() {}, warn } });
   const hosted = createHostedComputers({
     store,
     clock,
@@ -97,12 +106,19 @@ export async function startHosted(engine: Engine, options: HostedOptions = {}) {
     log: { warn },
     driver: options.driver ?? substitute.driver,
     bounds: options.bounds,
+    hosted: {
+      link: dialIns,
+      take: createTakeOffered(dialIns.handleUpgrade),
+      end: (id, reason) => dialIns.end(id, reason),
+    },
+    credentials,
   });
   let closed = false;
   const close = async () => {
     if (closed) return;
     closed = true;
     await hosted.close();
+    await dialIns.close(0);
   };
   onTestFinished(close);
   if (options.started !== false) await hosted.start();
@@ -133,6 +149,8 @@ export async function startHosted(engine: Engine, options: HostedOptions = {}) {
     store,
     place,
     hosted,
+    credentials,
+    dialIns,
     substitute,
     server,
     send,

@@ -140,6 +140,7 @@ export async function openDocker(toolset: DriverSubject['toolset']): Promise<Doc
       const user = ['setpriv', '--reuid', uid, '--regid', uid, '--clear-groups', '--no-new-privs'];
       return tried(['nsenter', `--net=/proc/${pidOf(computer)}/ns/net`, '--', ...user], attempts);
     },
+    inside: (computer, command) => docker('exec', '--user', String(computerUser.uid), idOf(computer), ...command),
     probeFreely: (attempts) => tried(around.on('machine'), attempts),
     async addressOf(computer) {
       const name = `${around.machine}-${computer.slice(-3)}`;

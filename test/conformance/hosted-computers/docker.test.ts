@@ -8,9 +8,9 @@ import type { HostedDriver } from '../../../src/cloud-api/hosted-computers/drive
 import { readComputersEngine } from '../../../src/host/computers-engine.ts';
 import { systemClock } from '../../../src/kit/clock/clock.ts';
 import { systemTimers } from '../../../src/kit/clock/timers.ts';
+import { callOver } from '../../support/computers/dialled.ts';
 import { lifeOf, playLife } from '../../support/computers/engine-life.ts';
 import { recordEngine, shortened } from '../../support/computers/engine-wire.ts';
-import { driveComputer } from '../../support/computers/helper.ts';
 import { type DockerSubject, noEngine, openDocker } from './docker-subject.ts';
 import { describeDriver } from './suite.ts';
 
@@ -158,8 +158,12 @@ describe.skipIf(noEngine() !== null)('the driver docker, and what others do with
     'a desktop in a container has a browser, with the browser’s own sandbox',
     async () => {
       await driver.create({ ...lifeOf, toolset: 'desktop', limits: { memory: null, processes: null } });
-      const state = await driver.start(one);
-      const { status, body } = await driveComputer(state, 'browser', 'navigate', { url: 'about:blank' });
+      await driver.start(one);
+      const { status, body } = await callOver(
+        one,
+        (dial) => driver.offer(one, dial),
+        (link) => link.drive('browser', 'navigate', { url: 'about:blank' }),
+      );
       expect([status, body.is_error, body.content]).toEqual([200, false, expect.anything()]);
       const id = subject.docker('ps', '-q', '--filter', `label=gantry.computer=${one}`);
       const words = subject.docker(

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { createNamespaceDriver } from '../../../src/cloud-api/hosted-computers/namespace.ts';
 import { systemTimers } from '../../../src/kit/clock/timers.ts';
 import { createNetwork } from '../../../src/programs/computer-host/network.ts';
+import { inside } from '../../../src/programs/computer-host/room.ts';
 import { defaultSettings, namesFor } from '../../../src/programs/computer-host/settings.ts';
 import { clearAway, helperFolder, kept, leftovers, startHelper } from '../../support/computers/helper.ts';
 import { createWorld } from '../../support/computers/world.ts';
@@ -67,6 +68,20 @@ export async function openNamespace(): Promise<DriverSubject & { readonly folder
       const uid = String(defaultSettings.firstUid + slot);
       const user = ['setpriv', '--reuid', uid, '--regid', uid, '--clear-groups', '--no-new-privs'];
       return tried(['nsenter', `--net=/run/netns/${names.namespaceOf(slot)}`, '--', ...user], attempts);
+    },
+    inside(computer, [program, ...words]) {
+      const uid = String(defaultSettings.firstUid + slotOf(computer));
+      const user = ['setpriv', '--reuid', uid, '--regid', uid, '--clear-groups', '--no-new-privs'];
+      // Its own program: the first processes made the namespaces, and a browser makes more.
+      const isProgram = (pid: string) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').startsWith(inside.node);
+      const pid = groupFile(computer, 'cgroup.procs')
+        .split('\n')
+        .find((each) => each !== '' && isProgram(each))!;
+      const enter = ['--target', pid, '--mount', '--pid', '--net', '--', ...user];
+      const command = [program === 'node' ? inside.node : program!, ...words];
+      const { stdout, stderr, status } = spawnSync('nsenter', [...enter, ...command], { encoding: 'utf8' });
+      if (status !== 0) throw new Error(stderr);
+      return stdout.trim();
     },
     probeFreely: (attempts) => tried(around.on('machine'), attempts),
     async addressOf(computer) {

@@ -1,6 +1,8 @@
 /** Addresses of the world around a machine that a computer may reach, and those that it may not. */
+
+import { inside } from '../../../src/programs/computer-init/protocol.ts';
 import { world } from '../../support/computers/world.ts';
-import type { Attempts } from './subject.ts';
+import type { Attempts, DriverSubject } from './subject.ts';
 
 export const to = (host: string, port = 8080) => ({ do: 'tcp', host, port }) as const;
 
@@ -23,3 +25,23 @@ export const ofTheMachine = {
   'the machine, its second address': to(world.second4),
   'the machine, a public address on its loopback': to(world.own4),
 } satisfies Attempts;
+
+const program = `const { readdirSync, rmSync } = require('node:fs');
+const code = (work) => { try { work(); return 'done'; } catch (error) { return error.code; } };
+const socket = '${inside.channel}/engine.sock';
+const done = (connects) => {
+  const [lists, replaces] = [code(() => readdirSync('${inside.channel}')), code(() => rmSync(socket))];
+  console.log(JSON.stringify({ user: process.getuid() !== 0, connects, lists, replaces }));
+  process.exit();
+};
+require('node:net').connect(socket, () => done('open')).on('error', ({ code }) => done(code));`;
+
+/** What comes of it when a program of the computer tries to reach what Gantry's own program dials on: `open`, `done`, or why not. */
+export function triesAtSocket(subject: Pick<DriverSubject, 'inside'>, computer: string) {
+  return JSON.parse(subject.inside(computer, ['node', '-e', program])) as {
+    readonly user: boolean;
+    readonly connects: string;
+    readonly lists: string;
+    readonly replaces: string;
+  };
+}

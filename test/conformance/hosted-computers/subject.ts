@@ -21,6 +21,8 @@ export interface DriverSubject {
   limitsOf(computer: string): { readonly memory: number; readonly processes: number };
   /** Tried from inside a computer, as its own user. */
   probe(computer: string, attempts: Attempts): Came;
+  /** What a command writes in a computer: as its own user, and with everything that its programs have. */
+  inside(computer: string, command: readonly string[]): string;
   /** Tried from the machine, which nothing holds: all of it can be reached. */
   probeFreely(attempts: Attempts): Came;
   /** An address at which another computer could be reached, and somebody listens there. */

@@ -10,10 +10,10 @@ import type {
   HostedDriver,
 } from '../../../src/cloud-api/hosted-computers/driver.ts';
 import { startHosted } from '../../cloud-api/hosted-computers/support.ts';
-import { callComputer, driveComputer } from '../../support/computers/helper.ts';
+import { callOver, type LinkedComputer, linkComputer } from '../../support/computers/dialled.ts';
 import { world } from '../../support/computers/world.ts';
 import { engines } from '../../support/engines.ts';
-import { forbidden, ofTheMachine, reachable, to } from './probes.ts';
+import { forbidden, ofTheMachine, reachable, to, triesAtSocket } from './probes.ts';
 import type { DriverSubject } from './subject.ts';
 
 const named = (number: number) => `cmp_${String(number).padStart(12, '0')}`;
@@ -30,6 +30,8 @@ const specOf = (computer: string, more: Partial<ComputerSpec> = {}): ComputerSpe
   ...more,
 });
 const schema = '/api/v1/computers/this-device/toolset/schema?toolset=';
+/** Dials of it are taken by nobody. */
+const nobody = { computer: one, key: 'k'.repeat(64), at: 0 };
 const patience = 240_000;
 
 export function describeDriver(name: string, missing: string | null, open: () => Promise<DriverSubject>): void {
@@ -46,7 +48,15 @@ export function describeDriver(name: string, missing: string | null, open: () =>
       return driver.start(computer);
     };
     const toolset = () => (subject.toolset === 'shell' ? 'shell' : 'computer');
-    const answers = async (state: DriverState) => (await callComputer(state, 'GET', `${schema}${toolset()}`)).status;
+    const linked = async (computer: string): Promise<LinkedComputer> => {
+      const link = await linkComputer(computer, (dial) => driver.offer(computer, dial));
+      onTestFinished(() => link.close());
+      return link;
+    };
+    const once = <Result>(computer: string, work: (link: LinkedComputer) => Promise<Result>) =>
+      callOver(computer, (dial) => driver.offer(computer, dial), work);
+    const answersOver = async (link: LinkedComputer) => (await link.call('GET', `${schema}${toolset()}`)).status;
+    const answers = ({ computer }: DriverState) => once(computer, answersOver);
     const stateOf = async (computer: string) => (await driver.inspect(computer))?.state ?? null;
     const watching = (since: string | null) => {
       const changes: DriverChange[] = [];
@@ -84,7 +94,6 @@ export function describeDriver(name: string, missing: string | null, open: () =>
         computer: one,
         state: 'stopped',
         why: null,
-        channel: null,
       });
       const first = await driver.start(one);
       expect(first).toMatchObject({ computer: one, state: 'running', why: null });
@@ -94,16 +103,19 @@ export function describeDriver(name: string, missing: string | null, open: () =>
       // An answer was lost: the same create changes nothing, and a stranger's gets nothing.
       expect(await driver.create(spec(one))).toEqual(first);
       await expect(driver.create(spec(one, { key: 'another' }))).rejects.toMatchObject({ code: 'exists' });
+      const before = await linked(one);
+      expect(await answersOver(before)).toBe(200);
       await driver.stop(one);
       await driver.stop(one);
-      expect(await driver.inspect(one)).toMatchObject({ state: 'stopped', why: null, channel: null });
+      expect(await driver.inspect(one)).toMatchObject({ state: 'stopped', why: null });
+      await expect(driver.offer(one, nobody)).rejects.toMatchObject({ code: 'not_running' });
       for (const step of ['sleep', 'wake'] as const) {
         await expect(driver[step](one)).rejects.toMatchObject({ code: 'not_running' });
       }
       const again = await driver.start(one);
-      expect(again.channel?.token).not.toBe(first.channel?.token);
       expect(await answers(again)).toBe(200);
-      expect(await answers({ ...again, channel: { ...again.channel!, token: first.channel!.token } })).toBe(401);
+      // Its link ended with it.
+      await expect(answersOver(before)).rejects.toThrow();
       expect((await driver.list()).map(({ computer }) => computer)).toEqual([one]);
       await driver.delete(one);
       await driver.delete(one);
@@ -150,21 +162,21 @@ export function describeDriver(name: string, missing: string | null, open: () =>
     test('sleep: a call waits while the computer sleeps, and what it keeps is what the driver says', {
       timeout: patience,
     }, async () => {
-      const first = await made(one);
+      await made(one);
+      const link = await linked(one);
       await driver.sleep(one);
       await driver.sleep(one);
       expect(await stateOf(one)).toBe('sleeping');
       if (subject.promises.sleep === 'memory') {
-        const asked = answers(first);
+        const asked = answersOver(link);
         // Nothing may happen: one that runs answers within milliseconds.
         const soon = new Promise((resolve) => setTimeout(resolve, 300, 'nothing'));
         expect(await Promise.race([asked, soon])).toBe('nothing');
-        expect((await driver.wake(one)).channel).toEqual(first.channel);
+        await expect(driver.offer(one, nobody)).rejects.toMatchObject({ code: 'sleeping' });
+        await driver.wake(one);
         expect(await asked).toBe(200);
       } else {
-        const woken = await driver.wake(one);
-        expect(woken.channel?.token).not.toBe(first.channel?.token);
-        expect(await answers(woken)).toBe(200);
+        expect(await answers(await driver.wake(one))).toBe(200);
       }
       await driver.sleep(one);
       expect((await driver.start(one)).state).toBe('running');
@@ -239,8 +251,22 @@ export function describeDriver(name: string, missing: string | null, open: () =>
       expect(reached).toEqual([]);
       const all = { ...reachable, ...refused, ...neighbour };
       expect(Object.values(subject.probe(named(3), all))).not.toContain('open');
-      // It is called all the same: its channel is no network.
+      // It is called all the same: what it dials on is no network.
       expect(await answers((await driver.inspect(named(3)))!)).toBe(200);
+    });
+
+    test('dial: a connection is only for the program of its computer, and the newest one counts', {
+      timeout: patience,
+    }, async () => {
+      await made(one);
+      const first = await linked(one);
+      const second = await linked(one);
+      expect(await answersOver(second)).toBe(200);
+      await expect(answersOver(first)).rejects.toThrow();
+      // What its own user reaches of it, with everything that its programs have: nothing to connect to, to look at or to put in its place.
+      const { user, ...tries } = triesAtSocket(subject, one);
+      expect([user, tries]).toEqual([true, { connects: 'EACCES', lists: 'EACCES', replaces: 'EACCES' }]);
+      expect(await answersOver(second)).toBe(200);
     });
 
     test('shell: a computer without a screen runs commands and keeps files, and its user reaches neither Gantry nor the machine', {
@@ -248,7 +274,8 @@ export function describeDriver(name: string, missing: string | null, open: () =>
     }, async () => {
       const state = await made(one, { toolset: 'shell' });
       const exec = async (at: DriverState, line: string) => {
-        const { status, body } = await driveComputer(at, 'shell', 'exec', { command: line, shell: true });
+        const command = { command: line, shell: true };
+        const { status, body } = await once(at.computer, (link) => link.drive('shell', 'exec', command));
         expect([status, body.is_error]).toEqual([200, false]);
         const [out] = body.content.map((part) => (part.type === 'text' ? part.text : ''));
         return { out: out!.trim(), code: body.exec?.exit_code };
@@ -270,7 +297,7 @@ export function describeDriver(name: string, missing: string | null, open: () =>
       );
       expect(seen.out.split('\n').filter((line) => !/^(\/\w+(\/\w+)?:|user|)$/.test(line))).toEqual(['0']);
       await exec(state, 'kill -9 -1');
-      expect((await driveComputer(state, 'computer', 'screenshot')).status).toBe(400);
+      expect((await once(one, (link) => link.drive('computer', 'screenshot'))).status).toBe(400);
       await driver.stop(one);
       expect(await exec(await driver.start(one), 'cat kept')).toEqual({ out: 'kept', code: 0 });
       const shells = await Promise.all(
@@ -284,16 +311,18 @@ export function describeDriver(name: string, missing: string | null, open: () =>
       timeout: patience,
     }, async () => {
       const heard = watching(null);
-      const [first, second] = [await made(one), await made(two)];
+      const first = await made(one);
+      await made(two);
+      const link = await linked(one);
       await driver.sleep(two);
       await made(named(3));
       await driver.stop(named(3));
       await subject.kill();
-      expect(await answers(first)).toBe(200);
+      expect([await answersOver(link), await answers(first)]).toEqual([200, 200]);
       const states = new Map((await driver.list()).map((state) => [state.computer, state]));
-      expect(states.get(one)).toMatchObject({ state: 'running', channel: first.channel });
-      expect(states.get(two)).toMatchObject({ state: 'sleeping', channel: second.channel });
-      expect(states.get(named(3))).toMatchObject({ state: 'stopped', channel: null });
+      expect(states.get(one)).toMatchObject({ state: 'running' });
+      expect(states.get(two)).toMatchObject({ state: 'sleeping' });
+      expect(states.get(named(3))).toMatchObject({ state: 'stopped' });
       await expect.poll(() => heard.missed).toEqual(['missed']);
       expect(await answers(await driver.wake(two))).toBe(200);
       await expect.poll(() => heard.states(two).at(-1)).toBe('running');
@@ -320,7 +349,6 @@ export function describeDriver(name: string, missing: string | null, open: () =>
     test('many at once: each is its own, all are called, and all go', { timeout: patience }, async () => {
       const names = [1, 2, 3, 4, 5, 6].map(named);
       const states = await Promise.all(names.map((computer) => made(computer)));
-      expect(new Set(states.map(({ channel }) => channel?.token)).size).toBe(names.length);
       expect(await Promise.all(states.map(answers))).toEqual(names.map(() => 200));
       await Promise.all(names.map((computer) => driver.sleep(computer)));
       await Promise.all(names.map((computer) => driver.delete(computer)));

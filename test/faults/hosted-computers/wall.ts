@@ -5,12 +5,12 @@
  */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import type { DriverState } from '../../../src/cloud-api/hosted-computers/driver.ts';
 import { openNamespace } from '../../conformance/hosted-computers/namespace-subject.ts';
-import { forbidden, ofTheMachine, reachable, to } from '../../conformance/hosted-computers/probes.ts';
+import { forbidden, ofTheMachine, reachable, to, triesAtSocket } from '../../conformance/hosted-computers/probes.ts';
 import type { Attempts, DriverSubject } from '../../conformance/hosted-computers/subject.ts';
 import type { Figure, FigureOptions, Measured } from '../../support/bench/figure.ts';
-import { driveComputer, noComputers } from '../../support/computers/helper.ts';
+import { type LinkedComputer, linkComputer } from '../../support/computers/dialled.ts';
+import { noComputers } from '../../support/computers/helper.ts';
 
 export const figures: readonly Figure[] = [{ name: 'hosted-computers.wall', run: wall }];
 
@@ -99,7 +99,7 @@ async function tryAll({ subject, secrets }: Opened) {
       await driver.create({ ...spec, limits, egress: 'public', lifetime: null });
       await driver.start(computer);
     }
-    const state = (await driver.inspect(shell))!;
+    const link = await linkComputer(shell, (dial) => driver.offer(shell, dial));
     const neighbour: Attempts = { 'another computer': to(await subject.addressOf(other)) };
     const open = (came: Readonly<Record<string, string>>) => Object.keys(came).filter((name) => came[name] === 'open');
     const missed = (attempts: Attempts, reached: readonly string[]) =>
@@ -110,7 +110,7 @@ async function tryAll({ subject, secrets }: Opened) {
     // Itself, which it reaches: somebody listens there.
     bad(missed(neighbour, open(subject.probe(other, neighbour))));
     bad(missed(reachable, open(subject.probe(desktop, reachable))));
-    bad(missed(reachable, await reachedByCommand(state, reachable)));
+    bad(missed(reachable, await reachedByCommand(link, reachable)));
     for (const [what, attempts] of Object.entries({
       'a forbidden address': forbidden,
       'the cloud': ofTheMachine,
@@ -118,11 +118,21 @@ async function tryAll({ subject, secrets }: Opened) {
     })) {
       const reached = [
         ...[desktop, shell].flatMap((computer) => open(subject.probe(computer, attempts))),
-        ...(await reachedByCommand(state, attempts)),
+        ...(await reachedByCommand(link, attempts)),
       ];
       const all = Object.keys(attempts);
       note(what, [...all, ...all, ...all], reached);
     }
+    const tried = [desktop, shell].flatMap((computer) => {
+      const { user, ...came } = triesAtSocket(subject, computer);
+      if (!user) bad([`the socket of ${computer}, as root`]);
+      return Object.entries(came).map(([what, how]) => ({ what: `${computer} ${what}: ${how}`, how }));
+    });
+    note(
+      'what a computer dials on',
+      tried.map(({ what }) => what),
+      tried.filter(({ how }) => how === 'open' || how === 'done').map(({ what }) => what),
+    );
     const files = secrets();
     const onMachine = files.map((file) => file.onMachine);
     const script = (paths: readonly string[]) =>
@@ -133,14 +143,15 @@ async function tryAll({ subject, secrets }: Opened) {
     const there = numbers(spawnSync('sh', ['-c', script(onMachine).join('\n')], { encoding: 'utf8' }).stdout);
     bad(onMachine.filter((_, index) => !there.has(index)));
     const inside = files.map((file) => file.inside);
-    const seen = numbers(await output(state, `${script(inside).join('\n')}\ntrue`));
+    const seen = numbers(await output(link, `${script(inside).join('\n')}\ntrue`));
     note(
       'secrets of the machine',
       inside,
       inside.filter((_, index) => seen.has(index)),
     );
     // Each loop above ran: its own home is found by the same one.
-    if (!numbers(await output(state, script(['/home/user'])[0]!)).has(0)) bad(['a file that the command may see']);
+    if (!numbers(await output(link, script(['/home/user'])[0]!)).has(0)) bad(['a file that the command may see']);
+    await link.close();
   } finally {
     driver.close();
   }
@@ -148,21 +159,21 @@ async function tryAll({ subject, secrets }: Opened) {
 }
 
 /** Tried by a command in the computer, all at once. */
-async function reachedByCommand(state: DriverState, attempts: Attempts): Promise<string[]> {
+async function reachedByCommand(link: LinkedComputer, attempts: Attempts): Promise<string[]> {
   const names = Object.keys(attempts);
   const lines = Object.values(attempts).map((attempt, index) => {
     if (attempt.do !== 'tcp') throw new Error('A command tries only TCP.');
     return `(timeout 5 bash -c 'exec 3<>/dev/tcp/${attempt.host}/${attempt.port}' 2>/dev/null && echo ${index}) &`;
   });
-  const text = await output(state, `${lines.join('\n')}\nwait`);
+  const text = await output(link, `${lines.join('\n')}\nwait`);
   return text
     .split('\n')
     .filter(Boolean)
     .map((index) => names[Number(index)]!);
 }
 
-async function output(state: DriverState, command: string): Promise<string> {
-  const { status, body } = await driveComputer(state, 'shell', 'exec', { command, shell: true });
+async function output(link: LinkedComputer, command: string): Promise<string> {
+  const { status, body } = await link.drive('shell', 'exec', { command, shell: true });
   const [text] = body.content ?? [];
   if (status !== 200 || body.is_error || text?.type !== 'text') {
     throw new Error(`A command could not be run: ${status} ${JSON.stringify(body)}`);

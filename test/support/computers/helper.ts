@@ -1,13 +1,12 @@
 /** The helper as people run it, in a namespace of a world, and both ends of what it is asked: its socket and its computers' engines. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import type { ToolsetCall, ToolsetResult } from '../../../src/contracts/computer-use/toolset.ts';
-import { driverUser } from '../../../src/contracts/hosted-computers/computer.ts';
+import type { ToolsetResult } from '../../../src/contracts/computer-use/toolset.ts';
+import { offerAt } from '../../../src/kit/link/offer.ts';
 import {
   type HostAnswerLine,
   type HostChange,
@@ -18,6 +17,7 @@ import {
   socketIn,
 } from '../../../src/programs/computer-host/protocol.ts';
 import { namesFor } from '../../../src/programs/computer-host/settings.ts';
+import { type Called, callOver, type LinkedComputer, type Offer } from './dialled.ts';
 import { type World, world } from './world.ts';
 
 const source = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url));
@@ -139,54 +139,18 @@ async function connected(path: string, signal: AbortSignal): Promise<Socket | nu
   return null;
 }
 
-export interface Called<Body> {
-  readonly status: number;
-  readonly body: Body;
-}
+/** Offers a connection to the computer of that state, as the driver does. */
+const offerTo =
+  ({ channel, computer }: Pick<HostedState, 'computer' | 'channel'>): Offer =>
+  (dial) =>
+    channel === null
+      ? Promise.reject(new Error(`${computer} has no channel.`))
+      : offerAt(channel.socket, channel.token, dial);
 
-/** As the cloud calls a computer. */
-export function callComputer<Body>(
+export const driveComputer = (
   state: Pick<HostedState, 'computer' | 'channel'>,
-  method: string,
-  path: string,
-  body?: unknown,
-): Promise<Called<Body>> {
-  const { channel, computer } = state;
-  if (channel === null) return Promise.reject(new Error(`${computer} has no channel.`));
-  return new Promise((resolve, reject) => {
-    const sent = request(
-      {
-        socketPath: channel.socket,
-        method,
-        path,
-        headers: {
-          authorization: `Bearer ${channel.token}`,
-          'x-platform-user-id': driverUser(computer),
-          'x-gantry-surface': 'key',
-          'content-type': 'application/json',
-        },
-      },
-      (answer) => {
-        const chunks: Buffer[] = [];
-        answer.on('data', (chunk: Buffer) => chunks.push(chunk));
-        answer.on('end', () =>
-          resolve({ status: answer.statusCode ?? 0, body: JSON.parse(Buffer.concat(chunks).toString('utf8')) as Body }),
-        );
-      },
-    );
-    sent.once('error', reject);
-    sent.end(body === undefined ? undefined : JSON.stringify(body));
-  });
-}
-
-export function driveComputer(
-  state: Pick<HostedState, 'computer' | 'channel'>,
-  toolset: ToolsetCall['toolset'],
-  member: string,
-  input: ToolsetCall['input'] = {},
-): Promise<Called<ToolsetResult>> {
-  return callComputer(state, 'POST', '/api/v1/computers/this-device/toolset', { toolset, member, input });
-}
+  ...call: Parameters<LinkedComputer['drive']>
+): Promise<Called<ToolsetResult>> => callOver(state.computer, offerTo(state), (linked) => linked.drive(...call));
 
 export const kept = (folder: string, name: string) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as never;
 

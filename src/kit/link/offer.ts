@@ -1,0 +1,109 @@
+/**
+ * An offer: whoever connects to the socket of a hosted computer's program hands it that connection, to dial its cloud on. The program has no other way
+ * out and no address. One line in JSON, proven with the secret of the program's start: a process in the computer cannot pass for its cloud. After it the
+ * connection is the program's. First users: the cloud's drivers, and the program. Must not know who listens.
+ */
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { connect, type Socket } from 'node:net';
+import { z } from 'zod';
+
+/** As whom to dial. */
+const Dial = z.strictObject({
+  computer: z.string().min(1).max(80),
+  /** Signs for this start of the computer. */
+  key: z.string().min(32).max(256),
+  /** The cloud's time, by which it judges signatures. Milliseconds since the epoch. */
+  at: z.number().int().min(0),
+});
+export type Dial = z.infer<typeof Dial>;
+
+const Offer = z.strictObject({ dial: Dial.nullable(), proof: z.string() });
+
+/** Answers an offer without a dial: the program could dial now. */
+export const readyWord = 'ready\n';
+/** Bytes. */
+const longestLine = 1024;
+
+/** Connects to a program's socket and offers it the connection. Rejects with the connection's error. */
+export function offerAt(path: string, secret: string, dial: Dial): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(path, () => {
+      socket.off('error', reject);
+      socket.on('error', () => {});
+      socket.write(offerLine(secret, dial));
+      resolve(socket);
+    });
+    socket.once('error', reject);
+  });
+}
+
+/** Whether the program at this socket could dial now. Never rejects. */
+export function isReadyAt(path: string, secret: string, withinMs: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(path, () => socket.write(offerLine(secret, null)));
+    let said = '';
+    socket.setTimeout(Math.max(1, withinMs), () => socket.destroy());
+    socket.on('error', () => {});
+    socket.on('data', (chunk: Buffer) => {
+      said += chunk.toString('latin1');
+    });
+    socket.once('close', () => resolve(said === readyWord));
+    socket.once('end', () => socket.destroy());
+  });
+}
+
+/** `secret`: of the program's start. `dial` null asks only whether it is ready. */
+function offerLine(secret: string, dial: Dial | null): string {
+  return `${JSON.stringify({ dial, proof: prove(secret, dial) })}\n`;
+}
+
+/** The offer of that line; undefined: it is none, or nobody who knows the secret made it. */
+function readOffer(secret: string, line: string): Dial | null | undefined {
+  let read: unknown;
+  try {
+    read = JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+  const offer = Offer.safeParse(read);
+  if (!offer.success) return undefined;
+  const { dial, proof } = offer.data;
+  const expected = Buffer.from(prove(secret, dial));
+  const given = Buffer.from(proof);
+  return given.length === expected.length && timingSafeEqual(given, expected) ? dial : undefined;
+}
+
+/** Reads the offer of a connection, and nothing after it. Destroys one that makes none. Never rejects. */
+export function takeOffer(socket: Socket, secret: string): Promise<Dial | null | undefined> {
+  return new Promise((resolve) => {
+    let line = Buffer.alloc(0);
+    const done = (offer: Dial | null | undefined) => {
+      socket.off('readable', look);
+      socket.off('close', left);
+      if (offer === undefined) socket.destroy();
+      resolve(offer);
+    };
+    const left = () => done(undefined);
+    const look = () => {
+      for (let chunk = socket.read() as Buffer | null; chunk !== null; chunk = socket.read() as Buffer | null) {
+        line = Buffer.concat([line, chunk]);
+      }
+      const end = line.indexOf(0x0a);
+      if (end === -1) {
+        if (line.length > longestLine) done(undefined);
+        return;
+      }
+      // It speaks only after the program did.
+      const offer = line.length === end + 1 ? readOffer(secret, line.toString('utf8', 0, end)) : undefined;
+      done(offer);
+    };
+    socket.on('error', () => {});
+    socket.on('close', left);
+    socket.on('readable', look);
+  });
+}
+
+const prove = (secret: string, dial: Dial | null) =>
+  createHmac('sha256', secret)
+    .update(`offer ${dial === null ? '' : `${dial.computer} ${dial.key} ${dial.at}`}`)
+    .digest('hex');
