@@ -40,6 +40,7 @@ import { openEngineListeners } from './engine-server.ts';
 import { createFactory } from './factory/create-factory.ts';
 import { harnessProcesses } from './harness-processes.ts';
 import type { HomeLink } from './home-link.ts';
+import { createHomeQueue } from './home-queue.ts';
 import { createPeerHome } from './peer-home.ts';
 import {
   computerModelCheck,
@@ -238,6 +239,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     sandbox: tools.sandbox,
     hosted: { models, tools: tools.registry },
     peerHome: createPeerHome(homeLink.home),
+    queue: createHomeQueue(homeLink.home),
     random: Math.random,
     traces: { ...traces, within: telemetry.within, carry: telemetry.carry },
     restartBots: options.panes?.restartBots,

@@ -38,6 +38,8 @@ export const nodeCauses = {
   assigned: 'given to its bot',
   queued: 'waits in the queue of its bot',
   started: 'its command is running',
+  awaits_worker: 'waits for a worker of the queue',
+  at_worker: 'a worker of the queue runs its command',
   delivered: 'its bot has it',
   claimed: 'taken',
   resumed: 'its bot continues it',
@@ -53,6 +55,8 @@ export const nodeCauses = {
   cannot_start: 'its command could not be started',
   output_too_large: 'its command printed too much',
   timed_out: 'it timed out',
+  worker_failed: 'no worker could carry it out',
+  changes_refused: 'the changes of its worker were not taken',
   gave_up: 'its executor gave up',
   delivery_failed: 'its bot could not be reached',
   unconfirmed: 'whether its bot received it is unknown',
@@ -97,7 +101,10 @@ export const NodeCard = z
     assignee: z
       .string()
       .nullable()
-      .meta({ description: 'Address of the bot; "shell" for a command; a person as "owner".' }),
+      .meta({
+        description:
+          'Address of the bot; "shell" for a command; "queue" for a command of a worker; a person as "owner".',
+      }),
     bindingType: z.enum(bindingTypes).nullable(),
     proof: z.strictObject({
       proven: z.number().int(),

@@ -1,5 +1,6 @@
 /** Templates, runs and projects. */
 import { z } from 'zod';
+import { Labels } from '../work-queue/task.ts';
 import { TeamProblem } from './agent.ts';
 import { gateKinds, NodeCard } from './node.ts';
 
@@ -12,13 +13,13 @@ export const StepId = z
 export const ParamName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,63}$/, 'letters, digits and "_", at most 64');
 export const ProjectId = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'letters, digits, "_" and "-", at most 64');
 
-/** `shell`, `role:<role>`, `bot:<slug>` or `bot:<slug>@<team>`, `harness:<name>`. */
+/** `shell`, `queue`, `role:<role>`, `bot:<slug>` or `bot:<slug>@<team>`, `harness:<name>`. */
 export const Executor = z
   .string()
   .max(200)
   .regex(
-    /^(shell|(role|bot|harness):[A-Za-z0-9][A-Za-z0-9 ._@-]*)$/,
-    '"shell", "role:<role>", "bot:<slug>" or "harness:<name>"',
+    /^(shell|queue|(role|bot|harness):[A-Za-z0-9][A-Za-z0-9 ._@-]*)$/,
+    '"shell", "queue", "role:<role>", "bot:<slug>" or "harness:<name>"',
   );
 
 const title = z.string().min(1).max(200);
@@ -77,6 +78,7 @@ export const TemplateFile = z
           executor: Executor.optional(),
           command: command.optional(),
           in: StepId.optional(),
+          labels: Labels.optional(),
           verify: z.strictObject({ command }).optional(),
           blocked_by: z.array(StepId).max(1000).optional(),
           needs_any: z.boolean().optional(),
@@ -130,6 +132,7 @@ export const TemplateStep = z.strictObject({
     .string()
     .optional()
     .meta({ description: 'An earlier step of a bot: the command runs in its worktree, if it has one.' }),
+  labels: Labels.optional().meta({ description: 'With the executor "queue": what its worker must have.' }),
   verify: z.strictObject({ command: z.string() }).optional(),
   blockedBy: z.array(z.string()),
   needsAny: z

@@ -25,6 +25,7 @@ import type { Policy } from '../../runtime-server/policy/index.ts';
 import type { TakerDeps } from '../../runtime-server/reports/deps.ts';
 import type { ShellSandbox, Tool, ToolRegistry } from '../../runtime-server/tool-server/index.ts';
 import type { WorkspaceTrusts } from '../../runtime-server/trust/index.ts';
+import type { WorkQueue } from '../../runtime-server/workflows/worker-steps/calls.ts';
 
 /** What hosted bots run on. */
 interface HostedParts {
@@ -98,6 +99,8 @@ export interface FactoryDeps extends Base {
   readonly restartBots?: boolean | undefined;
   /** The way to other computers; absent where none can be paired. */
   readonly peerHome?: PeerHome | undefined;
+  /** The work queue of this computer's cloud; absent where there is none. */
+  readonly queue?: WorkQueue | undefined;
   readonly random: () => number;
   /** How git is run for what other computers bring; by default as any child. */
   readonly runGit?: ((options: RunOptions) => Promise<RunResult>) | undefined;

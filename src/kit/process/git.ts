@@ -18,8 +18,11 @@ export interface Git {
   try(cwd: string, args: readonly string[], options?: GitOptions): Promise<RunResult>;
   /** Its output without the last line feed; a failure is `refused` with the last line of its complaint. */
   run(cwd: string, args: readonly string[], options?: GitOptions): Promise<string>;
-  /** Stages all changed, added and removed files. Not `git add --all`, which looks for changes inside nested repositories by their own settings. */
-  addAll(cwd: string, options?: GitOptions): Promise<void>;
+  /**
+   * Stages all changed, added and removed files; with `known` only those that git knows already. Not `git add --all`, which looks for changes inside
+   * nested repositories by their own settings.
+   */
+  addAll(cwd: string, options?: GitOptions & { readonly known?: boolean }): Promise<void>;
 }
 
 const deadlineMs = 60_000;
@@ -37,7 +40,7 @@ const settings = [
 const runNothing = new Set(['rev-parse', 'symbolic-ref', 'check-ref-format', 'config', 'remote']);
 const settingsCap = 8 * 1024 * 1024;
 const pathsCap = 64 * 1024 * 1024;
-const changed = ['status', '--porcelain', '-z', '--untracked-files=all', '--no-renames', '--ignore-submodules=dirty'];
+const changed = ['status', '--porcelain', '-z', '--no-renames', '--ignore-submodules=dirty'];
 
 /** Lists, in lines, what no commit holds in a folder. Gantry's own files do not count, nor do changes inside submodules. */
 export const uncommitted = [
@@ -96,9 +99,10 @@ export function createGit(): Git {
   return {
     try: attempt,
     run,
-    async addAll(cwd, options = {}) {
+    async addAll(cwd, { known = false, ...options } = {}) {
+      const untracked = `--untracked-files=${known ? 'no' : 'all'}`;
       for (let tries = 1; ; tries += 1) {
-        const paths = (await run(cwd, changed, { ...options, outputCap: pathsCap }))
+        const paths = (await run(cwd, [...changed, untracked], { ...options, outputCap: pathsCap }))
           .split('\0')
           // The second letter says how a file differs from the index.
           .flatMap((line) => (line === '' || line[1] === ' ' ? [] : [line.slice(3)]));

@@ -10,6 +10,7 @@ import type { Trust } from '../trust/index.ts';
 import type { StepCost } from '../usage/costs.ts';
 import type { Run, RunNode } from './model.ts';
 import type { ShellJob } from './shell.ts';
+import type { WorkQueue } from './worker-steps/calls.ts';
 
 export interface WorkerBot {
   readonly slug: string;
@@ -205,6 +206,8 @@ export interface WorkflowDeps extends Base {
   /** A bot has this attempt of a step now: called before it is told, and more than once. */
   readonly handed?: (address: string, node: Pick<RunNode, 'dagId' | 'nodeId' | 'attempt'>) => void;
   readonly place?: PlaceCommand | undefined;
+  /** Where steps with the executor `queue` go. Absent: nowhere. */
+  readonly queue?: WorkQueue | undefined;
   /** Null: only their verb opens gates. */
   readonly approvals: GateApprovals | null;
   /** What model requests of the run's steps cost; absent: not recorded. */

@@ -6,9 +6,10 @@ import { AppError } from '../../contracts/common/errors.ts';
 import type { bindingTypes } from '../../contracts/factory/agent.ts';
 import type { TemplateStep } from '../../contracts/factory/workflow.ts';
 import type { WorkerBot, Workforce, WorkTeam } from './deps.ts';
+import { runsCommand } from './template/checks.ts';
 
 export interface Resolved {
-  /** `shell` or an address. */
+  /** `shell`, `queue` or an address. */
   readonly executor: string;
   readonly bindingType: (typeof bindingTypes)[number] | null;
   readonly checker: string | null;
@@ -20,6 +21,8 @@ interface Choice {
   readonly workforce: Workforce;
   readonly team: string | null;
   readonly preset: string | null;
+  /** Why no step can go to a worker of the queue, as a sentence; null: it can. */
+  readonly queueProblem: string | null;
   /** Open nodes a bot has. */
   readonly loadOf: (address: string) => number;
 }
@@ -28,6 +31,15 @@ interface Choice {
 export function resolveExecutors(steps: readonly TemplateStep[], choice: Choice): Resolved[] {
   const { workforce } = choice;
   const given = choice.team === null ? null : workforce.team(choice.team, choice.preset);
+  const forQueue = steps.find((step) => step.executor === 'queue');
+  if (forQueue !== undefined && choice.queueProblem !== null) {
+    throw new AppError(
+      'refused',
+      `The step "${forQueue.id}" is for a worker of the queue. ${choice.queueProblem}`,
+      'Pair this computer (gantry pair <address>), or run the step here: executor: shell.',
+      { status: 409 },
+    );
+  }
   let only: WorkTeam | null = given;
   const needsTeam = steps.filter((step) => /^(role|harness):/.test(step.executor));
   if (only === null && needsTeam.length > 0) only = onlyTeam(workforce, needsTeam, choice.preset);
@@ -46,7 +58,9 @@ export function resolveExecutors(steps: readonly TemplateStep[], choice: Choice)
   };
   const problems: string[] = [];
   const resolved = steps.map((step): Resolved => {
-    if (step.executor === 'shell') return { executor: 'shell', bindingType: null, checker: null, among: [] };
+    if (runsCommand(step.executor)) {
+      return { executor: step.executor, bindingType: null, checker: null, among: [] };
+    }
     const found = candidates(step.executor, workforce, only, choice.preset);
     const bot = 'problem' in found ? undefined : pick(found.bots);
     if ('problem' in found || bot === undefined) {

@@ -17,6 +17,8 @@ import { createShell } from './shell.ts';
 import { createTemplateFolder, type TemplateFolder } from './template/folder.ts';
 import { createTemplateRemovals } from './template/removal.ts';
 import { createVerbs, type Verbs } from './verbs.ts';
+import type { WorkQueue } from './worker-steps/calls.ts';
+import { createWorkerSteps } from './worker-steps/index.ts';
 
 export interface Workflows {
   /** The services behind the routes. */
@@ -66,13 +68,19 @@ export function createWorkflows(deps: WorkflowDeps): Workflows {
     shipped: deps.shippedTemplates,
     trust: deps.trust,
   });
-  const scheduler = createScheduler({ ...deps, shell, blobs });
+  const workers = createWorkerSteps({
+    ...deps,
+    folder: logsFolder(deps.workspace),
+    blobs,
+    queue: deps.queue ?? noQueue,
+  });
+  const scheduler = createScheduler({ ...deps, shell, workers, blobs });
   const parts = {
     ...deps,
     templates,
     removals: createTemplateRemovals({ ...deps, templates }),
     scheduler,
-    runs: createRuns({ ...deps, scheduler, templates }),
+    runs: createRuns({ ...deps, scheduler, templates, workers }),
     pages: createPages({ ...deps, leaseOf: scheduler.leaseOf }),
     verbs: createVerbs({ ...deps, scheduler, blobs }),
     proofs: createProofs({ ...deps, scheduler, blobs }),
@@ -95,7 +103,13 @@ export function createWorkflows(deps: WorkflowDeps): Workflows {
     delivered: scheduler.delivered,
     async close(graceMs = 2000) {
       scheduler.close();
+      workers.close();
       await shell.close(graceMs);
     },
   };
 }
+
+const noQueue: WorkQueue = {
+  problem: () => 'This computer has no work queue.',
+  call: () => Promise.reject(new Error('This computer has no work queue.')),
+};

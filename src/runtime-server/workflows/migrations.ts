@@ -163,4 +163,22 @@ CREATE TABLE factory_budget (
 ) STRICT, WITHOUT ROWID;
 `,
   },
+  {
+    area: 'workflows',
+    number: 6,
+    name: 'tasks of the queue that carry out steps',
+    sql: `
+CREATE TABLE factory_worker_task (
+  key TEXT PRIMARY KEY,
+  workspace TEXT NOT NULL,
+  dag_id TEXT NOT NULL,
+  node_id TEXT NOT NULL,
+  attempt INTEGER NOT NULL,
+  top TEXT NOT NULL,
+  base TEXT NOT NULL,
+  request TEXT NOT NULL,
+  task_id TEXT
+) STRICT, WITHOUT ROWID;
+`,
+  },
 ];

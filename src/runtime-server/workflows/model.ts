@@ -3,6 +3,7 @@ import { AppError } from '../../contracts/common/errors.ts';
 import type { bindingTypes } from '../../contracts/factory/agent.ts';
 import { closedNodeStatuses, type NodeCause, type NodeStatus } from '../../contracts/factory/node.ts';
 import type { RunStatus, Template, TemplateStep } from '../../contracts/factory/workflow.ts';
+import { runsCommand } from './template/checks.ts';
 
 /** Moves of a node. `done`, `failed` and `skipped` are left only by a loop, a retry or a person's skip. */
 export const nodeMoves: Readonly<Record<NodeStatus, readonly NodeStatus[]>> = {
@@ -28,6 +29,11 @@ export const runMoves: Readonly<Record<RunStatus, readonly RunStatus[]>> = {
   cancelled: [],
 };
 
+/** Its executor is a command, here or at a worker. */
+export function isCommand({ assignee }: Pick<RunNode, 'assignee'>): boolean {
+  return runsCommand(assignee);
+}
+
 export function isClosed(status: NodeStatus): boolean {
   return (closedNodeStatuses as readonly NodeStatus[]).includes(status);
 }
@@ -44,7 +50,7 @@ export interface RunNode {
   readonly title: string;
   readonly step: TemplateStep;
   readonly parents: readonly string[];
-  /** Address of the bot, or `shell`, or `owner` once a person has taken it. */
+  /** Address of the bot, or `shell`, or `queue` for a worker of the queue, or `owner` once a person has taken it. */
   assignee: string;
   readonly bindingType: (typeof bindingTypes)[number] | null;
   /** Address of the bot that checks the work of this one, by an edge of the team. */
@@ -114,7 +120,7 @@ export function verifyLine(command: string): string {
   return `Verified by: ${command}`.slice(0, 500);
 }
 
-/** The changes of a bot with a worktree: recorded automatically when the bot reports that it is done. */
+/** The changes of a bot with a worktree, or of a worker: recorded automatically when it reports that it is done. */
 export const diffLine = 'The diff of its worktree';
 
 interface Line {
@@ -124,7 +130,7 @@ interface Line {
 
 /** The lines that the executor has to prove. */
 export function executorLines(step: TemplateStep): readonly Line[] {
-  if (step.proof.length > 0 || step.executor !== 'shell') return step.proof;
+  if (step.proof.length > 0 || !runsCommand(step.executor)) return step.proof;
   return [{ line: exitLine, required: true }];
 }
 

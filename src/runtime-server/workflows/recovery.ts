@@ -1,14 +1,15 @@
 /**
  * Recovers runs at a start. A node that worked is shown as interrupted and its person is asked; it is never repeated automatically, because half of
- * it may be done. A node that was assigned and perhaps not sent is sent with the same key; waiting nodes keep waiting. Pure but for the functions it
+ * it may be done; one that a worker of the queue has continues there. A node that was assigned and perhaps not sent is sent with the same key; waiting nodes keep waiting. Pure but for the functions it
  * is given.
  */
-import { isSilent, type Run, type RunNode } from './model.ts';
+import { isCommand, isSilent, type Run, type RunNode } from './model.ts';
 import { advanceAll } from './rules.ts';
 import type { Work } from './work.ts';
 
 interface RecoveryWays {
   again(work: Work, node: RunNode): void;
+  resume(work: Work, node: RunNode): void;
   requeue(run: Run): void;
 }
 
@@ -16,9 +17,13 @@ export function recover(work: Work, ways: RecoveryWays): void {
   const { run } = work;
   // A verify command that was cut off is as unknown as the work itself; asked before the queue is filled.
   for (const node of run.nodes.values()) {
-    const byUs = node.assignee === 'shell' || (node.status === 'checking' && node.cause !== 'reviewing');
+    const byUs = isCommand(node) || (node.status === 'checking' && node.cause !== 'reviewing');
     // Its bot is at a usage limit: it works on nothing, and knows itself how far it came.
     if (node.status === 'working' && node.cause === 'usage_limit') continue;
+    if (node.status === 'working' && node.assignee === 'queue') {
+      ways.resume(work, node);
+      continue;
+    }
     const isLost = byUs && (node.status === 'checking' || isSilent(node));
     if ((node.status === 'working' && node.assignee !== 'owner') || isLost) {
       node.wakeAt = null;

@@ -3,7 +3,7 @@
  * processes, messages or clocks.
  */
 import type { NodeCause, NodeStatus } from '../../contracts/factory/node.ts';
-import { isBeingChecked, isSilent, missingLines, type Run, type RunNode } from './model.ts';
+import { isBeingChecked, isCommand, isSilent, missingLines, type Run, type RunNode } from './model.ts';
 import { ancestorsOf } from './template/order.ts';
 import type { ValueFor } from './template/references.ts';
 import { holds, parseCondition } from './template/when.ts';
@@ -146,8 +146,8 @@ export function executed(play: Play, node: RunNode): void {
   } else prove(play, node, isBots(node) ? 'reported' : 'proven');
 }
 
-function isBots({ assignee }: RunNode): boolean {
-  return assignee !== 'shell' && assignee !== 'owner';
+function isBots(node: RunNode): boolean {
+  return !isCommand(node) && node.assignee !== 'owner';
 }
 
 /** The node is done, so nodes that wait for it continue. Required lines have been proven before. */
@@ -363,7 +363,7 @@ export function wake(play: Play, node: RunNode, stop: () => void): void {
   } else if (node.status === 'blocked' && node.gate === 'waiting') {
     if (node.step.waitGate?.kind === 'timer') openGate(play, node, null);
     else play.pollGate(node);
-  } else if ((node.status === 'working' || isSilent(node)) && node.assignee !== 'shell') {
+  } else if ((node.status === 'working' || isSilent(node)) && !isCommand(node)) {
     attemptFailed(play, node, 'timed_out', `It took longer than ${node.step.timeoutMinutes} minutes.`);
   } else if (node.status === 'working' || node.status === 'checking' || isSilent(node)) stop();
 }

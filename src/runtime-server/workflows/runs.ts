@@ -25,6 +25,7 @@ import { assembleRun, insertRun, loadOf, loadRun } from './store/runs.ts';
 import type { TemplateFolder } from './template/folder.ts';
 import { depthsOf } from './template/order.ts';
 import { fillIn } from './template/references.ts';
+import type { WorkerSteps } from './worker-steps/index.ts';
 
 export interface Runs extends Pick<Campaigns, 'createCampaign' | 'putProject'> {
   /**
@@ -44,7 +45,11 @@ export interface Runs extends Pick<Campaigns, 'createCampaign' | 'putProject'> {
   ): Promise<{ saved: SavedTemplate } | { dryRun: true; plan: SavedTemplate }>;
 }
 
-type Deps = WorkflowDeps & { readonly scheduler: Scheduler; readonly templates: TemplateFolder };
+type Deps = WorkflowDeps & {
+  readonly scheduler: Scheduler;
+  readonly templates: TemplateFolder;
+  readonly workers: Pick<WorkerSteps, 'problem'>;
+};
 
 export function createRuns(deps: Deps): Runs {
   const { store, workspace, scheduler, templates } = deps;
@@ -115,6 +120,7 @@ export function createRuns(deps: Deps): Runs {
         workforce: deps.workforce,
         team: request.team ?? null,
         preset: request.preset ?? null,
+        queueProblem: deps.workers.problem(),
         loadOf: loadOfBot,
       };
       return { executors: resolveExecutors(template.steps, choice), load };

@@ -16,7 +16,7 @@ import { type Budgets, createBudgets } from './budgets/index.ts';
 import { type CommandTurns, createCommandTurns } from './command-turns.ts';
 import type { WorkflowDeps } from './deps.ts';
 import { createGates } from './gates.ts';
-import { isEnded, proofLines, type Run, type RunNode, worksNow } from './model.ts';
+import { isCommand, isEnded, proofLines, type Run, type RunNode, worksNow } from './model.ts';
 import { createQueues } from './queues.ts';
 import { recover } from './recovery.ts';
 import { fail, holdAtDeadline, openGate, wake } from './rules.ts';
@@ -24,6 +24,7 @@ import type { Shell } from './shell.ts';
 import { createSilence, type LeaseFigures } from './silence.ts';
 import { handedNodes, loadRun, openRuns } from './store/runs.ts';
 import { createWork, type Work } from './work.ts';
+import type { WorkerSteps } from './worker-steps/index.ts';
 
 /** An agent's work, as it shows it. */
 export type AgentWork = Pick<Agent, 'currentNode' | 'proof'>;
@@ -65,6 +66,7 @@ const maxTimerMs = 24 * 3600 * 1000;
 export function createScheduler(
   deps: WorkflowDeps & {
     readonly shell: Shell;
+    readonly workers: WorkerSteps;
     readonly blobs: Blobs;
   },
 ): Scheduler {
@@ -87,7 +89,7 @@ export function createScheduler(
     botRuns: createBotRuns(deps),
     events: deps.events,
     enqueue(node: RunNode) {
-      if (node.assignee === 'shell') commands.add(node, 'run');
+      if (isCommand(node)) commands.add(node, 'run');
       else if (node.assignee !== 'owner') bots.add(node, 'run');
     },
     check(work: Work, node: RunNode, by: 'command' | 'bot') {
@@ -240,7 +242,7 @@ export function createScheduler(
   }
 
   function end(work: Work, node: RunNode, reason: 'cancelled' | 'timed_out'): void {
-    if (node.assignee === 'shell' || node.status === 'checking') work.after(() => commands.stop(node, reason));
+    if (isCommand(node) || node.status === 'checking') work.after(() => commands.stop(node, reason));
     if (reason === 'cancelled' && node.holder !== null) bots.tellCancelled(work, node);
   }
 
@@ -286,19 +288,28 @@ export function createScheduler(
     delivered: bots.delivered,
     async start() {
       const open = await deps.store.read((tx) => openRuns(tx, deps.workspace));
+      const atWorkers: RunNode[] = [];
       await budgets.load(open);
       await Promise.all(
         open.map(async (dagId) => {
           const landed = await deliveriesOfHanded(dagId);
           await mutate(dagId, engineActor, (work) => {
             for (const delivery of landed) bots.landed(work, delivery);
-            recover(work, { again: bots.again, requeue });
+            recover(work, {
+              again: bots.again,
+              resume(again, node) {
+                atWorkers.push(node);
+                commands.resume(again, node);
+              },
+              requeue,
+            });
             work.after(() => {
               for (const node of work.run.nodes.values()) settleNode(node, work.run);
             });
           });
         }),
       );
+      await commands.endOthers(atWorkers);
       budgets.start(open);
     },
     close() {

@@ -16,6 +16,7 @@ import {
   diffLine,
   exitLine,
   isBeingChecked,
+  isCommand,
   isSilent,
   missingFromExecutor,
   missingLines,
@@ -369,7 +370,7 @@ function fail(work: Work, node: RunNode, by: Caller, reason: string): void {
     return;
   }
   const held = node.status === 'needs_you' && node.gate !== 'waiting';
-  const byBot = node.status === 'working' && node.assignee !== 'shell';
+  const byBot = node.status === 'working' && !isCommand(node);
   if (!held && !byBot && !isReview(node) && node.status !== 'ready') {
     throw conflict(
       node,

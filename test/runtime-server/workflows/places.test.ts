@@ -121,6 +121,6 @@ test('"in" names an earlier step of a bot, and is for commands', () => {
     '"a" is not a step of a bot, so it has no folder of its own.',
   ]);
   expect(problems({ fix, more: { ...fix, in: 'fix', blocked_by: ['fix'] } })).toEqual([
-    'A bot works in its own folder; "in" is only for the executor shell.',
+    'A bot works in its own folder; "in" is only for the executors shell and queue.',
   ]);
 });

@@ -32,6 +32,7 @@ import { createWorkflows, type Workflows } from '../../../src/runtime-server/wor
 import { workflowMigrations } from '../../../src/runtime-server/workflows/migrations.ts';
 import { scheduleMigrations } from '../../../src/runtime-server/workflows/schedules/index.ts';
 import type { Caller } from '../../../src/runtime-server/workflows/verbs.ts';
+import type { WorkQueue } from '../../../src/runtime-server/workflows/worker-steps/calls.ts';
 import type { TestClock } from '../../support/test-clock.ts';
 import { everythingAgreed } from '../../support/trust.ts';
 
@@ -88,6 +89,8 @@ export interface WorldOptions {
   readonly watch?: BotWatch;
   readonly stopBot?: StopBot;
   readonly endTurn?: EndTurn;
+  /** Default: none. */
+  readonly queue?: WorkQueue;
   /** Its store has all tables of a runtime, and `spend` writes what bots use. */
   readonly counts?: boolean;
 }
@@ -196,6 +199,7 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
     watch: options.watch,
     stopBot: options.stopBot,
     endTurn: options.endTurn,
+    queue: options.queue,
     onSpent(listener) {
       spenders.add(listener);
       return () => spenders.delete(listener);

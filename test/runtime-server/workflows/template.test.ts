@@ -98,7 +98,7 @@ test('every problem is told at once, with path and line', () => {
     '16 steps[0].command: {{ what }} refers to nothing.',
     '18 steps[1]: The step "a" has no task for its bot. Give it a title or a description.',
     '19 steps[1].id: The step id "a" is used twice.',
-    '21 steps[1].command: A bot gets its task from the description; "command" is only for the executor shell.',
+    '21 steps[1].command: A bot gets its task from the description; "command" is only for the executors shell and queue.',
     '23 steps[1].blocked_by[0]: There is no step "ghost" to wait for.',
     '28 steps[2].command: "c" does not wait for "a": its output may not exist yet.',
     '28 steps[2].command: There is no step "ghost".',
@@ -116,7 +116,7 @@ test('unknown fields, wrong types and a file that is no JSON are problems with t
     messages({ steps: [{ id: 'a', command: 'x', on_fial: 'stop', executor: 'nobody' }], max_rounds: '3' }),
   ).toEqual([
     '6 steps[0].on_fial: Unknown field "on_fial".',
-    '7 steps[0].executor: "executor": "shell", "role:<role>", "bot:<slug>" or "harness:<name>".',
+    '7 steps[0].executor: "executor": "shell", "queue", "role:<role>", "bot:<slug>" or "harness:<name>".',
     '10 max_rounds: "max_rounds" is missing or not of type number.',
   ]);
   expect(readTemplate('{\n  "steps": [\n}', 't', 'json')).toMatchObject({ ok: false, problems: [{ line: 3 }] });

@@ -26,7 +26,7 @@ export interface NodeCardProps {
 export function assigneeWords(assignee: string | null): string {
   if (assignee === null) return 'nobody yet';
   if (assignee === 'owner') return 'you';
-  return assignee === 'shell' ? 'a command' : assignee;
+  return assignee === 'shell' ? 'a command' : assignee === 'queue' ? 'a worker' : assignee;
 }
 
 export function NodeCard(props: NodeCardProps) {

@@ -62,7 +62,7 @@ export function verbsFor(card: NodeCard): readonly Verb[] {
       return ['retry', 'skip'];
     case 'working':
       if (card.assignee === 'owner') return ['done', 'fail'];
-      return card.assignee === 'shell' ? [] : ['fail'];
+      return card.assignee === 'shell' || card.assignee === 'queue' ? [] : ['fail'];
     default:
       return [];
   }

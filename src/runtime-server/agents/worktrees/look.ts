@@ -82,14 +82,19 @@ async function branchIn(git: Git, folder: string): Promise<string | null> {
 /** The tree of everything in the worktree, committed or not; what git ignores is left out. */
 export async function treeOf(git: Git, look: Look): Promise<string> {
   if (look.uncommitted.length === 0) return git.run(look.root, ['rev-parse', `${look.head}^{tree}`]);
+  return currentTree(git, look.root);
+}
+
+/** The tree of a working tree as it is; with `known`, without files that git does not know. */
+export async function currentTree(git: Git, root: string, known = false): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'gantry-index-'));
   try {
     const index = join(folder, 'index');
-    const own = resolve(look.root, await git.run(look.root, ['rev-parse', '--git-path', 'index']));
+    const own = resolve(root, await git.run(root, ['rev-parse', '--git-path', 'index']));
     await copyIndex(own, index);
     const options = { env: { GIT_INDEX_FILE: index } };
-    await git.addAll(look.root, options);
-    return await git.run(look.root, ['write-tree'], options);
+    await git.addAll(root, { ...options, known });
+    return await git.run(root, ['write-tree'], options);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

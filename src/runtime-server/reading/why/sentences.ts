@@ -104,6 +104,10 @@ function whyWorking(facts: WhyFacts, node: RunNode): Told {
       : '';
   if (node.cause === 'cancelling') return withBot(facts, 'is being cancelled', node.assignee);
   if (node.assignee === 'shell') return { words: `runs its command${again}`, because: [] };
+  if (node.assignee === 'queue') {
+    const where = node.cause === 'at_worker' ? 'runs at a worker' : 'waits for a worker';
+    return { words: `${where}${detail(node)}`, because: [] };
+  }
   if (node.assignee === 'owner')
     return { words: 'was taken over by a person, who has not marked it done', because: [] };
   return withBot(facts, `is being worked on by ${node.assignee}${again}`, node.assignee);

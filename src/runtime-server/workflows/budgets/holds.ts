@@ -1,7 +1,7 @@
 /** Steps that a used-up budget stops, and how they go on once it is raised. Must not know what is used. */
 import { tellToGoOn } from '../bot-turns.ts';
 import type { WorkflowDeps } from '../deps.ts';
-import { isBeingChecked, isSilent, type RunNode } from '../model.ts';
+import { isBeingChecked, isCommand, isSilent, type RunNode } from '../model.ts';
 import { fail } from '../rules.ts';
 import { runsOfBudget } from '../store/budgets.ts';
 import type { Work } from '../work.ts';
@@ -93,7 +93,7 @@ export function createHolds(
 /** A bot works on it or checks it now, as far as is known, and is not being stopped already. */
 export function isTurn(node: RunNode): boolean {
   const { status, cause, assignee, holder } = node;
-  if (cause === 'cancelling' || cause === 'verifying' || assignee === 'shell') return false;
+  if (cause === 'cancelling' || cause === 'verifying' || isCommand(node)) return false;
   // A check that waits for its checker costs nothing yet.
   return (
     (status === 'checking' && holder !== null) || (status === 'working' && assignee !== 'owner') || goesOnUnseen(node)

@@ -58,14 +58,27 @@ function checkParams(file: TemplateFile, add: Add): void {
   });
 }
 
+/** Here or at a worker, rather than being a task of a bot. */
+export function runsCommand(executor = 'shell'): boolean {
+  return executor === 'shell' || executor === 'queue';
+}
+
 function checkExecutor(step: Step, path: RawProblem['path'], add: Add): void {
-  const executor = step.executor ?? 'shell';
-  if (executor === 'shell' && step.command === undefined)
-    add(path, `The step "${step.id}" runs a command, but has none.`);
-  if (executor !== 'shell' && step.command !== undefined) {
-    add([...path, 'command'], `A bot gets its task from the description; "command" is only for the executor shell.`);
+  const { executor, command } = step;
+  if (runsCommand(executor) && command === undefined) add(path, `The step "${step.id}" runs a command, but has none.`);
+  if (!runsCommand(executor) && command !== undefined) {
+    add(
+      [...path, 'command'],
+      `A bot gets its task from the description; "command" is only for the executors shell and queue.`,
+    );
   }
-  if (executor !== 'shell' && step.title === undefined && step.description === undefined) {
+  if (executor !== 'queue' && step.labels !== undefined) {
+    add([...path, 'labels'], 'Labels choose a worker of the queue; they are only for the executor queue.');
+  }
+  if (executor === 'queue' && step.silence !== undefined) {
+    add([...path, 'silence'], 'Gantry does not see what a worker prints: leave "silence" out, or set timeout_minutes.');
+  }
+  if (!runsCommand(executor) && step.title === undefined && step.description === undefined) {
     add(path, `The step "${step.id}" has no task for its bot. Give it a title or a description.`);
   }
 }
@@ -117,10 +130,10 @@ function checkPlace(
   if (step.in === undefined) return;
   const path = ['steps', index, 'in'];
   const about = file.steps.find((one) => one.id === step.in);
-  if ((step.executor ?? 'shell') !== 'shell')
-    add(path, 'A bot works in its own folder; "in" is only for the executor shell.');
+  if (!runsCommand(step.executor))
+    add(path, 'A bot works in its own folder; "in" is only for the executors shell and queue.');
   else if (about === undefined) add(path, `There is no step "${step.in}".`);
-  else if ((about.executor ?? 'shell') === 'shell')
+  else if (runsCommand(about.executor))
     add(path, `"${step.in}" is not a step of a bot, so it has no folder of its own.`);
   else if (ancestors !== null && !ancestors().has(step.in)) add(path, `"${step.id}" does not wait for "${step.in}".`);
 }

@@ -15,7 +15,7 @@ import {
 import { deepestNesting, isNestedDeeper } from '../../../kit/files/nesting.ts';
 import { readYaml } from '../../../kit/files/yaml.ts';
 import { createLines, showPath } from '../../agents/team-file/lines.ts';
-import { checkTemplate, type RawProblem } from './checks.ts';
+import { checkTemplate, type RawProblem, runsCommand } from './checks.ts';
 
 /** Finding the line of each takes time, and nobody reads more of them at once. */
 const maxProblems = 100;
@@ -163,6 +163,7 @@ function toTemplate(file: TemplateFile, id: string, description: string): Templa
       executor: step.executor ?? 'shell',
       ...(step.command === undefined ? {} : { command: step.command }),
       ...(step.in === undefined ? {} : { in: step.in }),
+      ...(step.labels === undefined ? {} : { labels: step.labels }),
       ...(step.verify === undefined ? {} : { verify: step.verify }),
       blockedBy: step.blocked_by ?? [],
       needsAny: step.needs_any ?? false,
@@ -186,7 +187,7 @@ function toSilence(
   all: SilenceFile | undefined,
   { silence: own, executor = 'shell' }: TemplateFile['steps'][number],
 ): Pick<Template['steps'][number], 'silence'> {
-  const given = executor === 'shell' ? own : all === undefined ? own : { ...all, ...own };
+  const given = runsCommand(executor) ? own : all === undefined ? own : { ...all, ...own };
   if (given === undefined) return {};
   const { nudge_minutes: nudgeMinutes, ...rest } = given;
   return { silence: { ...rest, ...(nudgeMinutes === undefined ? {} : { nudgeMinutes }) } };
@@ -226,6 +227,7 @@ function toFileStep(step: Template['steps'][number]): TemplateFile['steps'][numb
     executor: step.executor,
     ...(step.command === undefined ? {} : { command: step.command }),
     ...(step.in === undefined ? {} : { in: step.in }),
+    ...(step.labels === undefined ? {} : { labels: step.labels }),
     ...(step.verify === undefined ? {} : { verify: step.verify }),
     ...(step.blockedBy.length === 0 ? {} : { blocked_by: step.blockedBy }),
     ...(step.needsAny ? { needs_any: true } : {}),
