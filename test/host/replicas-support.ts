@@ -35,7 +35,12 @@ export interface Cluster {
   start(): Promise<Replica>;
 }
 
-export async function startCluster(count: number, databaseUrl: string): Promise<Cluster> {
+export async function startCluster(
+  count: number,
+  databaseUrl: string,
+  /** Of the replica with that number. */
+  settingsOf: (n: number) => NonNullable<Parameters<typeof startPeople>[0]>['settings'] = () => ({}),
+): Promise<Cluster> {
   const replicas: Replica[] = [];
   let target = 0;
   const open = new Set<Socket>();
@@ -73,7 +78,12 @@ export async function startCluster(count: number, databaseUrl: string): Promise<
         copyFileSync(placesIn(first.home)[file], placesIn(home)[file]);
       }
     }
-    const people = await startPeople({ home, provider, baseUrl: origin, settings: { databaseUrl } });
+    const people = await startPeople({
+      home,
+      provider,
+      baseUrl: origin,
+      settings: { ...settingsOf(replicas.length), databaseUrl },
+    });
     const { host } = new URL(origin);
     const here: Call = (method, path, options = {}) =>
       people.call(method, path, { ...options, headers: { host, ...options.headers } });
