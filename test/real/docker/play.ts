@@ -3,7 +3,7 @@
  * would, in a clone of what is committed here. ../docker.ts starts it.
  */
 import assert from 'node:assert/strict';
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import dns from 'node:dns';
 import {
   chmodSync,
@@ -11,7 +11,6 @@ import {
   createReadStream,
   existsSync,
   mkdirSync,
-  openSync,
   readFileSync,
   rmSync,
   writeFileSync,
@@ -20,6 +19,7 @@ import { request } from 'node:http';
 import { createServer } from 'node:https';
 import { join } from 'node:path';
 import { blocksOf, root } from '../../docs/blocks.ts';
+import { type Daemon, startDaemon } from '../../support/docker/daemon.ts';
 import { startOidcProvider } from '../../support/oidc-provider.ts';
 import { type Person, personAt } from '../../support/signed-in.ts';
 import type { Play } from '../docker.ts';
@@ -98,26 +98,6 @@ exec docker-compose "$@"
 `,
   );
   chmodSync(join(bin, 'docker'), 0o755);
-}
-
-const at = (name: string) => join(folder, name);
-
-function startDocker(): ChildProcess {
-  rmSync(at('d.pid'), { force: true });
-  const log = openSync(at('dockerd.log'), 'a');
-  const words = [
-    ...['--data-root', at('data'), '--exec-root', at('exec'), '--pidfile', at('d.pid'), '-H', env.DOCKER_HOST],
-    ...['--storage-driver', 'overlay2', '--config-file', at('none.json')],
-  ];
-  writeFileSync(at('none.json'), '{}');
-  // Apart from this group, so that an early end from a keyboard reaches it only once its containers are gone.
-  return spawn('dockerd', words, { stdio: ['ignore', log, log], env, detached: true });
-}
-
-async function dockerAnswers(): Promise<void> {
-  await until('Docker answers', () => shell('docker version', work, minutes), minutes).catch((error: Error) => {
-    throw new Error(`${error.message}\n${readFileSync(at('dockerd.log'), 'utf8').slice(-2000)}`);
-  });
 }
 
 /** One server for both names, in front of the published port and of the provider. */
@@ -218,11 +198,10 @@ async function play(): Promise<void> {
   rmSync(work, { recursive: true, force: true });
   mkdirSync(work, { recursive: true });
   writeCommands();
-  const daemon = startDocker();
+  const daemon = await startDaemon({ folder, network: [] });
   const early = () => void stopDocker(daemon).finally(() => process.exit(1));
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, early);
   try {
-    await dockerAnswers();
     // What a run that was killed has left in a folder that is kept.
     await removeContainers();
     await openDoor(outside, doorPort);
@@ -235,11 +214,9 @@ async function play(): Promise<void> {
 const removeContainers = () =>
   shell('docker ps -aq | xargs -r docker rm -f; docker volume ls -q | xargs -r docker volume rm', work);
 
-async function stopDocker(daemon: ChildProcess): Promise<void> {
+async function stopDocker(daemon: Daemon): Promise<void> {
   await removeContainers().catch(String);
-  const ended = new Promise((resolve) => (daemon.exitCode === null ? daemon.once('exit', resolve) : resolve(null)));
-  daemon.kill('SIGTERM');
-  await ended;
+  await daemon.close();
 }
 
 async function walk(): Promise<void> {

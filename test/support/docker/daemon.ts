@@ -1,21 +1,45 @@
 /**
- * A Docker daemon of a test's own (root, Linux, Debian's docker.io), with its own folder, socket and pid file, that touches no network: it has no
- * bridge and no rules, so its containers have no network either. Never a daemon that was there.
+ * A Docker daemon of a test's own (root, Linux, Debian's docker.io), with its own folder, socket and pid file. Without a network of its own it touches
+ * none: it has no bridge and no rules, so its containers have no network either. Never a daemon that was there.
  */
 import { type ChildProcess, execFile, execFileSync, spawn, spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, openSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
+import { until } from '../../real/scenes.ts';
 import { unmountBelow } from '../mounts.ts';
 
+interface DaemonOptions {
+  /** One that stays. Default: a new one, removed with the daemon. A short name: Docker puts sockets into it. */
+  readonly folder?: string;
+  /** Its images and containers. Default: in its folder. */
+  readonly data?: string;
+  /** The words before its command that put it into a network namespace; empty: it has that of this process. Default: it has no network. */
+  readonly network?: readonly string[];
+  /** Its daemon.json. */
+  readonly config?: object;
+}
+
 export interface Daemon {
+  readonly folder: string;
   readonly socket: string;
   readonly pid: number;
   docker(...words: readonly string[]): Promise<string>;
   /** What it has logged. */
   log(): string;
-  /** Ends it with its containers, and removes its folder. */
+  /** kill -9; resolves once its successor answers. */
+  kill(): Promise<void>;
+  /** Ends it with its containers, and removes its folder unless that stays. */
   close(): Promise<void>;
 }
 
@@ -28,37 +52,68 @@ export function noDaemon(): string | null {
   return lacks.length === 0 ? null : `there is no ${lacks.join(', no ')}`;
 }
 
-export async function startDaemon(): Promise<Daemon> {
-  // A short name: Docker puts sockets into it.
-  const folder = mkdtempSync(join(tmpdir(), 'gdk-'));
+const noNetworkWords = ['--bridge', 'none', '--iptables=false', '--ip-masq=false', '--ip-forward=false'];
+
+export async function startDaemon(options: DaemonOptions = {}): Promise<Daemon> {
+  const { network, config = {} } = options;
+  const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'gdk-'));
   const at = (name: string) => join(folder, name);
   const socket = at('d.sock');
-  writeFileSync(at('none.json'), '{}');
-  const log = openSync(at('dockerd.log'), 'a');
-  const words = [
-    ...['--data-root', at('data'), '--exec-root', at('exec'), '--pidfile', at('d.pid'), '-H', `unix://${socket}`],
-    ...['--storage-driver', 'overlay2', '--config-file', at('none.json')],
-    ...['--bridge', 'none', '--iptables=false', '--ip-masq=false', '--ip-forward=false'],
+  writeFileSync(at('daemon.json'), JSON.stringify(config));
+  const [program = 'dockerd', ...words] = [
+    ...[...(network ?? []), 'dockerd', '--data-root', options.data ?? at('data'), '--exec-root', at('exec')],
+    ...['--pidfile', at('d.pid'), '-H', `unix://${socket}`, '--storage-driver', 'overlay2'],
+    ...['--config-file', at('daemon.json'), ...(network === undefined ? noNetworkWords : [])],
   ];
-  const child = spawn('dockerd', words, { stdio: ['ignore', log, log], detached: true });
   const docker = (...words: readonly string[]) => run('docker', ['-H', `unix://${socket}`, ...words]);
   const said = () => readFileSync(at('dockerd.log'), 'utf8');
-  const close = async () => {
-    const ids = (await docker('ps', '-aq').catch(() => '')).split('\n').filter(Boolean);
-    if (ids.length > 0) await docker('rm', '-f', ...ids).catch(() => {});
-    await end(child);
-    unmountBelow(folder);
-    rmSync(folder, { recursive: true, force: true });
-  };
-  for (let tries = 0; tries < 300; tries += 1) {
-    const answer = await docker('version').catch(() => null);
-    if (answer !== null) return { socket, pid: child.pid ?? 0, docker, log: said, close };
-    if (child.exitCode !== null) break;
-    await delay(200);
+  let child: ChildProcess;
+
+  async function start(): Promise<void> {
+    // Of one that was killed.
+    rmSync(at('d.pid'), { force: true });
+    const log = openSync(at('dockerd.log'), 'a');
+    // Apart from this group, so that an early end from a keyboard reaches it only once its containers are gone.
+    child = spawn(program, words, { stdio: ['ignore', log, log], detached: true });
+    await until(
+      'dockerd answers',
+      async () => child.exitCode !== null || (await docker('version')) !== '',
+      90_000,
+    ).catch(() => {});
+    if (child.exitCode === null && (await docker('version').catch(() => null)) !== null) return;
+    throw new Error(`dockerd does not answer:\n${said().slice(-2_000)}`);
   }
-  const last = said().slice(-2_000);
-  await close();
-  throw new Error(`dockerd does not answer:\n${last}`);
+
+  async function close(): Promise<void> {
+    const ids = (await docker('ps', '-aq').catch(() => '')).split('\n').filter(Boolean);
+    if (ids.length > 0) await docker('rm', '-f', '-v', ...ids).catch(() => {});
+    await ended(child, 'SIGTERM');
+    unmountBelow(folder);
+    if (options.folder === undefined) rmSync(folder, { recursive: true, force: true });
+  }
+
+  await start().catch(async (error) => {
+    await close();
+    throw error;
+  });
+  return {
+    folder,
+    socket,
+    get pid() {
+      return child.pid ?? 0;
+    },
+    docker,
+    log: said,
+    async kill() {
+      const pidFile = at('exec/containerd/containerd.pid');
+      const containerd = existsSync(pidFile) ? readFileSync(pidFile, 'utf8').trim() : '';
+      await ended(child, 'SIGKILL');
+      // Ends with it, a moment later: a successor that still sees it takes it for one that runs.
+      await until('its containerd ends', async () => containerd === '' || !existsSync(`/proc/${containerd}`));
+      await start();
+    },
+    close,
+  };
 }
 
 /** An image with these programs of this computer, and what they load. `changes` as in a Dockerfile. */
@@ -91,15 +146,15 @@ function put(root: string, from: string, to: string): void {
   cpSync(from, join(root, to));
 }
 
-async function end(child: ChildProcess): Promise<void> {
-  const ended = new Promise((resolve) => (child.exitCode === null ? child.once('exit', resolve) : resolve(null)));
-  child.kill('SIGTERM');
-  await ended;
+async function ended(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  const gone = new Promise((resolve) => (child.exitCode === null ? child.once('exit', resolve) : resolve(null)));
+  child.kill(signal);
+  await gone;
 }
 
 function run(program: string, words: readonly string[]): Promise<string> {
   return new Promise((resolve, reject) => {
-    execFile(program, words, { maxBuffer: 64 << 20, timeout: 120_000 }, (error, stdout, stderr) => {
+    execFile(program, words, { maxBuffer: 64 << 20, timeout: 240_000 }, (error, stdout, stderr) => {
       if (error === null) resolve(stdout);
       else reject(new Error(`${program} ${words.join(' ')}: ${stderr.trim() || error.message}`));
     });
