@@ -192,9 +192,11 @@ async function composeCore(parts: CloudParts, closing: Closing) {
   return { runtimes, events, approvals, notifications, usage, hosted, work };
 }
 
-function openDriver({ computersFolder: folder, computersEngine, origin, base: { clock, timers } }: CloudParts) {
+function openDriver({ computersFolder: folder, computersEngine, origin, base }: CloudParts) {
+  const { clock, timers, log } = base;
   if (computersEngine == null) return createNamespaceDriver({ folder, timers });
-  return createDockerDriver({ settings: computersEngine, folder, cloudHost: new URL(origin).hostname, clock, timers });
+  const cloudHost = new URL(origin).hostname;
+  return createDockerDriver({ settings: computersEngine, folder, cloudHost, clock, timers, log });
 }
 
 /** What comes from outside for a computer's bots: triggers, calls of clients at the edge, events of connectors, texts and calls. */

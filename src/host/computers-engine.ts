@@ -15,6 +15,8 @@ export interface ComputersEngine {
   readonly most: { readonly memory: number; readonly processes: number };
   /** Of an image that a computer asks for. Mebibytes; null: any. */
   readonly maxImage: number | null;
+  /** How many computers of each toolset run before anybody asks for them. */
+  readonly warm: { readonly desktop: number; readonly shell: number };
 }
 
 /** Null: computers are made by the computer host. Throws `usage`. */
@@ -37,6 +39,10 @@ export function readComputersEngine(env: Env): ComputersEngine | null {
       processes: whole(env, 'GANTRY_COMPUTERS_PROCESSES', 'a number', 64, 1_000_000) ?? 1024,
     },
     maxImage: whole(env, 'GANTRY_COMPUTERS_MAX_IMAGE', 'a number of MiB', 1, 1_048_576),
+    warm: {
+      desktop: whole(env, 'GANTRY_COMPUTERS_WARM_DESKTOP', 'a number', 0, 200) ?? 0,
+      shell: whole(env, 'GANTRY_COMPUTERS_WARM_SHELL', 'a number', 0, 200) ?? 0,
+    },
   };
 }
 

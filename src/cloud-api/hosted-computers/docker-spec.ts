@@ -10,6 +10,10 @@ export const labels = {
   key: 'gantry.key',
   /** Milliseconds; absent: none. */
   lifetime: 'gantry.lifetime',
+  /** Of one that was made before anybody asked for it: its toolset. */
+  warm: 'gantry.warm',
+  /** By what settings that one was made. */
+  made: 'gantry.made',
 } as const;
 
 /**

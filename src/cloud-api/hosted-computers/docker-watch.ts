@@ -9,6 +9,7 @@ import type { Clock } from '../../kit/clock/clock.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
 import type { Engine } from '../../kit/docker/engine.ts';
 import { labels } from './docker-spec.ts';
+import { isWarm } from './docker-warm.ts';
 import type { DriverChange, DriverWatcher, HostedDriver } from './driver.ts';
 
 /** How long after a cut a watch connects again, ms; twice as long after each try, where no engine may ever run. */
@@ -32,12 +33,15 @@ interface EngineEvent {
 export function createDockerWatch({
   engine,
   installation,
+  computerIn,
   whyOf,
   clock,
   timers,
 }: {
   readonly engine: () => Promise<Engine>;
   readonly installation: () => string;
+  /** By the name of its container; null: it is not one of ours. */
+  readonly computerIn: (name: string) => string | null;
   readonly whyOf: (exitCode: number, labels: Readonly<Record<string, string>>) => string | null;
   readonly clock: Pick<Clock, 'now'>;
   readonly timers: Timers;
@@ -55,8 +59,8 @@ export function createDockerWatch({
     // As text: a number of JavaScript does not have so many digits.
     const nanoseconds = /"timeNano":(\d+)/.exec(line)?.[1];
     const state = stateAfter[Action as keyof typeof stateAfter];
-    const computer = Actor.Attributes[labels.computer];
-    if (nanoseconds === undefined || state === undefined || computer === undefined) return null;
+    const computer = computerIn(Actor.Attributes.name ?? '');
+    if (nanoseconds === undefined || state === undefined || computer === null || isWarm(computer)) return null;
     return {
       computer,
       state,

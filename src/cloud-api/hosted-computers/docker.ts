@@ -3,13 +3,13 @@
  * its socket and the settings of its start, into which nothing in the computer can look. What begins in the container is
  * src/programs/computer-init. Must not know projects.
  */
-import { randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { lookup } from 'node:dns/promises';
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Container, ContainerInspectInfo, ImageInspectInfo } from 'dockerode';
+import type { Container, ContainerCreateOptions, ContainerInspectInfo, ImageInspectInfo } from 'dockerode';
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
 import { type Engine, engineWords, openEngine, statusOf } from '../../kit/docker/engine.ts';
@@ -24,6 +24,7 @@ import {
   inside,
 } from '../../programs/computer-init/protocol.ts';
 import { containerOf, labels } from './docker-spec.ts';
+import { claimIn, createDockerWarm, isWarm, placesOf, type WarmCounts, warmSpec } from './docker-warm.ts';
 import { createDockerWatch } from './docker-watch.ts';
 import {
   type ComputerSpec,
@@ -44,6 +45,7 @@ interface DockerSettings {
   readonly most: { readonly memory: number; readonly processes: number };
   /** Of an image that a computer asks for. Mebibytes; null: any. */
   readonly maxImage: number | null;
+  readonly warm: WarmCounts;
 }
 
 /** Milliseconds. Also long enough for an engine that starts several at once. */
@@ -77,6 +79,7 @@ export function createDockerDriver({
   cloudHost,
   clock,
   timers,
+  log,
 }: {
   readonly settings: DockerSettings;
   /** Of this machine, and of the engine by the same path. Replicas share it; another cloud has another one. */
@@ -85,18 +88,25 @@ export function createDockerDriver({
   readonly cloudHost: string | null;
   readonly clock: Clock;
   readonly timers: Timers;
+  readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
 }): HostedDriver {
   const { socket } = settings;
   const engine = later(() => openEngine({ socket }));
   const greeting = later(() => openEngine({ socket, within: greetsWithin }));
   const installation = createInstallation(folder);
-  const nameOf = (computer: string) => `gantry-${installation()}-${computer}`;
-  const folderOf = (computer: string) => join(folder, computer);
-  const channelOf = (computer: string) => join(folderOf(computer), files.socket);
+  const prefix = () => `gantry-${installation()}-`;
+  const nameOf = (computer: string) => `${prefix()}${computer}`;
+  /** Null: the name is not one of ours. */
+  const computerIn = (name: string) => (name.startsWith(prefix()) ? name.slice(prefix().length) : null);
+  const computerOf = ({ Name }: Pick<ContainerInspectInfo, 'Name'>) => computerIn(bareName(Name)) ?? '';
+  /** Of its folder: a computer that was warm has that of its container. */
+  const placeOf = ({ Config }: Pick<ContainerInspectInfo, 'Config'>) => Config.Labels[labels.computer] ?? '';
+  const folderOf = (place: string) => join(folder, place);
+  const channelOf = (place: string) => join(folderOf(place), files.socket);
   /** Of its last start. */
-  const tokenOf = (computer: string) =>
-    (JSON.parse(readFileSync(join(folderOf(computer), files.boot), 'utf8')) as Boot).token;
-  const readyFile = (computer: string) => join(folderOf(computer), 'ready');
+  const tokenOf = (place: string) =>
+    (JSON.parse(readFileSync(join(folderOf(place), files.boot), 'utf8')) as Boot).token;
+  const readyFile = (place: string) => join(folderOf(place), 'ready');
   const machine = createMachine({ settings, engine, installation, cloudHost, clock });
 
   /** An engine that answers with an error has refused this computer; one that does not answer is away. */
@@ -113,7 +123,8 @@ export function createDockerDriver({
 
   async function find(computer: string): Promise<ContainerInspectInfo | null> {
     const found = await ask((asks) => orNull(asks.getContainer(nameOf(computer)).inspect()));
-    return found?.Config.Labels[labels.computer] === computer ? found : null;
+    const made = found?.Config.Labels ?? {};
+    return made[labels.cloud] === installation() && made[labels.computer] !== undefined ? found : null;
   }
 
   async function there(
@@ -125,15 +136,16 @@ export function createDockerDriver({
     return { container: asks.getContainer(info.Id), info };
   }
 
-  function stateOf({ State, Created, Config }: ContainerInspectInfo): DriverState {
-    const computer = Config.Labels[labels.computer] ?? '';
+  function stateOf(info: ContainerInspectInfo): DriverState {
+    const { State, Created, Config } = info;
+    const [computer, place] = [computerOf(info), placeOf(info)];
     if (!State.Running) {
       const why = State.Status === 'created' ? null : whyOf(State.ExitCode, Config.Labels);
       const since = Date.parse(State.Status === 'created' ? Created : State.FinishedAt);
       return { computer, state: 'stopped', why, since };
     }
     const since = Date.parse(State.StartedAt);
-    if (!State.Paused && !existsSync(readyFile(computer))) {
+    if (!State.Paused && !existsSync(readyFile(place))) {
       return { computer, state: 'starting', why: null, since };
     }
     return { computer, state: State.Paused ? 'sleeping' : 'running', why: null, since };
@@ -142,7 +154,7 @@ export function createDockerDriver({
   /** Its own timer stands still while it sleeps. Once its time is over it is woken, and the timer ends it. */
   async function settled(info: ContainerInspectInfo): Promise<ContainerInspectInfo | null> {
     if (!info.State.Paused || timeLeft(info) > 0) return info;
-    const computer = info.Config.Labels[labels.computer] ?? '';
+    const computer = computerOf(info);
     await ask((asks) => unless([404, 409], asks.getContainer(info.Id).unpause()));
     await until(computer, (now) => now?.State.Running !== true, 'ended');
     return find(computer);
@@ -162,8 +174,9 @@ export function createDockerDriver({
     }
   }
 
-  async function begin(computer: string, container: Container, info: ContainerInspectInfo): Promise<void> {
+  async function begin(container: Container, info: ContainerInspectInfo): Promise<void> {
     const made = info.Config.Labels;
+    const place = placeOf(info);
     const boot: Boot = {
       token: randomBytes(32).toString('hex'),
       socket: join(inside.channel, files.socket),
@@ -174,10 +187,11 @@ export function createDockerDriver({
       user: computerUser,
       egress: made['gantry.egress'] === 'none' ? 'none' : 'public',
       refuse: made['gantry.egress'] === 'none' ? [] : await ask(() => machine.addresses()),
+      warm: isWarm(computerOf(info)),
     };
-    mkdirSync(folderOf(computer), { recursive: true, mode: 0o700 });
-    for (const left of [readyFile(computer), channelOf(computer)]) rmSync(left, { force: true });
-    writeFileSync(join(folderOf(computer), files.boot), JSON.stringify(boot), { mode: 0o600 });
+    mkdirSync(folderOf(place), { recursive: true, mode: 0o700 });
+    for (const left of [readyFile(place), channelOf(place)]) rmSync(left, { force: true });
+    writeFileSync(join(folderOf(place), files.boot), JSON.stringify(boot), { mode: 0o600 });
     await ask(async () => {
       try {
         await container.start();
@@ -191,10 +205,10 @@ export function createDockerDriver({
   }
 
   /** Resolves when its program could dial; throws if it ends or is late. */
-  async function answers(computer: string, container: Container): Promise<void> {
+  async function answers(computer: string, place: string, container: Container): Promise<void> {
     const end = clock.monotonic() + startsWithin;
-    const token = tokenOf(computer);
-    while (!(await isReadyAt(channelOf(computer), token, end - clock.monotonic()))) {
+    const token = tokenOf(place);
+    while (!(await isReadyAt(channelOf(place), token, end - clock.monotonic()))) {
       const info = await find(computer);
       if (info?.State.Running !== true) {
         const how = info === null ? 'it was deleted' : `code ${info.State.ExitCode}`;
@@ -208,17 +222,20 @@ export function createDockerDriver({
     }
   }
 
+  /** Nothing changes; but every watch hears from the engine that it can be called. */
+  const tellThatItRuns = (container: Container) => ask(() => container.update({ RestartPolicy: { Name: 'no' } }));
+
   async function start(computer: string): Promise<DriverState> {
     const { container, info } = await there(computer);
     if (info.State.Paused) {
       await ask(() => container.unpause());
       await until(computer, (now) => now?.State.Paused === false, 'woke up');
-    } else if (!info.State.Running) await begin(computer, container, info);
-    if (!existsSync(readyFile(computer))) {
-      await answers(computer, container);
-      writeFileSync(readyFile(computer), '');
-      // Nothing changes; but now every watch hears from the engine that it can be called.
-      await ask(() => container.update({ RestartPolicy: { Name: 'no' } }));
+    } else if (!info.State.Running) await begin(container, info);
+    const ready = readyFile(placeOf(info));
+    if (!existsSync(ready)) {
+      await answers(computer, placeOf(info), container);
+      writeFileSync(ready, '');
+      await tellThatItRuns(container);
     }
     return stateOf((await there(computer)).info);
   }
@@ -260,27 +277,95 @@ export function createDockerDriver({
         throw new DriverFault('unsupported', `A computer can have ${settings.most[name]} ${unit} here, not ${asked}.`);
       }
     }
-    const name = nameOf(computer);
-    const image = spec.image ?? settings.image;
+    if ((await find(computer)) === null && !(await claimWarm(spec))) await makeContainer(spec);
+    const info = await find(computer);
+    if (info === null || keyOf(info) !== key) {
+      throw new DriverFault('exists', `The container engine has another container with the name ${nameOf(computer)}.`);
+    }
+    return stateOf(info);
+  }
+
+  const keyOf = (info: ContainerInspectInfo) => claimIn(folder, placeOf(info))?.key ?? info.Config.Labels[labels.key];
+
+  function containerFor(spec: ComputerSpec): ContainerCreateOptions {
     const { runtime, most } = settings;
-    const wanted = containerOf(spec, {
+    const image = spec.image ?? settings.image;
+    const name = nameOf(spec.computer);
+    return containerOf(spec, {
       name,
       installation: installation(),
       image,
-      folder: folderOf(computer),
+      folder: folderOf(spec.computer),
       runtime,
       most,
     });
-    if ((await find(computer)) === null) {
-      // The engine would make it as root's.
-      mkdirSync(folderOf(computer), { recursive: true, mode: 0o700 });
-      await ask((asks) => unless([409], asks.createContainer(wanted)));
-    }
+  }
+
+  async function makeContainer(spec: ComputerSpec, more: Readonly<Record<string, string>> = {}): Promise<void> {
+    const wanted = containerFor(spec);
+    // The engine would make it as root's.
+    mkdirSync(folderOf(spec.computer), { recursive: true, mode: 0o700 });
+    await ask((asks) => unless([409], asks.createContainer({ ...wanted, Labels: { ...wanted.Labels, ...more } })));
+  }
+
+  /** Whatever would be different in one that is made now, but for its image. */
+  const madeAs = (toolset: ComputerSpec['toolset']) =>
+    hash('sha256', JSON.stringify(containerFor(warmSpec(toolset, 'warm'))), 'hex').slice(0, 16);
+
+  const warm = createDockerWarm({
+    wanted: settings.warm,
+    folder,
+    clock,
+    timers,
+    log,
+    async list() {
+      const filters = { label: [`${labels.cloud}=${installation()}`, labels.warm] };
+      const [all, image] = await ask((asks) =>
+        Promise.all([asks.listContainers({ all: true, filters }), orNull(asks.getImage(settings.image).inspect())]),
+      );
+      return all.flatMap(({ Names, Labels, State, ImageID }) => {
+        const place = computerIn(bareName(Names[0])) ?? '';
+        if (!isWarm(place)) return [];
+        const toolset = Labels[labels.warm] === 'shell' ? 'shell' : 'desktop';
+        const state = State !== 'running' ? 'stopped' : existsSync(readyFile(place)) ? 'running' : 'starting';
+        const isCurrent = ImageID === image?.Id && Labels[labels.made] === madeAs(toolset);
+        return [{ place, toolset, state, isCurrent } as const];
+      });
+    },
+    async make(spec) {
+      const { refused } = await capabilities(settings.image);
+      if (refused !== null) return;
+      await makeContainer(spec, { [labels.warm]: spec.toolset, [labels.made]: madeAs(spec.toolset) });
+      await start(spec.computer).catch(async (fault) => {
+        await remove(spec.computer);
+        throw fault;
+      });
+    },
+    remove,
+  });
+
+  /** False: there is none for it. */
+  async function claimWarm(spec: ComputerSpec): Promise<boolean> {
+    const place = await warm.take(spec);
+    if (place === null) return false;
+    const { container } = await there(place);
+    await ask(() => unless([409], container.rename({ name: nameOf(spec.computer) })));
+    await tellThatItRuns(container);
+    return true;
+  }
+
+  async function remove(computer: string): Promise<void> {
     const info = await find(computer);
-    if (info?.Config.Labels[labels.key] !== key) {
-      throw new DriverFault('exists', `The container engine has another container with the name ${name}.`);
+    if (info !== null) {
+      await ask(async (asks) => {
+        const container = asks.getContainer(info.Id);
+        if (info.State.Paused) await unless([404, 409], container.unpause());
+        await unless([404, 409], container.remove({ force: true, v: true }));
+      });
+      await until(computer, (now) => now === null, 'is gone');
     }
-    return stateOf(info);
+    const left = existsSync(folder) ? readdirSync(folder) : [];
+    for (const place of placesOf(folder, computer, left)) rmSync(folderOf(place), { recursive: true, force: true });
   }
 
   async function inspect(computer: string): Promise<DriverState | null> {
@@ -314,6 +399,7 @@ export function createDockerDriver({
     }
   }
 
+  warm.begin();
   return {
     name: 'docker',
     async away() {
@@ -325,7 +411,10 @@ export function createDockerDriver({
         return fault instanceof DriverFault ? fault.message : engineWords(socket, fault);
       }
     },
-    capabilities: () => capabilities(settings.image),
+    async capabilities() {
+      const known = await capabilities(settings.image);
+      return known.refused === null ? { ...known, warm: await warm.counts() } : known;
+    },
     create,
     start,
     async sleep(computer) {
@@ -346,31 +435,23 @@ export function createDockerDriver({
       const { info } = await there(computer);
       if (info.State.Paused) throw new DriverFault('sleeping', `${computer} sleeps.`);
       if (!info.State.Running) throw new DriverFault('not_running', `${computer} does not run.`);
-      return offerAt(channelOf(computer), tokenOf(computer), dial);
+      return offerAt(channelOf(placeOf(info)), tokenOf(placeOf(info)), dial);
     },
     stop,
-    async delete(computer) {
-      const info = await find(computer);
-      if (info !== null) {
-        await ask(async (asks) => {
-          const container = asks.getContainer(info.Id);
-          if (info.State.Paused) await unless([404, 409], container.unpause());
-          await unless([404, 409], container.remove({ force: true, v: true }));
-        });
-        await until(computer, (now) => now === null, 'is gone');
-      }
-      rmSync(folderOf(computer), { recursive: true, force: true });
-    },
+    delete: remove,
     inspect,
     async list() {
       const filters = { label: [`${labels.cloud}=${installation()}`, labels.computer] };
       const all = await ask((asks) => asks.listContainers({ all: true, filters }));
-      const found = await Promise.all(all.map(({ Labels }) => find(Labels[labels.computer] ?? '')));
+      const names = all.map(({ Names }) => computerIn(bareName(Names[0])) ?? '');
+      const found = await Promise.all(names.filter((name) => !isWarm(name)).map(find));
       const now = await Promise.all(found.map((info) => (info === null ? null : settled(info))));
       return now.flatMap((info) => (info === null ? [] : [stateOf(info)]));
     },
-    watch: createDockerWatch({ engine, installation, whyOf, clock, timers }),
-    close() {},
+    watch: createDockerWatch({ engine, installation, computerIn, whyOf, clock, timers }),
+    close() {
+      warm.close();
+    },
   };
 }
 
@@ -506,17 +587,25 @@ function createMachine({
   };
 }
 
-/** The end of what a container wrote, of which the engine frames each piece with eight bytes. */
+/** The end of what a container wrote. */
 async function lastWords(container: Container): Promise<string> {
   const framed = await container.logs({ stdout: true, stderr: true, tail: 12 }).catch(() => Buffer.alloc(0));
+  return unframed(framed).trim().slice(-4000);
+}
+
+/** The engine frames each piece of output with eight bytes. */
+function unframed(framed: Buffer): string {
   const pieces: Buffer[] = [];
   for (let at = 0; at + 8 <= framed.length; ) {
     const length = framed.readUInt32BE(at + 4);
     pieces.push(framed.subarray(at + 8, at + 8 + length));
     at += 8 + length;
   }
-  return Buffer.concat(pieces).toString('utf8').trim().slice(-4000);
+  return Buffer.concat(pieces).toString('utf8');
 }
+
+/** As the engine gives it, with a slash before it. */
+const bareName = (name = '') => name.replace(/^\//, '');
 
 const orNull = <Result>(asked: Promise<Result>) => unless([404], asked);
 

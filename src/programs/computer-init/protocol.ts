@@ -31,4 +31,6 @@ export interface Boot {
   readonly egress: 'public' | 'none';
   /** Addresses that are refused besides those that are not public: the host's, and the cloud's. */
   readonly refuse: readonly string[];
+  /** Nobody waits for it: it answers only once its browser is open. */
+  readonly warm: boolean;
 }

@@ -79,7 +79,7 @@ async function open({
   return {
     engine,
     folder,
-    driver: createDockerDriver({ settings, folder, cloudHost: null, clock, timers: systemTimers }),
+    driver: createDockerDriver({ settings, folder, cloudHost: null, clock, timers: systemTimers, log: { warn() {} } }),
   };
 }
 
@@ -198,7 +198,14 @@ test('without an engine the driver says so and makes nothing; a computer that is
   const settings = settingsAt('/nowhere/d.sock');
   const folder = mkdtempSync(join(tmpdir(), 'gantry-docker-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
-  const away = createDockerDriver({ settings, folder, cloudHost: null, clock: systemClock, timers: systemTimers });
+  const away = createDockerDriver({
+    settings,
+    folder,
+    cloudHost: null,
+    clock: systemClock,
+    timers: systemTimers,
+    log: { warn() {} },
+  });
   const words = 'No container engine runs here (/nowhere/d.sock).';
   expect([await away.away(), (await away.capabilities()).refused]).toEqual([words, words]);
   await expect(away.list()).rejects.toThrow(words);
@@ -212,7 +219,7 @@ test('the engine of computers is chosen by its socket, and nothing else is taken
   expect(readComputersEngine({})).toBe(null);
   expect(readComputersEngine({ GANTRY_COMPUTERS_ENGINE: '/run/d.sock', GANTRY_COMPUTERS_RUNTIME: 'runsc' })).toEqual({
     ...{ socket: '/run/d.sock', image: 'gantry-computer', runtime: 'runsc' },
-    ...{ most: { memory: 2048, processes: 1024 }, maxImage: null },
+    ...{ most: { memory: 2048, processes: 1024 }, maxImage: null, warm: { desktop: 0, shell: 0 } },
   });
   expect(() => readComputersEngine({ GANTRY_COMPUTERS_ENGINE: 'tcp://a:2375' })).toThrow('"tcp://a:2375"');
 });

@@ -1,16 +1,16 @@
 /** The driver `docker` on its engine: a Docker of its own, in a world of its own, with the image that `npm run test:docker` built. */
-import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createDockerDriver } from '../../../src/cloud-api/hosted-computers/docker.ts';
+import type { HostedDriver } from '../../../src/cloud-api/hosted-computers/driver.ts';
 import { readComputersEngine } from '../../../src/host/computers-engine.ts';
 import { systemClock } from '../../../src/kit/clock/clock.ts';
 import { systemTimers } from '../../../src/kit/clock/timers.ts';
 import { computerUser } from '../../../src/programs/computer-init/protocol.ts';
-import { until } from '../../real/scenes.ts';
 import { createWorld } from '../../support/computers/world.ts';
-import { unmountBelow } from '../../support/mounts.ts';
+import { startDaemon } from '../../support/docker/daemon.ts';
 import type { Attempts, Came, DriverSubject } from './subject.ts';
 
 const probe = fileURLToPath(new URL('../../support/computers/probe.ts', import.meta.url));
@@ -23,19 +23,26 @@ export const noEngine = (): string | null =>
 export interface DockerSubject extends DriverSubject {
   /** Of the command `docker` at this engine. */
   docker(...words: readonly string[]): string;
+  /** `env`: as the cloud has it, besides the subject's own. */
+  connect(env?: Readonly<Record<string, string>>): HostedDriver;
   readonly socket: string;
   readonly folder: string;
 }
 
-export async function openDocker(toolset: DriverSubject['toolset']): Promise<DockerSubject> {
-  // A short name: the engine puts sockets into it.
-  const place = mkdtempSync('/tmp/gde-');
-  const folder = join(place, 'computers');
-  const socket = join(place, 'd.sock');
+/** With a browser it takes minutes to build. */
+const images = { shell: 'gantry-computer', desktop: 'gantry-computer:desktop' } as const;
+
+/** `env`: what the cloud's environment says of its computers. */
+export async function openDocker(
+  toolset: DriverSubject['toolset'],
+  env: Readonly<Record<string, string>> = {},
+): Promise<DockerSubject> {
   const around = await createWorld();
-  writeFileSync(
-    join(place, 'daemon.json'),
-    JSON.stringify({
+  const daemon = await startDaemon({
+    data: data!,
+    // Not `ip netns exec`: it mounts another /sys, in which the engine finds no cgroups.
+    network: around.on('machine'),
+    config: {
       // Computers outlive their engine.
       'live-restore': true,
       dns: ['9.9.9.9'],
@@ -43,42 +50,15 @@ export async function openDocker(toolset: DriverSubject['toolset']): Promise<Doc
       'fixed-cidr-v6': 'fd00:dead:beef::/64',
       ip6tables: true,
       experimental: true,
-    }),
-  );
+    },
+  });
+  const { socket } = daemon;
+  const folder = join(daemon.folder, 'computers');
   const docker = (...words: readonly string[]) =>
     execFileSync('docker', ['-H', `unix://${socket}`, ...words], {
       encoding: 'utf8',
       env: { ...process.env, DOCKER_BUILDKIT: '0' },
     }).trim();
-  let daemon = await startEngine();
-
-  async function startEngine(): Promise<ChildProcess> {
-    const log = openSync(join(place, 'dockerd.log'), 'a');
-    rmSync(join(place, 'd.pid'), { force: true });
-    // Not `ip netns exec`: it mounts another /sys, in which the engine finds no cgroups.
-    const [program, ...words] = around.on('machine');
-    const asked = ['--data-root', data!, '--exec-root', join(place, 'exec'), '--pidfile', join(place, 'd.pid')];
-    const rest = [
-      '-H',
-      `unix://${socket}`,
-      '--storage-driver',
-      'overlay2',
-      '--config-file',
-      join(place, 'daemon.json'),
-    ];
-    const child = spawn(program!, [...words, 'dockerd', ...asked, ...rest], { stdio: ['ignore', log, log] });
-    await until('the engine answers', async () => {
-      if (child.exitCode !== null) throw new Error(readFileSync(join(place, 'dockerd.log'), 'utf8').slice(-2000));
-      return spawnSync('docker', ['-H', `unix://${socket}`, 'version']).status === 0;
-    });
-    return child;
-  }
-
-  const gone = (child: ChildProcess, signal: NodeJS.Signals) =>
-    new Promise((resolve) => {
-      child.once('exit', resolve);
-      child.kill(signal);
-    });
   const named: string[] = [];
   const idOf = (computer: string) =>
     docker('ps', '-aq', '--no-trunc', '--filter', `label=gantry.computer=${computer}`).split('\n')[0]!;
@@ -118,18 +98,21 @@ export async function openDocker(toolset: DriverSubject['toolset']): Promise<Doc
       images: true,
       warm: null,
     },
-    connect: () =>
+    connect: (more = {}) =>
       createDockerDriver({
-        settings: readComputersEngine({ GANTRY_COMPUTERS_ENGINE: socket })!,
+        settings: readComputersEngine({
+          GANTRY_COMPUTERS_ENGINE: socket,
+          GANTRY_COMPUTERS_IMAGE: images[toolset],
+          ...env,
+          ...more,
+        })!,
         folder,
         cloudHost: null,
         clock: systemClock,
         timers: systemTimers,
+        log: { warn() {} },
       }),
-    async kill() {
-      await gone(daemon, 'SIGKILL');
-      daemon = await startEngine();
-    },
+    kill: daemon.kill,
     crash: (computer) => void process.kill(Number(pidOf(computer)), 'SIGKILL'),
     limitsOf: (computer) => ({
       memory: Number(groupFile(computer, 'memory.max', 'memory.limit_in_bytes')) / 1024 / 1024,
@@ -155,12 +138,9 @@ export async function openDocker(toolset: DriverSubject['toolset']): Promise<Doc
       ...readdirSync(folder).filter((name) => name !== 'installation'),
     ],
     async close() {
-      removeAll();
-      await gone(daemon, 'SIGTERM');
+      await daemon.close();
       around.close();
       for (const name of named) execFileSync('ip', ['netns', 'delete', name]);
-      unmountBelow(place);
-      rmSync(place, { recursive: true, force: true });
     },
   };
 }

@@ -1,10 +1,10 @@
 // Runs apart: it starts a container engine, and needs an image that takes minutes to build.
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createDockerDriver } from '../../../src/cloud-api/hosted-computers/docker.ts';
-import type { HostedDriver } from '../../../src/cloud-api/hosted-computers/driver.ts';
+import type { ComputerSpec, HostedDriver } from '../../../src/cloud-api/hosted-computers/driver.ts';
 import { readComputersEngine } from '../../../src/host/computers-engine.ts';
 import { systemClock } from '../../../src/kit/clock/clock.ts';
 import { systemTimers } from '../../../src/kit/clock/timers.ts';
@@ -31,9 +31,16 @@ describe.skipIf(noEngine() !== null)('the driver docker, and what others do with
 
   function another(more: { readonly socket?: string; readonly image?: string; readonly folder?: string } = {}) {
     const { socket = subject.socket, image = 'gantry-computer', folder = mkdtempSync(join(tmpdir(), 'gdo-')) } = more;
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    if (more.folder === undefined) onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     const settings = readComputersEngine({ GANTRY_COMPUTERS_ENGINE: socket, GANTRY_COMPUTERS_IMAGE: image })!;
-    return createDockerDriver({ settings, folder, cloudHost: null, clock: systemClock, timers: systemTimers });
+    return createDockerDriver({
+      settings,
+      folder,
+      cloudHost: null,
+      clock: systemClock,
+      timers: systemTimers,
+      log: { warn() {} },
+    });
   }
   /** Made here from the image of computers, with these lines of a Dockerfile. */
   function imageWith(name: string, ...lines: string[]): string {
@@ -89,7 +96,14 @@ describe.skipIf(noEngine() !== null)('the driver docker, and what others do with
       /^unsupported: The image strange is not made on top of gantry-computer/,
     );
     await driver.create({ ...lifeOf, image: 'shellless' });
-    expect(await refusalOf(driver.start(one))).toMatch(/^failed: The container engine answered: .*\/bin\/bash/);
+    expect(await refusalOf(driver.start(one))).toMatch(
+      /^unsupported: The image shellless cannot start a computer\. The container engine answered: .*\/bin\/bash/,
+    );
+    await driver.delete(one);
+    // Whatever it begins with itself, its network is restricted first.
+    imageWith('own-beginning', 'FROM gantry-computer', 'USER 61000', 'ENTRYPOINT ["/bin/sleep", "1000"]');
+    await driver.create({ ...lifeOf, image: 'own-beginning' });
+    expect(await driver.start(one)).toMatchObject({ state: 'running' });
     await driver.delete(one);
     expect(subject.remains()).toEqual([]);
   });
@@ -196,5 +210,106 @@ describe.skipIf(noEngine() !== null)('the driver docker, and what others do with
     expect(() => inside('ls', '/run/gantry')).toThrow(/Permission denied/);
     expect(() => inside('touch', '/usr/new')).toThrow(/Read-only/);
     await driver.delete(one);
+  });
+});
+
+describe.skipIf(noEngine() !== null)('computers in containers that are kept warm', () => {
+  let subject: DockerSubject;
+  const opened: HostedDriver[] = [];
+  const env = { GANTRY_COMPUTERS_WARM_SHELL: '1' };
+  const spec: ComputerSpec = { ...lifeOf, limits: { memory: null, processes: null }, lifetime: null };
+  const cloud = (more: Readonly<Record<string, string>> = env) => {
+    const driver = subject.connect(more);
+    opened.push(driver);
+    return driver;
+  };
+  const warmOf = async (driver: HostedDriver) => (await driver.capabilities()).warm;
+  const readyOf = (driver: HostedDriver, shell: number) =>
+    expect.poll(() => warmOf(driver), { timeout: 120_000 }).toEqual({ desktop: 0, shell });
+  const containers = () => subject.docker('ps', '-aq').split('\n').filter(Boolean);
+  const run = async (driver: HostedDriver, computer: string, command: string) => {
+    const { body } = await callOver(
+      computer,
+      (dial) => driver.offer(computer, dial),
+      (linked) => linked.drive('shell', 'exec', { command, shell: true }),
+    );
+    return body.content.map((part) => (part.type === 'text' ? part.text : '')).join('');
+  };
+
+  beforeAll(async () => {
+    subject = await openDocker('shell');
+  }, 240_000);
+  afterEach(async () => {
+    for (const driver of opened.splice(0)) driver.close();
+    const last = subject.connect();
+    for (const { computer } of await last.list()) await last.delete(computer);
+    // With none wanted, those that wait go.
+    await expect.poll(containers, { timeout: 60_000 }).toEqual([]);
+    last.close();
+  }, 240_000);
+  afterAll(() => subject?.close(), 240_000);
+
+  test('a create gets one that runs, which keeps its files over a stop and goes with everything; what it does not fit is made anew', {
+    timeout: 240_000,
+  }, async () => {
+    const driver = cloud();
+    await readyOf(driver, 1);
+    const heard: string[] = [];
+    onTestFinished(
+      driver.watch(null, { changed: ({ computer, state }) => heard.push(`${computer} ${state}`), missed() {} }),
+    );
+    expect(await driver.list()).toEqual([]);
+    const [waiting] = containers();
+    const made = await driver.create(spec);
+    expect(made).toMatchObject({ computer: spec.computer, state: 'running' });
+    expect(subject.docker('inspect', '--format', '{{.Id}}', waiting!)).toMatch(
+      subject.docker('ps', '-aq', '--no-trunc', '--filter', `name=${spec.computer}`),
+    );
+    expect(await driver.create(spec)).toEqual(made);
+    expect(await driver.start(spec.computer)).toEqual(made);
+    await expect(driver.create({ ...spec, key: 'another' })).rejects.toMatchObject({ code: 'exists' });
+    await expect.poll(() => heard).toEqual([`${spec.computer} running`]);
+    await run(driver, spec.computer, 'echo kept > kept');
+    await driver.stop(spec.computer);
+    await driver.start(spec.computer);
+    expect(await run(driver, spec.computer, 'cat kept')).toBe('kept\n');
+    await readyOf(driver, 1);
+    const limits = { memory: 512, processes: null };
+    const other = { ...spec, computer: 'cmp_000000000043', key: 'other', limits };
+    expect(await driver.create(other)).toMatchObject({ state: 'stopped' });
+    expect(await warmOf(driver)).toEqual({ desktop: 0, shell: 1 });
+    await driver.delete(spec.computer);
+    await driver.delete(other.computer);
+    const left = readdirSync(subject.folder).filter((name) => name !== 'installation');
+    expect(left).toEqual([expect.stringMatching(/^warm_/)]);
+  });
+
+  test('those that wait outlive their cloud, and of several clouds at once each gets another one, or makes its own', {
+    timeout: 240_000,
+  }, async () => {
+    const first = cloud({ GANTRY_COMPUTERS_WARM_SHELL: '2' });
+    await readyOf(first, 2);
+    const before = containers();
+    first.close();
+    const replicas = [1, 2, 3].map(() => cloud({ GANTRY_COMPUTERS_WARM_SHELL: '2' }));
+    const states = await Promise.all(
+      replicas.map((driver, index) => driver.create({ ...spec, computer: `cmp_00000000005${index}`, key: `${index}` })),
+    );
+    expect(states.map(({ state }) => state).sort()).toEqual(['running', 'running', 'stopped']);
+    const taken = subject.docker('ps', '-q', '--filter', 'name=cmp_').split('\n');
+    expect(before.sort()).toEqual(taken.sort());
+  });
+
+  test('one that was made of another image or with other limits is not handed over, and gives way', {
+    timeout: 240_000,
+  }, async () => {
+    const first = cloud();
+    await readyOf(first, 1);
+    const [old] = containers();
+    first.close();
+    const driver = cloud({ ...env, GANTRY_COMPUTERS_MEMORY: '600' });
+    expect(await driver.create(spec)).toMatchObject({ state: 'stopped' });
+    await readyOf(driver, 1);
+    expect(containers()).not.toContain(old);
   });
 });

@@ -5,12 +5,15 @@
  */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
+import { files, inside } from '../../../src/programs/computer-init/protocol.ts';
+import { type DockerSubject, noEngine, openDocker } from '../../conformance/hosted-computers/docker-subject.ts';
 import { openNamespace } from '../../conformance/hosted-computers/namespace-subject.ts';
 import { forbidden, ofTheMachine, reachable, to, triesAtSocket } from '../../conformance/hosted-computers/probes.ts';
 import type { Attempts, DriverSubject } from '../../conformance/hosted-computers/subject.ts';
 import type { Figure, FigureOptions, Measured } from '../../support/bench/figure.ts';
 import { type LinkedComputer, linkComputer } from '../../support/computers/dialled.ts';
 import { noComputers } from '../../support/computers/helper.ts';
+import { noDaemon } from '../../support/docker/daemon.ts';
 
 export const figures: readonly Figure[] = [{ name: 'hosted-computers.wall', run: wall }];
 
@@ -38,7 +41,37 @@ const drivers: Readonly<Record<string, { missing(): string | null; open(): Promi
       return { subject, secrets: () => secretsOf(subject.folder) };
     },
   },
+  docker: {
+    missing: () => noDaemon() ?? noEngine(),
+    async open() {
+      const subject = await openDocker('desktop');
+      return { subject, secrets: () => secretsOfContainers(subject) };
+    },
+  },
 };
+
+function secretsOfContainers({ folder, socket, docker }: DockerSubject): Secret[] {
+  const same = (path: string): Secret => ({ onMachine: path, inside: path });
+  const volumeOf = (computer: string) => {
+    const id = docker('ps', '-aq', '--filter', `label=gantry.computer=${computer}`);
+    const at = `{{range .Mounts}}{{if eq .Destination "${inside.data}"}}{{.Source}}{{end}}{{end}}`;
+    return docker('inspect', '--format', at, id);
+  };
+  const ofOthers = [shell, other].flatMap((computer) => [
+    ...[files.boot, files.socket].map((name) => same(join(folder, computer, name))),
+    same(join(volumeOf(computer), 'device.db')),
+  ]);
+  const own = volumeOf(shell);
+  return [
+    // Not /etc/shadow: an image has its own.
+    ...[import.meta.filename, socket, join(folder, 'installation')].map(same),
+    ...ofOthers,
+    // Its own program has these at such paths.
+    { onMachine: join(folder, shell, files.boot), inside: join(inside.channel, files.boot) },
+    { onMachine: join(folder, shell, files.socket), inside: join(inside.channel, files.socket) },
+    { onMachine: join(own, 'device.db'), inside: join(inside.data, 'device.db') },
+  ];
+}
 
 function secretsOf(folder: string): Secret[] {
   const same = (path: string): Secret => ({ onMachine: path, inside: path });
@@ -63,10 +96,14 @@ function secretsOf(folder: string): Secret[] {
 async function wall({ log }: FigureOptions): Promise<Measured> {
   const problems: string[] = [];
   const table: Record<string, Readonly<Record<string, string>>> = {};
+  const skipped: string[] = [];
   let n = 0;
   for (const [name, { missing, open }] of Object.entries(drivers)) {
     const why = missing();
-    if (why !== null) return { value: null, unit, n: 0, at: name, why };
+    if (why !== null) {
+      skipped.push(`${name}: ${why}`);
+      continue;
+    }
     const opened = await open();
     try {
       const found = await tryAll(opened);
@@ -78,7 +115,15 @@ async function wall({ log }: FigureOptions): Promise<Measured> {
       await opened.subject.close();
     }
   }
-  return { value: problems.length, problems, unit, n, at, detail: table };
+  if (n === 0) return { value: null, unit, n, at, why: skipped.join('; ') };
+  return {
+    value: problems.length,
+    problems,
+    unit,
+    n,
+    at,
+    detail: { ...table, ...(skipped.length > 0 && { skipped }) },
+  };
 }
 
 async function tryAll({ subject, secrets }: Opened) {
