@@ -8,8 +8,15 @@ import { lookup } from 'node:dns/promises';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Container, ContainerCreateOptions, ContainerInspectInfo, ImageInspectInfo } from 'dockerode';
+import type {
+  Container,
+  ContainerCreateOptions,
+  ContainerInspectInfo,
+  ExecCreateOptions,
+  ImageInspectInfo,
+} from 'dockerode';
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
 import { type Engine, engineWords, openEngine, statusOf } from '../../kit/docker/engine.ts';
@@ -21,8 +28,10 @@ import {
   exitCodes,
   files,
   imageLabel,
+  program as initProgram,
   inside,
 } from '../../programs/computer-init/protocol.ts';
+import { createDockerProof } from './docker-proof.ts';
 import { containerOf, labels } from './docker-spec.ts';
 import { claimIn, createDockerWarm, isWarm, placesOf, type WarmCounts, warmSpec } from './docker-warm.ts';
 import { createDockerWatch } from './docker-watch.ts';
@@ -57,6 +66,10 @@ const stopsWithin = 3_000;
 /** How long a change that an engine confirmed may take to be seen. */
 const holdsWithin = 30_000;
 const looksEvery = 50;
+/** All addresses are tried at once, each for two seconds. */
+const triesWithin = 20_000;
+/** Nothing in a computer runs as this user, so nothing there can touch what does. */
+const nobody = '65534:65534';
 /** A machine's addresses rarely change. */
 const addressesFor = 600_000;
 
@@ -344,6 +357,31 @@ export function createDockerDriver({
     remove,
   });
 
+  const proof = createDockerProof({
+    timers,
+    log,
+    addresses: machine.addresses,
+    async running() {
+      const filters = { label: [`${labels.cloud}=${installation()}`, 'gantry.egress=public'], status: ['running'] };
+      const all = await ask((asks) => asks.listContainers({ filters }));
+      // One that starts proves itself.
+      const up = all.filter(({ Labels }) => existsSync(readyFile(Labels[labels.computer] ?? '')));
+      return up.flatMap(({ Names }) => computerIn(bareName(Names[0])) ?? []);
+    },
+    async attempt(computer, addresses) {
+      const { container } = await there(computer);
+      const Cmd = ['node', initProgram, 'try', JSON.stringify(addresses)];
+      const said = await ask(() => unless([404, 409], outputOf(container, { Cmd, User: nobody, WorkingDir: '/' })));
+      const runs = (await find(computer))?.State;
+      if (said === null || runs?.Running !== true || runs.Paused) return null;
+      return JSON.parse(said) as Record<string, string>;
+    },
+    async kill(computer) {
+      const { container } = await there(computer);
+      await ask(() => unless([404, 409], container.kill()));
+    },
+  });
+
   /** False: there is none for it. */
   async function claimWarm(spec: ComputerSpec): Promise<boolean> {
     const place = await warm.take(spec);
@@ -386,7 +424,7 @@ export function createDockerDriver({
       };
       const found = await orNull(asks.getImage(image).inspect());
       return {
-        refused: engineRefusal(settings, info) ?? imageRefusal(settings, image, found),
+        refused: engineRefusal(settings, info) ?? imageRefusal(settings, image, found) ?? proof.unproven(),
         egress: 'enforced',
         wall: settings.runtime === 'runsc' ? 'gvisor' : 'namespace',
         sleep: 'memory',
@@ -451,6 +489,7 @@ export function createDockerDriver({
     watch: createDockerWatch({ engine, installation, computerIn, whyOf, clock, timers }),
     close() {
       warm.close();
+      proof.close();
     },
   };
 }
@@ -585,6 +624,18 @@ function createMachine({
       return known.addresses;
     },
   };
+}
+
+/** What a program in a container wrote. */
+async function outputOf(container: Container, program: ExecCreateOptions): Promise<string> {
+  const exec = await container.exec({ ...program, AttachStdout: true, AttachStderr: true });
+  const stream = await exec.start({});
+  const late = setTimeout(() => stream.destroy(new Error('The program in the container did not end.')), triesWithin);
+  try {
+    return unframed(await buffer(stream));
+  } finally {
+    clearTimeout(late);
+  }
 }
 
 /** The end of what a container wrote. */

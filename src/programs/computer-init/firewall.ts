@@ -1,6 +1,7 @@
 /** The firewall inside of a computer's container, as nftables reads it: out to public addresses, in nothing but answers. Pure. */
 import { isIPv4, isIPv6 } from 'node:net';
 import { public6, refused4, refused6 } from '../../kit/egress/refused-ranges.ts';
+import { refusedSamples } from './protocol.ts';
 
 interface Firewall {
   /** Refused besides what is not public. */
@@ -52,7 +53,6 @@ export function nameServersIn(resolvConf: string): string[] {
 
 /** What must be refused from inside. The name servers' own addresses are, too, except for questions. */
 export function samplesOf(refuse: readonly string[], servers: readonly string[]): string[] {
-  const some = ['10.0.0.1', '172.16.0.1', '192.168.0.1', '100.64.0.1', '169.254.169.254', 'fd00:ec2::254'];
   const private4 = servers.filter((address) => /^(?:10|172\.(?:1[6-9]|2\d|3[01])|192\.168)\./.test(address));
-  return [...new Set([...some, ...private4, ...refuse])];
+  return [...new Set([...refusedSamples, ...private4, ...refuse])];
 }

@@ -7,13 +7,10 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { connect, isIP } from 'node:net';
 import { nameServersIn, rulesFor, samplesOf } from './firewall.ts';
-import type { Boot } from './protocol.ts';
+import { type Boot, noWayWords, refusedWord } from './protocol.ts';
 
 /** Milliseconds. A refused connection is refused at once. */
 const within = 2_000;
-/** What comes of an attempt that the firewall refuses, and of one to a family of addresses that this container does not have. */
-const refused = 'ECONNREFUSED';
-const noWay = new Set(['ENETUNREACH', 'EADDRNOTAVAIL', 'EAFNOSUPPORT']);
 
 const [, , word = '', given = ''] = process.argv;
 if (word === 'try') await tryAll(JSON.parse(given) as string[]);
@@ -34,9 +31,9 @@ function restrict({ egress, refuse, user }: Boot): void {
   });
   if (tried.status !== 0) end(`it could not be tried: ${tried.stderr.trim() || String(tried.error)}`);
   const came = JSON.parse(tried.stdout) as Record<string, string>;
-  const wrong = Object.entries(came).find(([, what]) => what !== refused && !noWay.has(what));
+  const wrong = Object.entries(came).find(([, what]) => what !== refusedWord && !noWayWords.has(what));
   if (wrong !== undefined) end(`from inside, ${wrong[0]} answers with "${wrong[1]}"`);
-  const asked = Object.values(came).filter((what) => what === refused).length;
+  const asked = Object.values(came).filter((what) => what === refusedWord).length;
   // A port without a listener refuses as well: only what this table counts was refused by it.
   if (asked === 0 || refusals() - before < asked) end('refused connections were not refused by its firewall');
 }

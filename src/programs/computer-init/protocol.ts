@@ -34,3 +34,20 @@ export interface Boot {
   /** Nobody waits for it: it answers only once its browser is open. */
   readonly warm: boolean;
 }
+
+/** Addresses that every computer is refused, whatever else it is. */
+export const refusedSamples = [
+  '10.0.0.1',
+  '172.16.0.1',
+  '192.168.0.1',
+  '100.64.0.1',
+  '169.254.169.254',
+  'fd00:ec2::254',
+] as const;
+
+/** The program that begins a computer; with the word `try` and addresses it says what comes of a connection to each. */
+export const program = '/app/out/server/computer-init.js';
+
+/** What comes of an attempt that the firewall refuses, and of one to a family of addresses that the container does not have. */
+export const refusedWord = 'ECONNREFUSED';
+export const noWayWords: ReadonlySet<string> = new Set(['ENETUNREACH', 'EADDRNOTAVAIL', 'EAFNOSUPPORT']);

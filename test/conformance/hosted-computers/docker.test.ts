@@ -1,4 +1,5 @@
 // Runs apart: it starts a container engine, and needs an image that takes minutes to build.
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +8,7 @@ import { createDockerDriver } from '../../../src/cloud-api/hosted-computers/dock
 import type { ComputerSpec, HostedDriver } from '../../../src/cloud-api/hosted-computers/driver.ts';
 import { readComputersEngine } from '../../../src/host/computers-engine.ts';
 import { systemClock } from '../../../src/kit/clock/clock.ts';
-import { systemTimers } from '../../../src/kit/clock/timers.ts';
+import { systemTimers, type Timers } from '../../../src/kit/clock/timers.ts';
 import { callOver } from '../../support/computers/dialled.ts';
 import { lifeOf, playLife } from '../../support/computers/engine-life.ts';
 import { recordEngine, shortened } from '../../support/computers/engine-wire.ts';
@@ -106,6 +107,55 @@ describe.skipIf(noEngine() !== null)('the driver docker, and what others do with
     expect(await driver.start(one)).toMatchObject({ state: 'running' });
     await driver.delete(one);
     expect(subject.remains()).toEqual([]);
+  });
+
+  test('every hour each computer is tried from inside; one whose network is open is stopped, and none is made until then', {
+    timeout: 240_000,
+  }, async () => {
+    const due: (() => void)[] = [];
+    const timers: Timers = {
+      ...systemTimers,
+      after(ms, work) {
+        if (ms < 60_000) return systemTimers.after(ms, work);
+        due.push(work);
+        return () => {};
+      },
+    };
+    const warnings: string[] = [];
+    const warn = (message: string, facts?: object) => void warnings.push(`${message} ${JSON.stringify(facts)}`);
+    const settings = readComputersEngine({ GANTRY_COMPUTERS_ENGINE: subject.socket })!;
+    const { folder } = subject;
+    const tried = createDockerDriver({ settings, folder, cloudHost: null, clock: systemClock, timers, log: { warn } });
+    onTestFinished(() => tried.close());
+    const two = 'cmp_000000000044';
+    for (const computer of [one, two]) {
+      await tried.create({ ...lifeOf, computer, key: computer });
+      await tried.start(computer);
+    }
+    const hour = async () => {
+      const [work] = due.splice(0);
+      work!();
+      await expect.poll(() => due.length, { timeout: 60_000 }).toBe(1);
+    };
+    const stateNow = async (computer: string) => (await tried.inspect(computer))?.state;
+    await hour();
+    expect([await stateNow(one), await stateNow(two), warnings]).toEqual(['running', 'running', []]);
+    const pid = subject.docker(
+      'inspect',
+      '--format',
+      '{{.State.Pid}}',
+      subject.docker('ps', '-q', '-f', `name=${two}`),
+    );
+    execFileSync('nsenter', [`--net=/proc/${pid}/ns/net`, 'nft', 'flush', 'ruleset']);
+    await hour();
+    expect([await stateNow(one), await stateNow(two)]).toEqual(['running', 'stopped']);
+    const why = new RegExp(`^From inside of ${two}, \\S+ answered with ".+": its network is no longer restricted`);
+    expect((await tried.capabilities()).refused).toMatch(why);
+    await expect(tried.create({ ...lifeOf, computer: 'cmp_000000000045', key: 'x' })).rejects.toThrow(why);
+    // What failed is gone, and what runs is proven again.
+    await hour();
+    expect((await tried.capabilities()).refused).toBe(null);
+    for (const computer of [one, two]) await tried.delete(computer);
   });
 
   test('a computer whose network cannot be restricted, or not proven to be, does not start', async () => {
