@@ -98,13 +98,9 @@ export const NodeCard = z
     status: NodeStatus,
     cause: NodeCauseName.nullable(),
     detail: z.string().nullable().meta({ description: 'The cause with its values, in words.' }),
-    assignee: z
-      .string()
-      .nullable()
-      .meta({
-        description:
-          'Address of the bot; "shell" for a command; "queue" for a command of a worker; a person as "owner".',
-      }),
+    assignee: z.string().nullable().meta({
+      description: 'Address of the bot; "shell" for a command; "queue" for a command of a worker; a person as "owner".',
+    }),
     bindingType: z.enum(bindingTypes).nullable(),
     proof: z.strictObject({
       proven: z.number().int(),

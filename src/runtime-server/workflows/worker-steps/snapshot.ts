@@ -21,6 +21,16 @@ interface Snapshot {
   readonly sha256: string;
 }
 
+interface Wish {
+  readonly key: string;
+  readonly folder: string;
+  /** Where the bundle goes. */
+  readonly file: string;
+  readonly known: boolean;
+  /** Bytes; default: what the queue takes. */
+  readonly limit?: number;
+}
+
 /** Keeps the commit until the step has ended: git removes what nothing names. */
 const refOf = (key: string) => `refs/gantry/steps/${key}`;
 
@@ -38,7 +48,7 @@ const identity = Object.fromEntries(
  */
 export async function takeSnapshot(
   git: Git,
-  { key, folder, file, known }: { key: string; folder: string; file: string; known: boolean },
+  { key, folder, file, known, limit = maxFileBytes }: Wish,
 ): Promise<Snapshot> {
   const found = await git.try(folder, ['rev-parse', '--show-toplevel']);
   const head = await git.try(folder, ['rev-parse', '--verify', '--quiet', 'HEAD']);
@@ -58,11 +68,11 @@ export async function takeSnapshot(
   await rm(file, { force: true });
   await git.run(top, ['bundle', 'create', '--quiet', file, refOf(key)]);
   const { size } = await stat(file);
-  if (size > maxFileBytes) {
+  if (size > limit) {
     await rm(file, { force: true });
     await dropSnapshot(git, top, key);
     throw refused(
-      `The files of ${top} have ${size} bytes packed; a task of the queue may have ${maxFileBytes}.`,
+      `The files of ${top} have ${size} bytes packed; a task of the queue may have ${limit}.`,
       'Have git ignore what the step does not need, or run it here: executor: shell.',
     );
   }
