@@ -13,6 +13,7 @@ import { createFirewall, type Firewall } from './firewall.ts';
 import { createJournal } from './journal.ts';
 import { createLife, type Life, screen } from './life.ts';
 import { createNetwork, findRanges, type Network, passesOn } from './network.ts';
+import { createProof, script as proofScript } from './proof.ts';
 import type { Cursor, HostCapabilities, HostChange, HostChanges, HostedState, HostSpec } from './protocol.ts';
 import { isWarm, type MachineRecord, openRecords } from './records.ts';
 import { type HostSettings, namesFor, type WarmSettings } from './settings.ts';
@@ -23,6 +24,8 @@ export interface Host {
   capabilities(): HostCapabilities;
   /** `spec` null: for a cloud of an older Gantry. */
   create(computer: string, spec: HostSpec | null): Promise<HostedState>;
+  /** Throws `not_found`, and `not_isolated` where it is not proven that it reaches nothing that it may not. */
+  start(computer: string): Promise<HostedState>;
   /** Throws `not_found`. */
   find(computer: string): Life;
   delete(computer: string): Promise<null>;
@@ -148,6 +151,32 @@ export async function openHost({ settings, path, clock, timers, log }: HostDeps)
     return null;
   }
 
+  const isOpen = ({ record }: Life) => record.spec?.egress !== 'none';
+  const proof = createProof({
+    async reach(slot, targets) {
+      const uid = String(settings.firstUid + slot);
+      const said = await tool([
+        ...(['nsenter', `--net=/run/netns/${names.namespaceOf(slot)}`, '--'] as const),
+        ...['setpriv', '--reuid', uid, '--regid', uid, '--clear-groups', '--no-new-privs'],
+        ...[process.execPath, '-e', proofScript, JSON.stringify(targets)],
+      ]);
+      return JSON.parse(said) as string[];
+    },
+    anyone: () =>
+      [...lives.values()].find((life) => isOpen(life) && life.state().state === 'running')?.record.slot ?? null,
+    async stopAll(why) {
+      await Promise.all([...lives.values()].map((life) => life.cutOff(why)));
+    },
+    timers,
+    log,
+  });
+
+  function find(computer: string): Life {
+    const life = lives.get(computer);
+    if (life === undefined) throw new HostError('not_found', `There is no computer ${computer} here.`);
+    return life;
+  }
+
   await takeOver();
   warm.fill();
   const watch = watchFirewall({ firewall, network, lives, uplinks, timers, log });
@@ -183,10 +212,12 @@ export async function openHost({ settings, path, clock, timers, log }: HostDeps)
         throw new HostError('full', `${settings.most} computers are kept here, which is the limit.`);
       }
     },
-    find(computer) {
-      const life = lives.get(computer);
-      if (life === undefined) throw new HostError('not_found', `There is no computer ${computer} here.`);
-      return life;
+    find,
+    async start(computer) {
+      const life = find(computer);
+      const state = await life.start();
+      if (isOpen(life)) await proof.once(life.record.slot);
+      return state;
     },
     async delete(computer) {
       if (!lives.has(computer)) return null;
@@ -200,6 +231,7 @@ export async function openHost({ settings, path, clock, timers, log }: HostDeps)
     onChange: journal.onChange,
     changesSince: journal.since,
     async close() {
+      proof.close();
       await watch.close();
       await warm.close();
       const ends = await Promise.allSettled(

@@ -82,6 +82,8 @@ function resultOf(request: HostRequest, host: Host, watch: () => void): Promise<
       return host.capabilities();
     case 'create':
       return host.create(request.computer, request.spec ?? null);
+    case 'start':
+      return host.start(request.computer);
     case 'delete':
       return host.delete(request.computer);
     case 'list':
