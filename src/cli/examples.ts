@@ -112,6 +112,7 @@ export const examples: Readonly<Record<string, string>> = {
   'admin projects': 'gantry admin projects',
   'admin prices': 'gantry admin prices',
   'admin pool': 'gantry admin pool',
+  'admin hosts': 'gantry admin hosts add attic',
   'admin keys': 'gantry admin keys',
   'admin doctor': 'gantry admin doctor',
 };

@@ -10,6 +10,7 @@ import { factoryPeerRoutes, peerRoutes } from './factory/peer-routes.ts';
 import { factoryRoutes } from './factory/routes.ts';
 import { deliverTrigger, postTrigger } from './factory/work-engine/trigger-events.ts';
 import { poolRoutes } from './hosted-computers/admin.ts';
+import { hostRoutes } from './hosted-computers/hosts.ts';
 import { hostedComputerRoutes } from './hosted-computers/routes.ts';
 import { identityRoutes } from './identity/routes.ts';
 import { linkRoutes, localPairingRoutes } from './link/routes.ts';
@@ -50,6 +51,7 @@ export const serverTables: readonly ServerTable[] = [
       ...deviceRoutes,
       ...hostedComputerRoutes,
       ...poolRoutes,
+      ...hostRoutes,
       postTrigger,
       ...connectorAreaRoutes,
       ...connectorCloudRoutes,

@@ -194,7 +194,7 @@ async function composeCore(parts: CloudParts, closing: Closing) {
 
 function openDriver({ computersFolder: folder, computersEngine, origin, base }: CloudParts) {
   const { clock, timers, log } = base;
-  if (computersEngine == null) return createNamespaceDriver({ folder, timers });
+  if (computersEngine == null) return { joined: createNamespaceDriver({ folder, timers }) };
   const cloudHost = new URL(origin).hostname;
   return createDockerDriver({ settings: computersEngine, folder, cloudHost, clock, timers, log });
 }

@@ -57,6 +57,15 @@ export const admin: Part = {
       load: () => import('./pool.ts').then((m) => m.pool),
     },
     {
+      name: 'hosts',
+      args: '[action] [host]',
+      about: 'ls, add <name>, remove <host>',
+      more: 'Computer hosts on further machines: add prints the token with which one joins (gantry computer-host --join). Computers that a removed host still has are lost.',
+      options: [url],
+      mutation: true,
+      load: () => import('./hosts.ts').then((m) => m.hosts),
+    },
+    {
       name: 'keys',
       args: '[action] [key]',
       about: 'ls, revoke <key>, create --user <user> --name <name> --scope <scope…>',

@@ -5,6 +5,7 @@
 import { type Client, createClient, type Fetch } from '../../client/client.ts';
 import { AppError } from '../../contracts/common/errors.ts';
 import { poolRoutes } from '../../contracts/hosted-computers/admin.ts';
+import { hostRoutes } from '../../contracts/hosted-computers/hosts.ts';
 import { adminRoutes } from '../../contracts/identity/admin.ts';
 import { dataFolder, placesIn } from '../../host/places.ts';
 import { readTokenFile } from '../../kit/secrets/token-file.ts';
@@ -13,7 +14,7 @@ import { verbsOf } from '../route-verb.ts';
 import { findRunning } from '../running.ts';
 import { createFetchTo } from '../unix-fetch.ts';
 
-const routes = [...adminRoutes, ...poolRoutes] as const;
+const routes = [...adminRoutes, ...poolRoutes, ...hostRoutes] as const;
 type AdminClient = Client<typeof routes>;
 
 /** A verb of the administrator. */

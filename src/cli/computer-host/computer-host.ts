@@ -3,7 +3,9 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { isAbsolute } from 'node:path';
 import { AppError } from '../../contracts/common/errors.ts';
+import { type CloudToJoin, joinCloud, readCloudToJoin } from '../../host/join-cloud.ts';
 import { packageVersion } from '../../host/places.ts';
+import { readTokenFile } from '../../kit/secrets/token-file.ts';
 import { defaultFolder } from '../../programs/computer-host/protocol.ts';
 import { defaultSettings, maxComputers, type WarmSettings } from '../../programs/computer-host/settings.ts';
 import { startComputerHost } from '../../programs/computer-host/start.ts';
@@ -11,6 +13,8 @@ import { type Action, type Input, integer, optionalText } from '../command.ts';
 
 export const computerHost: Action = async (context, input) => {
   const { output, env, now } = context;
+  const clock = { now, monotonic: () => performance.now() };
+  const join = cloudToJoin(input);
   const most = integer(input, 'most', 1, maxComputers) ?? defaultSettings.most;
   const host = await startComputerHost(
     {
@@ -27,18 +31,35 @@ export const computerHost: Action = async (context, input) => {
       metricsPort: integer(input, 'metrics', 0, 65_535) ?? defaultSettings.metricsPort,
     },
     env.PATH ?? '',
-    { now, monotonic: () => performance.now() },
+    clock,
     packageVersion(),
   );
   if (host.metrics !== null) output.note(`Figures: ${host.metrics.url} (token in ${host.metrics.tokenFile})`);
   output.note(`Ready to make computers: ${host.socket}`);
+  const joined = join === null ? null : joinCloud({ to: join, serve: host, clock, tell: (said) => output.note(said) });
   await new Promise<void>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve());
   });
   output.note('Stopping the computers.');
+  await joined?.close();
   await host.close();
   return 0;
 };
+
+/** Null: it serves only the cloud of this machine. */
+function cloudToJoin(input: Input): CloudToJoin | null {
+  const cloud = optionalText(input, 'join');
+  const file = optionalText(input, 'joinTokenFile');
+  if (cloud === undefined && file === undefined) return null;
+  if (cloud !== undefined && file !== undefined) return readCloudToJoin(cloud, readTokenFile(file));
+  const fact =
+    cloud === undefined ? '--join-token-file is given without --join.' : '--join is given without --join-token-file.';
+  throw new AppError(
+    'usage',
+    fact,
+    'Give both: --join https://gantry.example --join-token-file /etc/gantry/join-token',
+  );
+}
 
 function warmOf(input: Input, most: number): WarmSettings {
   const desktop = integer(input, 'warmDesktop', 0, maxComputers) ?? defaultSettings.warm.desktop;

@@ -1,6 +1,6 @@
 /**
- * The credential with which a hosted computer dials its cloud. It follows from the computer's start and the master key, so every replica knows it and
- * none keeps it; it is good for that computer only, and ends with that start. Must not know links.
+ * The credentials with which hosted computers and their hosts dial their cloud. They follow from the master key, so every replica knows them and none
+ * keeps them. A computer's is good for that computer only and ends with that start; a host's ends when the host is removed. Must not know links.
  */
 
 import { driverUser, HostedComputerId } from '../../contracts/hosted-computers/computer.ts';
@@ -17,11 +17,15 @@ type Started = Pick<ComputerRow, 'id' | 'phase' | 'starts' | 'createdAt'>;
 export interface Credentials {
   /** The key that signs for a computer that starts or runs; null: no computer that is in this phase dials. */
   keyOf(row: Started): string | null;
-  /** Knows a hosted computer by its signature, and takes each signature once. Nobody else is known here. */
+  /** What a computer host joins with: its id and its key. */
+  tokenOfHost(id: string): string;
+  /** Knows a hosted computer or a computer host by its signature, and takes each signature once. Nobody else is known here. */
   readonly authenticator: Authenticator;
 }
 
-export const isHosted = (computerId: string): boolean => HostedComputerId.safeParse(computerId).success;
+/** Whether who dials is a hosted computer or a computer host, and no person's computer. */
+export const isHosted = (id: string): boolean => isHost(id) || HostedComputerId.safeParse(id).success;
+const isHost = (id: string) => id.startsWith('host_');
 
 export function createCredentials({
   store,
@@ -40,12 +44,19 @@ export function createCredentials({
     return sealer.derive(`${id}|${createdAt}|${start}`).toString('hex');
   }
 
+  const keyOfHost = (id: string) => sealer.derive(`host|${id}`).toString('hex');
+
   return {
     keyOf,
+    tokenOfHost: (id) => `${id}.${keyOfHost(id)}`,
     authenticator: createDeviceAuthenticator({
       store,
       clock,
       async find(id) {
+        if (isHost(id)) {
+          const there = await store.get('SELECT id FROM computer_host WHERE id = ? AND removed_at IS NULL', id);
+          return there === undefined ? null : { userId: id, keys: [keyOfHost(id)] };
+        }
         const row = await store.get<Started>(
           'SELECT id, phase, starts, created_at AS "createdAt" FROM hosted_computer WHERE id = ?',
           id,

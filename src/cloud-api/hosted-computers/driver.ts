@@ -119,8 +119,8 @@ export class DriverFault extends Error {
 export interface HostedDriver {
   /** `namespace`. */
   readonly name: string;
-  /** Null: this process can reach it. Otherwise the reason, in a sentence. Never rejects. */
-  away(): Promise<string | null>;
+  /** Null: this process can reach it, or what has that computer. Otherwise the reason, in a sentence. Never rejects. */
+  away(computer?: string): Promise<string | null>;
   /** Never rejects: a driver that cannot be reached reports that in `refused`. */
   capabilities(): Promise<DriverCapabilities>;
   /** Creates its files; a new one is stopped afterwards, or runs already: see {@link DriverCapabilities.warm}. */

@@ -15,6 +15,9 @@ import type { Credentials } from './credentials.ts';
 import { createDevices, type Devices } from './devices.ts';
 import type { HostedDriver } from './driver.ts';
 import { createEventStream } from './event-stream.ts';
+import { createHostRoutes, createJoinedDriver } from './hosts.ts';
+import { createHostsDriver } from './hosts-driver.ts';
+import { createHostStore } from './hosts-store.ts';
 import { createLifecycle } from './lifecycle.ts';
 import { createMeters, pricesIn } from './meters.ts';
 import { createAskedProjects, type ProjectsOf } from './projects.ts';
@@ -54,12 +57,13 @@ export function createHostedComputers(deps: {
   readonly clock: { now(): number };
   readonly timers: Timers;
   readonly ids: Ids;
-  readonly driver: HostedDriver;
+  /** `joined`: it also makes computers on further machines, whose computer hosts join. */
+  readonly driver: HostedDriver | { readonly joined: HostedDriver };
   /** What computers may ask for. Default: what the driver allows. */
   readonly bounds?: ComputerBounds | undefined;
   /** How computers dial in. */
   readonly hosted: HostedLink;
-  readonly credentials: Pick<Credentials, 'keyOf'>;
+  readonly credentials: Pick<Credentials, 'keyOf' | 'tokenOfHost'>;
   readonly projects: ProjectsOf & {
     prices(): Promise<readonly { readonly name: string; readonly cents: number }[]>;
   };
@@ -68,8 +72,18 @@ export function createHostedComputers(deps: {
   readonly origin: string;
   readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
 }): HostedComputers {
-  const { store, clock, timers, ids, driver, projects, log } = deps;
+  const { store, clock, timers, ids, projects, log } = deps;
   const now = () => clock.now();
+  const hosts = createHostStore(store, now);
+  const { link, end } = deps.hosted;
+  const driver =
+    'joined' in deps.driver
+      ? createHostsDriver({
+          local: deps.driver.joined,
+          hosts,
+          open: (host) => createJoinedDriver(host, link, timers),
+        })
+      : deps.driver;
   const prices = async () => pricesIn(await projects.prices());
   const meters = createMeters(deps.usage.record);
   const computers = createComputerStore({ store, now, meters });
@@ -118,21 +132,31 @@ export function createHostedComputers(deps: {
         return row !== null && row.userId === userId && row.phase !== 'deleted';
       },
     },
-    routes: createHostedRoutes({
-      store,
-      ids,
-      computers,
-      lifecycle,
-      calls,
-      approvals,
-      settings,
-      caps,
-      ways,
-      driver,
-      bounds: deps.bounds ?? { images: null, lifetime: null },
-      asked: createAskedProjects(projects, computers),
-      events: createEventStream(store, computers, onFault),
-    }),
+    routes: [
+      ...createHostRoutes({
+        hosts,
+        ids,
+        tokenOf: deps.credentials.tokenOfHost,
+        link,
+        end,
+        lost: (computer) => lifecycle.check(computer, now()),
+      }),
+      ...createHostedRoutes({
+        store,
+        ids,
+        computers,
+        lifecycle,
+        calls,
+        approvals,
+        settings,
+        caps,
+        ways,
+        driver,
+        bounds: deps.bounds ?? { images: null, lifetime: null },
+        asked: createAskedProjects(projects, computers),
+        events: createEventStream(store, computers, onFault),
+      }),
+    ],
     async start() {
       await turns.begin();
       watch.start();

@@ -126,7 +126,7 @@ export function createLifeSteps(deps: LifeStepsDeps) {
 
   /** Runs before anything is written: if the driver cannot be reached, nothing has happened and its computers are unchanged. */
   async function reachable(id: string): Promise<void> {
-    const away = await driver.away();
+    const away = await driver.away(id);
     if (away !== null) throw unavailable(`The computer ${id} cannot be reached from here: ${away}`);
   }
 

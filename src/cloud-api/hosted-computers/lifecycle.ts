@@ -100,6 +100,8 @@ export function createLifecycle(deps: LifeStepsDeps & { readonly turns: Turns })
       }),
     remove: (id) => turns.take(id, () => gone(id)),
     async sleep(id, reason) {
+      // One that nobody reaches sleeps when it is back.
+      if ((await driver.away(id)) !== null) return false;
       const prices = await deps.prices();
       const slept = await turns.tryTake(id, async () => {
         const row = await store.write(function* (tx) {

@@ -135,4 +135,22 @@ export const hostedComputerMigrations: readonly Migration[] = [
       ALTER TABLE hosted_computer ADD COLUMN lifetime INTEGER;
     `,
   },
+  {
+    area: 'hosted-computers',
+    number: 7,
+    name: 'computer hosts that joined, and which computers they have',
+    sql: `
+      CREATE TABLE computer_host (
+        id TEXT PRIMARY KEY,
+        name TEXT NOT NULL,
+        added_at INTEGER NOT NULL,
+        removed_at INTEGER
+      ) STRICT;
+      CREATE TABLE hosted_place (
+        computer_id TEXT PRIMARY KEY,
+        host TEXT NOT NULL
+      ) STRICT;
+      CREATE INDEX hosted_place_of_host ON hosted_place (host);
+    `,
+  },
 ];

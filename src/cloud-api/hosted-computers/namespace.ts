@@ -2,10 +2,11 @@
  * The driver `namespace`: computers on this machine, each in namespaces of its own. Speaks to the root helper (`gantry computer-host`) over its
  * socket, with one connection for all, dialled on demand and again after a cut. Must not know how a computer is made.
  */
-import { connect, type Socket } from 'node:net';
+import { connect, Socket } from 'node:net';
 import { createInterface } from 'node:readline';
+import type { Duplex } from 'node:stream';
 import type { Timers } from '../../kit/clock/timers.ts';
-import { offerAt } from '../../kit/link/offer.ts';
+import { offerOn } from '../../kit/link/offer.ts';
 import {
   type Cursor,
   cursorIn,
@@ -34,7 +35,7 @@ interface Asked {
 }
 
 interface Connection {
-  readonly socket: Socket;
+  readonly socket: Duplex;
   readonly asked: Map<number, Asked>;
 }
 
@@ -54,6 +55,19 @@ const nothing = {
   warm: null,
 } as const satisfies Omit<DriverCapabilities, 'refused'>;
 
+/** How a computer host is reached. */
+interface HostReach {
+  /** As the subject of a sentence: `The computer-host at /var/lib/gantry-computers/host.sock`. */
+  readonly name: string;
+  /** A connection that speaks its protocol. */
+  open(): Promise<Duplex>;
+  /** A connection to the socket of one of its computers. */
+  openTo(computer: string, socket: string): Promise<Duplex>;
+  /** Why a connection could not be made, or was cut. */
+  words(fault: unknown): string;
+}
+
+/** The computer host of this machine. */
 export function createNamespaceDriver({
   folder = defaultFolder,
   timers,
@@ -63,7 +77,18 @@ export function createNamespaceDriver({
   readonly timers: Timers;
 }): HostedDriver {
   const path = socketIn(folder);
-  const conversation = createConversation(path, timers);
+  const reach = {
+    name: `The computer-host at ${path}`,
+    open: () => openSocket(path),
+    openTo: (_computer: string, socket: string) => openSocket(socket),
+    words: (fault: unknown) => awayWords(path, fault),
+  };
+  return createHostDriver(reach, timers);
+}
+
+/** One computer host, wherever it is. */
+export function createHostDriver(reach: HostReach, timers: Timers): HostedDriver {
+  const conversation = createConversation(reach.open, timers);
   const watches = createWatches(conversation, timers);
   const { ask } = conversation;
 
@@ -74,7 +99,7 @@ export function createNamespaceDriver({
         await conversation.connected();
         return null;
       } catch (fault) {
-        return awayWords(path, fault);
+        return reach.words(fault);
       }
     },
     async capabilities() {
@@ -82,7 +107,7 @@ export function createNamespaceDriver({
         const { refused, egress, limits, warm = null } = await ask({ op: 'capabilities' });
         return { ...nothing, refused, egress, limits, warm };
       } catch (fault) {
-        return { ...nothing, refused: awayWords(path, fault) };
+        return { ...nothing, refused: reach.words(fault) };
       }
     },
     async create({ computer, image, limits, ...rest }) {
@@ -95,10 +120,7 @@ export function createNamespaceDriver({
       } catch (fault) {
         // It serves the computers that it has, but would not hold a new one to what was asked for.
         if (!(fault instanceof DriverFault) || fault.code !== 'bad_request') throw fault;
-        throw new DriverFault(
-          'unsupported',
-          `The computer-host at ${path} is of an older Gantry: restart it with this one.`,
-        );
+        throw new DriverFault('unsupported', `${reach.name} is of an older Gantry: restart it with this one.`);
       }
     },
     start: async (computer) => stateOf(await ask({ op: 'start', computer })),
@@ -108,7 +130,7 @@ export function createNamespaceDriver({
       const { channel, state } = await ask({ op: 'inspect', computer });
       if (state === 'frozen') throw new DriverFault('sleeping', `${computer} sleeps.`);
       if (channel === null) throw new DriverFault('not_running', `${computer} does not run.`);
-      return offerAt(channel.socket, channel.token, dial);
+      return offerOn(await reach.openTo(computer, channel.socket), channel.token, dial);
     },
     stop: async (computer) => void (await ask({ op: 'stop', computer })),
     delete: async (computer) => void (await ask({ op: 'delete', computer })),
@@ -214,49 +236,51 @@ interface Listener {
 type Conversation = ReturnType<typeof createConversation>;
 
 /** Questions to the helper over one connection, dialled when there is something to ask. */
-function createConversation(path: string, timers: Timers) {
+function createConversation(open: HostReach['open'], timers: Timers) {
   const listeners = new Set<Listener>();
   let connection: Promise<Connection> | null = null;
   let up = false;
   let last = 0;
   let closed = false;
 
-  function dial(): Promise<Connection> {
-    return new Promise((resolve, reject) => {
-      const socket = connect(path);
-      const made: Connection = { socket, asked: new Map() };
-      let cut = false;
-      const over = (cause: Error) => {
-        // An error is followed by a close, when there may be another connection already.
-        if (cut) return;
-        cut = true;
-        connection = null;
-        up = false;
-        socket.destroy();
-        reject(cause);
-        for (const { reject: refuse } of made.asked.values()) refuse(cause);
-        made.asked.clear();
-        if (!closed) for (const listener of listeners) listener.over();
-      };
-      socket.unref();
-      socket.once('connect', () => {
-        up = true;
-        resolve(made);
-        for (const listener of listeners) listener.connected();
-      });
-      socket.once('error', over);
-      socket.once('close', () => over(new Error('The computer-host closed the connection.')));
-      // The connection re-emits errors of its socket, and without a listener one would end the program.
-      createInterface({ input: socket })
-        .on('error', over)
-        .on('line', (line) => {
-          try {
-            hear(made, line);
-          } catch {
-            over(new Error('The computer-host sent an invalid answer.'));
-          }
-        });
+  function lost(): void {
+    connection = null;
+    up = false;
+    if (!closed) for (const listener of listeners) listener.over();
+  }
+
+  async function dial(): Promise<Connection> {
+    const socket = await open().catch((fault: unknown) => {
+      lost();
+      throw fault;
     });
+    const made: Connection = { socket, asked: new Map() };
+    let cut = false;
+    const over = (cause: Error) => {
+      // An error is followed by a close, when there may be another connection already.
+      if (cut) return;
+      cut = true;
+      socket.destroy();
+      for (const { reject: refuse } of made.asked.values()) refuse(cause);
+      made.asked.clear();
+      lost();
+    };
+    if (socket instanceof Socket) socket.unref();
+    socket.once('error', over);
+    socket.once('close', () => over(new Error('The computer-host closed the connection.')));
+    // The connection re-emits errors of its socket, and without a listener one would end the program.
+    createInterface({ input: socket })
+      .on('error', over)
+      .on('line', (line) => {
+        try {
+          hear(made, line);
+        } catch {
+          over(new Error('The computer-host sent an invalid answer.'));
+        }
+      });
+    up = true;
+    for (const listener of listeners) listener.connected();
+    return made;
   }
 
   function hear({ asked }: Connection, line: string): void {
@@ -326,4 +350,14 @@ function awayWords(path: string, fault: unknown): string {
   if (code === 'ENOENT' || code === 'ECONNREFUSED') return `No computer-host runs here (${path}).`;
   if (code === 'EACCES') return `The computer-host at ${path} serves another user.`;
   return `The computer-host at ${path} does not answer: ${message}`;
+}
+
+function openSocket(path: string): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(path, () => {
+      socket.off('error', reject);
+      resolve(socket);
+    });
+    socket.once('error', reject);
+  });
 }

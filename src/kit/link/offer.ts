@@ -5,7 +5,9 @@
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { z } from 'zod';
+import { readFirstLine } from './first-line.ts';
 
 /** As whom to dial. */
 const Dial = z.strictObject({
@@ -29,12 +31,17 @@ export function offerAt(path: string, secret: string, dial: Dial): Promise<Socke
   return new Promise((resolve, reject) => {
     const socket = connect(path, () => {
       socket.off('error', reject);
-      socket.on('error', () => {});
-      socket.write(offerLine(secret, dial));
-      resolve(socket);
+      resolve(offerOn(socket, secret, dial));
     });
     socket.once('error', reject);
   });
+}
+
+/** Offers a program a connection that leads to its socket. */
+export function offerOn<Connection extends Duplex>(connection: Connection, secret: string, dial: Dial): Connection {
+  connection.on('error', () => {});
+  connection.write(offerLine(secret, dial));
+  return connection;
 }
 
 /** Whether the program at this socket could dial now. Never rejects. */
@@ -74,33 +81,13 @@ function readOffer(secret: string, line: string): Dial | null | undefined {
 }
 
 /** Reads the offer of a connection, and nothing after it. Destroys one that makes none. Never rejects. */
-export function takeOffer(socket: Socket, secret: string): Promise<Dial | null | undefined> {
-  return new Promise((resolve) => {
-    let line = Buffer.alloc(0);
-    const done = (offer: Dial | null | undefined) => {
-      socket.off('readable', look);
-      socket.off('close', left);
-      if (offer === undefined) socket.destroy();
-      resolve(offer);
-    };
-    const left = () => done(undefined);
-    const look = () => {
-      for (let chunk = socket.read() as Buffer | null; chunk !== null; chunk = socket.read() as Buffer | null) {
-        line = Buffer.concat([line, chunk]);
-      }
-      const end = line.indexOf(0x0a);
-      if (end === -1) {
-        if (line.length > longestLine) done(undefined);
-        return;
-      }
-      // It speaks only after the program did.
-      const offer = line.length === end + 1 ? readOffer(secret, line.toString('utf8', 0, end)) : undefined;
-      done(offer);
-    };
-    socket.on('error', () => {});
-    socket.on('close', left);
-    socket.on('readable', look);
-  });
+export async function takeOffer(socket: Socket, secret: string): Promise<Dial | null | undefined> {
+  socket.on('error', () => {});
+  const first = await readFirstLine(socket, longestLine);
+  // It speaks only after the program did.
+  const offer = first === null || first.rest.length > 0 ? undefined : readOffer(secret, first.line);
+  if (offer === undefined) socket.destroy();
+  return offer;
 }
 
 const prove = (secret: string, dial: Dial | null) =>

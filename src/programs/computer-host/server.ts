@@ -1,11 +1,14 @@
 /** The helper's socket: JSON lines in, answers as they are ready (protocol.ts). Must not know how computers are made. */
 import { chmodSync, chownSync, rmSync } from 'node:fs';
-import { createServer, type Socket } from 'node:net';
+import { createServer } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { Host } from './host.ts';
 import { type HostAnswerLine, type HostFault, HostRequest, HostRequestLine, maxLineLength } from './protocol.ts';
 import { HostError } from './tools.ts';
 
 interface HostServer {
+  /** Answers a connection that came by another way, as one to the socket. */
+  accept(connection: Duplex): void;
   close(): Promise<void>;
 }
 
@@ -17,12 +20,12 @@ interface HostServerDeps {
 
 /** The caller holds the folder's lock: an existing socket was left by a killed helper. */
 export async function openHostServer({ socket, owner, host }: HostServerDeps): Promise<HostServer> {
-  const connections = new Set<Socket>();
-  const watching = new WeakSet<Socket>();
-  const tell = (connection: Socket, line: HostAnswerLine) => {
+  const connections = new Set<Duplex>();
+  const watching = new WeakSet<Duplex>();
+  const tell = (connection: Duplex, line: HostAnswerLine) => {
     if (!connection.destroyed) connection.write(`${JSON.stringify(line)}\n`);
   };
-  const server = createServer((connection) => {
+  const accept = (connection: Duplex) => {
     connections.add(connection);
     connection.on('error', () => {});
     connection.on('close', () => connections.delete(connection));
@@ -37,7 +40,8 @@ export async function openHostServer({ socket, owner, host }: HostServerDeps): P
       const watch = () => void watching.add(connection);
       for (const line of lines) void answerTo(line, host, watch).then((answer) => tell(connection, answer));
     });
-  });
+  };
+  const server = createServer(accept);
   const stopTelling = host.onChange((change) => {
     for (const connection of connections) if (watching.has(connection)) tell(connection, { event: 'changed', change });
   });
@@ -55,6 +59,7 @@ export async function openHostServer({ socket, owner, host }: HostServerDeps): P
   chmodSync(socket, 0o600);
   chownSync(socket, owner.uid, owner.gid);
   return {
+    accept,
     close() {
       stopTelling();
       for (const connection of connections) connection.destroy();

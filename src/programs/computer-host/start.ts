@@ -1,6 +1,7 @@
 /** The helper as a program: takes the folder's lock, checks the machine, opens computers and the socket, and closes all of them together. */
 import { chmodSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Duplex } from 'node:stream';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Clock } from '../../kit/clock/clock.ts';
 import { systemTimers } from '../../kit/clock/timers.ts';
@@ -9,6 +10,7 @@ import { serveMetrics } from '../../kit/metrics/serve-metrics.ts';
 import { findCode } from '../../kit/sandbox/own-code.ts';
 import { takeInstanceLock } from '../../kit/store/instance-lock.ts';
 import { openHost } from './host.ts';
+import { leadToComputer } from './lead.ts';
 import { whereNobodyEnters, whoElseChanges, whyNot } from './machine.ts';
 import { computerHostMetrics } from './metrics.ts';
 import { socketIn } from './protocol.ts';
@@ -18,6 +20,10 @@ import { createTool, HostError } from './tools.ts';
 
 interface ComputerHost {
   readonly socket: string;
+  /** Answers a connection that came over the link of a cloud on another machine. */
+  accept(connection: Duplex): void;
+  /** The same for one that is for a computer. */
+  lead(connection: Duplex): void;
   /** Address of its figures, and the file with the token that reads them. */
   readonly metrics: { readonly url: string; readonly tokenFile: string } | null;
   /** Stops every computer, within the seconds that they take. Idempotent. */
@@ -63,6 +69,8 @@ export async function startComputerHost(
     let closed: Promise<void> | undefined;
     return {
       socket,
+      accept: server.accept,
+      lead: (connection) => void leadToComputer(host, connection),
       metrics: figures === null ? null : { url: figures.url, tokenFile },
       close() {
         closed ??= server

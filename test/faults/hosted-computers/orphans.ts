@@ -1,0 +1,191 @@
+/**
+ * The cloud and the computer host are killed again and again while computers are made, called, put away and deleted by key. Afterwards everything that
+ * the cloud lists is deleted, and within a time nothing of any computer may be left on the machine. No time of a computer is counted twice, and one
+ * that runs all the while answers after each kill: its link is dialled again.
+ */
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import Database from 'better-sqlite3';
+import type { HostedComputer } from '../../../src/contracts/hosted-computers/computer.ts';
+import { placesIn } from '../../../src/host/places.ts';
+import { readTokenFile } from '../../../src/kit/secrets/token-file.ts';
+import { openNamespace } from '../../conformance/hosted-computers/namespace-subject.ts';
+import type { Figure, FigureOptions, Measured } from '../../support/bench/figure.ts';
+import { logEnd, pidOf, startCloud } from '../../support/bench/paired.ts';
+import { scratchHome } from '../../support/bench/product.ts';
+import { noComputers } from '../../support/computers/helper.ts';
+import { freePort } from '../../support/free-port.ts';
+import { type Killable, runKillLoop, seededRandom } from '../../support/kill-loop.ts';
+import { startOidcProvider } from '../../support/oidc-provider.ts';
+import { personAt } from '../../support/signed-in.ts';
+import type { Victim } from '../../support/victim.ts';
+
+export const figures: readonly Figure[] = [{ name: 'hosted-computers.orphans', run: orphans }];
+
+const unit = 'parts of computers left, minutes counted twice, and computers that no longer answer';
+/** What is left so long after the last delete stays. */
+const goneWithinMs = 90_000;
+/** A computer is known to run, and its link to be gone, within seconds; a machine that does other things too is slow. */
+const answersWithinMs = 60_000;
+/** Of those that make and delete computers. */
+const drivers = 3;
+
+async function orphans({ quick, log }: FigureOptions): Promise<Measured> {
+  const missing = noComputers();
+  if (missing !== null) throw new Error(`Hosted computers cannot be made here: ${missing}.`);
+  const rounds = quick ? 4 : 30;
+  const world = await createWorld();
+  try {
+    const steady = await world.make();
+    const { kills, problems } = await runKillLoop<Killable>({
+      rounds,
+      random: seededRandom(3010),
+      killAfter: [0, 3000],
+      start: async (round) => ({ pid: 0, kill: () => world.kill(round % 2 === 0 ? 'cloud' : 'computer host') }),
+      drive: async (_program, signal) => {
+        await Promise.all(Array.from({ length: drivers }, () => world.drive(signal)));
+      },
+      check: async (_program, round) => {
+        const answered = await world.answers(steady);
+        // What a kill cut off would use up the places of the key.
+        await world.deleteAll(steady);
+        log(`kill ${round + 1}: ${answered ?? 'the steady one answers'}`);
+        return answered === null ? [] : [answered];
+      },
+      end: async () => {},
+    });
+    await world.deleteAll();
+    const left = await world.left();
+    const twice = await world.countedTwice();
+    const all = [...problems, ...left.map((what) => `left: ${what}`), ...twice];
+    if (all.length > 0) log(logEnd(world.cloudHome, 'cloud'));
+    return {
+      value: all.length,
+      problems: all,
+      unit,
+      n: kills,
+      at: `gantry cloud and gantry computer-host, killed in turn by SIGKILL while ${drivers} keys' programs make, call, stop and delete computers; looked at ${goneWithinMs / 1000} s after the last delete at the latest`,
+      detail: { computers: world.made() },
+    };
+  } finally {
+    await world.close();
+  }
+}
+
+async function createWorld() {
+  const subject = await openNamespace();
+  const place = scratchHome();
+  const home = { ...place, env: { ...place.env, GANTRY_COMPUTERS: subject.folder } };
+  const origin = `http://127.0.0.1:${await freePort()}`;
+  const provider = await startOidcProvider({ origins: [origin] });
+  let cloud: Victim = await startCloud(home, provider, origin);
+  const person = await personAt(origin);
+  const { user } = await person<{ user: string }>('GET', '/api/v1/session');
+  const internal = readTokenFile(placesIn(home.home).internalToken);
+  await send(internal, 'POST', '/api/v1/admin/projects', { id: 'shop', userId: user, hostedDriverEnabled: true });
+  await person('PATCH', '/v1/computer_settings', { per_key_concurrency: 10 });
+  const { secret } = await person<{ secret: string }>('POST', '/api/v1/keys', { name: 'shop', scopes: ['computers'] });
+
+  async function send<Body>(token: string, method: string, path: string, body?: unknown): Promise<Body> {
+    const answer = await fetch(`${origin}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: body === undefined ? null : JSON.stringify(body),
+    });
+    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
+    return (answer.status === 204 ? undefined : await answer.json()) as Body;
+  }
+  const byKey = <Body>(method: string, path: string, body?: unknown) =>
+    send<Body>(secret, method, `/v1/computers${path}`, body);
+  const make = async () => (await byKey<HostedComputer>('POST', '', { toolset: 'shell' })).id;
+  const call = (id: string) =>
+    byKey('POST', `/${id}/toolset`, { toolset: 'shell', member: 'exec', input: { command: 'true' } });
+  function database<Row>(sql: string): Row[] {
+    const file = new Database(join(home.home, 'cloud.db'), { readonly: true });
+    try {
+      return file.prepare(sql).all() as Row[];
+    } finally {
+      file.close();
+    }
+  }
+
+  return {
+    cloudHome: home.home,
+    make,
+    made: () => database<{ n: number }>('SELECT count(*) AS n FROM hosted_computer')[0]!.n,
+    /** One computer after another, until `signal` is aborted; what a kill cuts off is given up. */
+    async drive(signal: AbortSignal): Promise<void> {
+      while (!signal.aborted) {
+        try {
+          const id = await make();
+          await call(id);
+          await byKey('POST', `/${id}/stop`);
+          await byKey('POST', `/${id}/start`);
+          await call(id);
+          await byKey('DELETE', `/${id}`);
+        } catch {
+          await delay(100);
+        }
+      }
+    },
+    async kill(which: 'cloud' | 'computer host'): Promise<void> {
+      if (which === 'computer host') return subject.kill();
+      process.kill(pidOf(cloud), 'SIGKILL');
+      await cloud.ended;
+      cloud = await startCloud(home, provider, origin);
+    },
+    /** Null: it does. Otherwise what came last. */
+    async answers(id: string): Promise<string | null> {
+      let last = '';
+      for (const end = performance.now() + answersWithinMs; performance.now() < end; await delay(100)) {
+        try {
+          await call(id);
+          return null;
+        } catch (fault) {
+          last = (fault as Error).message;
+        }
+      }
+      return last;
+    },
+    async deleteAll(except?: string): Promise<void> {
+      for (const end = performance.now() + goneWithinMs; performance.now() < end; await delay(250)) {
+        // One whose deletion failed is removed by the cloud's own work.
+        const { computers } = await byKey<{ computers: HostedComputer[] }>('GET', '?limit=100');
+        const left = computers.filter(({ id, status }) => id !== except && status !== 'deleted');
+        if (left.length === 0) return;
+        await Promise.allSettled(left.map(({ id }) => byKey('DELETE', `/${id}`)));
+      }
+    },
+    async left(): Promise<readonly string[]> {
+      for (const end = performance.now() + goneWithinMs; performance.now() < end; await delay(500)) {
+        if (subject.remains().length === 0) return [];
+      }
+      return subject.remains();
+    },
+    /** Windows of one computer that overlap, and those that are longer than it existed. */
+    countedTwice(): readonly string[] {
+      const windows = database<{ id: string; at: number; ms: number; born: number; ended: number }>(
+        `SELECT m.computer_id AS id, m.window_start AS at, m.thousandths * 60 AS ms, k.created_at AS born, k.ended_at AS ended
+          FROM hosted_meter m JOIN hosted_computer k ON k.id = m.computer_id WHERE m.meter = 'computer_minute'
+          ORDER BY m.computer_id, m.window_start`,
+      );
+      // The last window of a run is rounded to a thousandth of a minute.
+      const slackMs = 60;
+      return windows.flatMap(({ id, at, ms, born, ended }, index) => {
+        const next = windows[index + 1];
+        const overlaps = next !== undefined && next.id === id && at + ms > next.at + slackMs;
+        const outside = at < born || at + ms > ended + slackMs;
+        return overlaps || outside
+          ? [`${id}: ${ms} ms from ${at} ${overlaps ? 'are in the next window too' : 'are not its time'}`]
+          : [];
+      });
+    },
+    async close(): Promise<void> {
+      cloud.child.kill('SIGTERM');
+      await cloud.ended;
+      await subject.close();
+      await provider.close();
+      await place.remove();
+    },
+  };
+}
