@@ -258,3 +258,16 @@ test('a worker that knows no repositories, or answers for another commit, fails 
   const second = await begin(other, repository(), { command: 'true' });
   expect((await second.world.settled(second.dagId)).nodes[0]).toMatchObject(failed);
 });
+
+test('a task that the queue no longer has fails the step, and names the task', async () => {
+  const q = await openQueue();
+  const { world, dagId } = await begin(q, repository(), { command: 'true' });
+  await expect.poll(async () => (await q.tasks()).length).toBe(1);
+  const [task] = await q.tasks();
+  await q.store.write((tx) => tx.run('DELETE FROM work_task WHERE id = ?', task?.id ?? ''));
+  expect((await world.settled(dagId)).nodes[0]).toMatchObject({
+    status: 'failed',
+    cause: 'worker_failed',
+    detail: expect.stringContaining(`There is no task ${task?.id}.`),
+  });
+});

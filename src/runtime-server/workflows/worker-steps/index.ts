@@ -85,6 +85,8 @@ const firstLookMs = 1_000;
 const maxLookMs = 10_000;
 
 interface Entry {
+  /** The queue has its task. */
+  isAdded: boolean;
   stopped: 'cancelled' | 'timed_out' | null;
   /** Aborted by a stop, so that nothing that waits waits longer. */
   readonly waking: AbortController;
@@ -121,6 +123,7 @@ export function createWorkerSteps(
     if (known === null && entry.stopped !== null) return endedBy(entry.stopped);
     const task = known ?? (await prepare(job));
     const taskId = task.taskId ?? (await add(task, away));
+    entry.isAdded = true;
     const seen = await follow(taskId, entry, say, away);
     // A short one ends between two looks: its history names its worker all the same.
     if (seen.last_worker_id !== null) say(heldState(seen));
@@ -262,7 +265,10 @@ export function createWorkerSteps(
   return {
     problem: queue.problem,
     start(job, { tell, end }) {
-      const entry: Entry = entries.get(job.key) ?? { stopped: null, waking: new AbortController() };
+      const entry: Entry = entries.get(job.key) ?? {
+        ...{ isAdded: false, stopped: null },
+        waking: new AbortController(),
+      };
       entries.set(job.key, entry);
       carryOut(job, entry, tell).then(
         (how) => {
@@ -274,7 +280,8 @@ export function createWorkerSteps(
           entries.delete(job.key);
           if (closing.signal.aborted) return;
           if (!(error instanceof AppError)) deps.log.warn('A step of a worker failed.', { error: String(error) });
-          end(givenUp('cannot_start', error instanceof AppError ? `${error.fact} ${error.action}` : String(error)));
+          const why = error instanceof AppError ? `${error.fact} ${error.action}` : String(error);
+          end(givenUp(entry.isAdded ? 'worker_failed' : 'cannot_start', why));
         },
       );
     },
