@@ -101,7 +101,8 @@ function shell(text: string, cwd = workspace): Promise<{ code: number; out: stri
   return new Promise((resolve) => {
     execFile(
       'bash',
-      ['-e', '-u', '-o', 'pipefail', '-c', text],
+      // Without it bash reads the system's settings where its input is a socket, as it is here.
+      ['--norc', '-e', '-u', '-o', 'pipefail', '-c', text],
       { env, cwd, timeout: 100_000 },
       (error, stdout, stderr) => {
         resolve({ code: error === null ? 0 : Number(error.code ?? 1), out: `${stdout}${stderr}` });
