@@ -222,6 +222,7 @@ export function specOf(agentId: string, team: ResolvedTeam, start: Start, cwd: s
     model: start.bot.model,
     command: start.bot.command,
     cwd,
+    ...(start.bot.worktree ? { checkout: start.bot.cwd } : {}),
     env: start.bot.env,
     culture: team.culture,
     ...(start.sandbox === null ? {} : { sandbox: start.sandbox }),

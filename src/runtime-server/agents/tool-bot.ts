@@ -16,6 +16,7 @@ export async function toolBotOf(
     address,
     mode: 'REQUIRE_APPROVAL',
     root: spec?.cwd ?? definition?.cwd ?? workspace,
+    checkout: spec?.checkout ?? (definition?.worktree === true ? definition.cwd : workspace),
     env: { ...env, ...secrets },
     secrets: new Set(Object.keys(secrets)),
   };

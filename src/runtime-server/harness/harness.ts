@@ -19,6 +19,8 @@ export interface BotSpec {
   /** For `custom` (needed) and `shell` (optional: a program that runs first). */
   readonly command: string | null;
   readonly cwd: string;
+  /** The folder of the checkout that its worktree was made from; absent: it has no worktree. */
+  readonly checkout?: string;
   readonly env: Readonly<Record<string, string>>;
   /** The team's CULTURE.md, for harnesses that can take a system prompt. */
   readonly culture: string | null;

@@ -63,6 +63,7 @@ export function createActing(deps: HostedDeps, order: ActingOrder): Acting {
         surface: 'hosted',
         mode: order.mode,
         root: folder,
+        checkout: spec.worktree ? spec.folder : deps.workspace,
         workspace: deps.workspace,
         env,
         signal,

@@ -9,7 +9,8 @@ import type { Principal } from '../../kit/http/types.ts';
 import type { ToolCaller } from './tool.ts';
 
 /** A bot of this computer's workspace. */
-export type ToolBot = NonNullable<ToolCaller['bot']> & Pick<ToolCaller, 'mode' | 'root' | 'env' | 'secrets'>;
+export type ToolBot = NonNullable<ToolCaller['bot']> &
+  Pick<ToolCaller, 'mode' | 'root' | 'checkout' | 'env' | 'secrets'>;
 
 export interface CallersDeps {
   readonly ownerId: string;
@@ -59,6 +60,7 @@ export function createToolCallers({ ownerId, workspace, isBot, bot }: CallersDep
       surface: surfaceOf(principal),
       mode: null,
       root: workspace,
+      checkout: workspace,
       workspace,
       env: {},
       signal,
@@ -81,13 +83,14 @@ export function createToolCallers({ ownerId, workspace, isBot, bot }: CallersDep
     of(principal, signal) {
       mustOwn(principal);
       if (principal.agentId === undefined) return personOf(principal, signal);
-      return botOf(principal.agentId).then(({ agentId, address, mode, root, env, secrets }) => ({
+      return botOf(principal.agentId).then(({ agentId, address, mode, root, checkout, env, secrets }) => ({
         bot: { agentId, address },
         client: nameOf(principal),
         actor: agentId,
         surface: surfaceOf(principal),
         mode,
         root,
+        checkout,
         workspace,
         env,
         secrets,

@@ -20,7 +20,8 @@ interface CommandPlace {
   readonly cwd: string;
   /** The folder it may change: the caller's root. */
   readonly root: string;
-  readonly workspace: string;
+  /** A folder in the repository that its commands may use: of a worktree, the checkout that it was made from. */
+  readonly checkout: string;
   /** Its variables beside the plain ones. */
   readonly env: Environment;
   /** Whether a rule lets it write this file of instructions (`AGENTS.md` and its like). Default: none does. */
@@ -124,13 +125,13 @@ export function createShellSandbox({
         'Commands run in bubblewrap: they can change only their own folder, except files that say what may run; they see nothing of Gantry and have your network.';
       return [held, ...sandbox.unheld].join(' ');
     },
-    async place({ command, cwd, root, workspace, env: own, mayWrite = () => false }) {
+    async place({ command, cwd, root, checkout, env: own, mayWrite = () => false }) {
       const sandbox = await find();
       if (typeof sandbox === 'string') {
         const settle = async () => [];
         return { command, cwd, env: { ...plain, ...own }, confined: false, roots: [root], settle };
       }
-      const roots = [...new Set([root, ...repositoryOf(workspace)])];
+      const roots = [...new Set([root, ...repositoryOf(checkout)])];
       const covered = hidden.filter(existsSync).map((path) => realpathSync(path));
       const guard = await guardWhatRuns(finder, { roots, hidden: covered, env: plain, mayWrite, freshName });
       try {
@@ -172,11 +173,11 @@ function cover(at: string): Mount {
 }
 
 /**
- * The folder in which git keeps the workspace's repository, which a bot's worktree needs too. Found from above: a `.git` that is a file
+ * The folder in which git keeps a checkout's repository, which a bot's worktree of it needs too. Found from above: a `.git` that is a file
  * is the bot's to write, and could name any folder.
  */
-export function repositoryOf(workspace: string): string[] {
-  for (let folder = workspace; ; folder = dirname(folder)) {
+export function repositoryOf(checkout: string): string[] {
+  for (let folder = checkout; ; folder = dirname(folder)) {
     const git = join(folder, '.git');
     if (lstatSync(git, { throwIfNoEntry: false })?.isDirectory() === true) return [realpathSync(git)];
     if (dirname(folder) === folder) return [];

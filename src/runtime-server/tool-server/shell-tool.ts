@@ -105,7 +105,7 @@ export function createShellTool(deps: {
                 : [input.command, ...(input.args ?? [])],
             cwd,
             root: jail.root,
-            workspace: caller.workspace,
+            checkout: caller.checkout,
             env: { ...caller.env, ...input.env },
             mayWrite: (path) => deps.mayWrite(path, caller),
           });

@@ -23,6 +23,8 @@ export interface ToolCaller {
   readonly mode: PolicyMode | null;
   /** The allowed root. */
   readonly root: string;
+  /** A folder in the repository that its commands may use. */
+  readonly checkout: string;
   /** Paths in rules are relative to it. */
   readonly workspace: string;
   /** Variables that its commands see beside the plain ones. No secrets of Gantry's. */

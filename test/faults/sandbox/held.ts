@@ -78,9 +78,9 @@ async function confined(
   sandbox: ReturnType<typeof createShellSandbox>,
 ): Promise<string[] | null> {
   const root = world[at];
-  const workspace = at === 'plain' ? world.plain : world.work;
+  const checkout = at === 'plain' ? world.plain : world.work;
   const command: [string, ...string[]] = ['/bin/sh', '-c', line];
-  const placed = await sandbox.place({ command, cwd: root, root, workspace, env });
+  const placed = await sandbox.place({ command, cwd: root, root, checkout, env });
   const { confined: isConfined, roots: _roots, settle, ...place } = placed;
   await runProcess({ ...place, deadlineMs });
   const notes = await settle();

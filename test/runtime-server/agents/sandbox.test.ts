@@ -1,5 +1,14 @@
 /** Bots in terminals with `sandbox: files`: what they see and change, who may loosen it, and what happens where it cannot be had. */
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Delivery } from '../../../src/contracts/factory/delivery.ts';
@@ -176,51 +185,50 @@ describe.skipIf(!works)('where bubblewrap works', () => {
     }
   });
 
-  test('in a worktree it commits under your name, and cannot change what git runs', async () => {
-    const engine = await startEngine();
-    const git = (...args: string[]) =>
-      runProcess({
-        command: ['git', '-C', engine.workspace, ...args],
-        env: { PATH: process.env.PATH ?? '', HOME: userHome(engine) },
-        deadlineMs: 20_000,
+  test.each(['the workspace', 'another repository'])(
+    'in a worktree of %s it commits under your name, and cannot change what git runs',
+    async (where) => {
+      const engine = await startEngine();
+      const repository = where === 'the workspace' ? engine.workspace : realpathSync(scratchFolder());
+      const git = (...args: string[]) =>
+        runProcess({
+          command: ['git', '-C', repository, ...args],
+          env: { PATH: process.env.PATH ?? '', HOME: userHome(engine) },
+          deadlineMs: 20_000,
+        });
+      writeFileSync(join(userHome(engine), '.gitconfig'), '[user]\n\tname = Ada\n\temail = ada@example.org\n');
+      await git('init', '-q');
+      await git('commit', '-q', '--allow-empty', '-m', 'first');
+      // As where git has no templates: the bot would make them.
+      rmSync(join(repository, '.git/hooks'), { recursive: true, force: true });
+      const to = await start(engine, 'tree', shell(`${files}    worktree: true\n    cwd: ${repository}\n`));
+      await engine.call('POST', `/agents/${to}/input`, {
+        text: 'date > file; git add file; git commit -qm second; echo x >> "$(git rev-parse --git-common-dir)/config" || echo kept > done; git add done; git commit -qm third',
+        keys: ['Enter'],
       });
-    writeFileSync(join(userHome(engine), '.gitconfig'), '[user]\n\tname = Ada\n\temail = ada@example.org\n');
-    await git('init', '-q');
-    await git('commit', '-q', '--allow-empty', '-m', 'first');
-    // As where git has no templates: the bot would make them.
-    rmSync(join(engine.workspace, '.git/hooks'), { recursive: true, force: true });
-    const to = await start(engine, 'tree', shell(`${files}    worktree: true\n`));
-    await engine.call('POST', `/agents/${to}/input`, {
-      text: 'date > file; git add file; git commit -qm second; echo x >> "$(git rev-parse --git-common-dir)/config" || echo kept > done; git add done; git commit -qm third',
-      keys: ['Enter'],
-    });
-    const shown = await waitFor(
-      async () => (await git('log', '--all', '--format=%an %s')).stdout,
-      (text) => text.includes('third'),
-    );
-    expect(shown).toContain('Ada second');
-    await engine.until(to, 'idle');
-    const hooks = '"$(git rev-parse --git-common-dir)/hooks"';
-    await engine.call('POST', `/agents/${to}/input`, {
-      text: `mkdir -p ${hooks}; echo x > ${hooks}/pre-commit || git commit -qm refused --allow-empty`,
-      keys: ['Enter'],
-    });
-    await waitFor(
-      async () => (await git('log', '--all', '--format=%s')).stdout,
-      (text) => text.includes('refused'),
-    );
-    expect(readdirSync(join(engine.workspace, '.git/hooks'))).toEqual([]);
-  });
+      const shown = await waitFor(
+        async () => (await git('log', '--all', '--format=%an %s')).stdout,
+        (text) => text.includes('third'),
+      );
+      expect(shown).toContain('Ada second');
+      await engine.until(to, 'idle');
+      const hooks = '"$(git rev-parse --git-common-dir)/hooks"';
+      await engine.call('POST', `/agents/${to}/input`, {
+        text: `mkdir -p ${hooks}; echo x > ${hooks}/pre-commit || git commit -qm refused --allow-empty`,
+        keys: ['Enter'],
+      });
+      await waitFor(
+        async () => (await git('log', '--all', '--format=%s')).stdout,
+        (text) => text.includes('refused'),
+      );
+      expect(readdirSync(join(repository, '.git/hooks'))).toEqual([]);
+    },
+  );
 
   test('an agent program takes a message with a witness, and its conversation is kept in its own folder', async () => {
     const bin = installStandInClaude(join(scratchFolder(), 'bin'));
     const engine = await startEngine({ env: { PATH: `${bin}:${process.env.PATH}` } });
-    // The stand-in is a script among the tests.
-    const program = join(import.meta.dirname, '../..');
-    engine.team(
-      'ai',
-      `bots:\n  - { bot: web, harness: claude, sandbox: files, sees: { read: ["${program}", "${process.execPath}"] } }\n`,
-    );
+    engine.team('ai', 'bots:\n  - { bot: web, harness: claude, sandbox: files }\n');
     expect(await up(engine, 'ai')).toMatchObject({ status: 200 });
     await engine.until('web@ai', 'idle');
     const sent = await engine.call<Delivery>('POST', '/send', { to: 'web@ai', text: 'hello' });

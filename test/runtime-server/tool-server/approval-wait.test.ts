@@ -107,6 +107,7 @@ const client = (more: Partial<ToolCaller> = {}): ToolCaller => ({
   surface: 'key',
   mode: null,
   root,
+  checkout: root,
   workspace: root,
   env: {},
   signal: new AbortController().signal,

@@ -59,6 +59,7 @@ function toolsFor(root: string, hidden = gantry) {
     surface: 'key',
     mode: null,
     root,
+    checkout: root,
     workspace: root,
     env: {},
     signal: new AbortController().signal,

@@ -92,6 +92,7 @@ function call(name: string, input: object) {
     surface: 'cli',
     mode: null,
     root: '/',
+    checkout: '/',
     workspace: '/',
     env: {},
     signal: new AbortController().signal,

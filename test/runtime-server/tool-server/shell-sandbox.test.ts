@@ -11,7 +11,7 @@ const env = { PATH: process.env.PATH, HOME: process.env.HOME };
 let names = 0;
 const rest = { env, clock: systemClock, freshName: () => `n${names++}` };
 const closed = await createShellSandbox({ ...rest, hidden: [], wanted: true })
-  .place({ command: ['true'], cwd: '/', root: '/usr/share/misc', workspace: '/usr/share/misc', env: {} })
+  .place({ command: ['true'], cwd: '/', root: '/usr/share/misc', checkout: '/usr/share/misc', env: {} })
   .then(async ({ confined, settle }) => {
     await settle();
     return confined;
@@ -45,7 +45,7 @@ async function run(line: string, root = workspace, more: Record<string, string> 
     command: ['/bin/sh', '-c', line],
     cwd: root,
     root,
-    workspace,
+    checkout: workspace,
     env: more,
   });
   expect(confined).toBe(true);
@@ -136,6 +136,6 @@ test('where there is none, or it is turned off, that is said, and commands run a
   expect(await off.about()).toContain('turned off (GANTRY_TOOL_SANDBOX): commands run as you');
   const none = createShellSandbox({ ...rest, env: { PATH: '/nowhere' }, hidden: [], wanted: true });
   expect(await none.about()).toContain('is not installed: commands run as you');
-  const place = await none.place({ command: ['/bin/true'], cwd: '/', root: '/', workspace: '/', env: { A: 'b' } });
+  const place = await none.place({ command: ['/bin/true'], cwd: '/', root: '/', checkout: '/', env: { A: 'b' } });
   expect(place).toMatchObject({ command: ['/bin/true'], cwd: '/', env: { PATH: '/nowhere', A: 'b' }, confined: false });
 });

@@ -100,6 +100,7 @@ beforeEach(() => {
     patienceMs: null,
     mode: 'REQUIRE_APPROVAL',
     root,
+    checkout: root,
     workspace: root,
     env: { MINE: 'yes' },
     signal: new AbortController().signal,

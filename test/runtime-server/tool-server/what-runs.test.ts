@@ -28,7 +28,7 @@ const deps = {
   freshName: () => `n${names++}`,
 };
 const closed = await createShellSandbox({ ...deps, hidden: [] })
-  .place({ command: ['true'], cwd: '/', root: '/usr/share/misc', workspace: '/usr/share/misc', env: {} })
+  .place({ command: ['true'], cwd: '/', root: '/usr/share/misc', checkout: '/usr/share/misc', env: {} })
   .then(async ({ confined, settle }) => {
     await settle();
     return confined;
@@ -69,7 +69,7 @@ async function run(line: string, { root = workspace, mayWrite, meanwhile }: RunO
     command: ['/bin/sh', '-c', line],
     cwd: root,
     root,
-    workspace,
+    checkout: workspace,
     env: {},
     ...(mayWrite === undefined ? {} : { mayWrite }),
   });

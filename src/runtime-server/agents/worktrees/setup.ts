@@ -222,7 +222,7 @@ export function createWorktreeSetup(deps: SetupDeps): WorktreeSetup {
           command: ['/bin/sh', '-c', bot.setup.command ?? 'true'],
           cwd: bot.folder,
           root: bot.root,
-          workspace: deps.workspace,
+          checkout: bot.cwd,
           env,
         });
         if (!placed.confined) lines.push('This command runs unconfined: this computer has no sandbox.');
