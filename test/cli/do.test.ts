@@ -12,6 +12,7 @@ const bot = (name: string, change: Partial<QuickBot> = {}): QuickBot => ({
   team: 'fix-1a2b',
   harness: 'claude',
   model: null,
+  sandbox: 'none',
   dagId: 'dag_1',
   nodeId: `node_${name}`,
   status: 'working',
@@ -42,7 +43,7 @@ const plan = {
   repository: '/r',
   baseBranch: 'main',
   baseCommit: 'a'.repeat(40),
-  bots: [{ name: 'claude', harness: 'claude', model: null }],
+  bots: [{ name: 'claude', harness: 'claude', model: null, sandbox: 'closed' }],
 };
 
 const engineWith = (given: QuickRun = quickRun([bot('claude')]), flow = 'done') =>

@@ -211,3 +211,40 @@ export function agent(slug: string, change: Partial<Agent> = {}): Agent {
     ...change,
   };
 }
+
+/** As a person at a terminal, who types each line once it was asked for; null: they end the input instead. */
+export async function runAtTerminal(
+  engine: Pick<TestEngine, 'env'>,
+  argv: readonly string[],
+  { asks, lines }: { readonly asks: RegExp; readonly lines: readonly (string | null)[] },
+) {
+  const stdin = Object.assign(new PassThrough(), { isTTY: true });
+  const stdout = Object.assign(new PassThrough(), { isTTY: true });
+  const stderr = new PassThrough();
+  const left = [...lines];
+  let out = '';
+  let err = '';
+  let asked = 0;
+  stderr.on('data', (data: Buffer) => {
+    err += data.toString();
+  });
+  stdout.on('data', (data: Buffer) => {
+    out += data.toString();
+    const questions = out.match(asks)?.length ?? 0;
+    for (; asked < questions; asked += 1) {
+      const line = left.length === 0 ? '' : left.shift();
+      if (line === null) stdin.end();
+      else stdin.write(`${line}\n`);
+    }
+  });
+  const terminal = { stdin, stdout, stderr } as unknown as Parameters<typeof runCli>[0]['terminal'];
+  const code = await runCli({
+    argv: [...argv],
+    env: engine.env,
+    cwd: process.cwd(),
+    terminal,
+    now: () => now,
+    version: '1.2.3',
+  });
+  return { code, out, err };
+}

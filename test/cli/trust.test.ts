@@ -1,11 +1,9 @@
 /** `gantry trust`: what waits in words and as a diff, the person's answer at a terminal and without one, and where else it is said. */
-import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
-import { runCli } from '../../src/cli/program.ts';
 import { waitingLine } from '../../src/cli/start/waiting.ts';
 import type { WaitingFile } from '../../src/contracts/factory/trust-routes.ts';
 import { trustCheck } from '../../src/host/runtime-checks.ts';
-import { now, run, startEngine, type TestEngine } from './support.ts';
+import { run, runAtTerminal, startEngine, type TestEngine } from './support.ts';
 
 const hash = 'a'.repeat(64);
 const team = '.gantry/teams/web/team.yaml';
@@ -34,30 +32,8 @@ const engineWith = (files: readonly WaitingFile[]) =>
   });
 const answers = (engine: TestEngine) => engine.seen.filter(({ op }) => op === 'answerTrust').map(({ body }) => body);
 
-/** As a person at a terminal, who types each line once it was asked for. */
-async function atTerminal(engine: TestEngine, lines: readonly string[]) {
-  const stdin = Object.assign(new PassThrough(), { isTTY: true });
-  const stdout = Object.assign(new PassThrough(), { isTTY: true });
-  const stderr = new PassThrough();
-  const left = [...lines];
-  let out = '';
-  let asked = 0;
-  stdout.on('data', (data: Buffer) => {
-    out += data.toString();
-    const questions = out.match(/Type \w+ to allow it: |Enter to decide later: /g)?.length ?? 0;
-    for (; asked < questions; asked += 1) stdin.write(`${left.shift() ?? ''}\n`);
-  });
-  const terminal = { stdin, stdout, stderr } as unknown as Parameters<typeof runCli>[0]['terminal'];
-  const code = await runCli({
-    argv: ['trust'],
-    env: engine.env,
-    cwd: process.cwd(),
-    terminal,
-    now: () => now,
-    version: '1.2.3',
-  });
-  return { code, out };
-}
+const atTerminal = (engine: TestEngine, lines: readonly string[]) =>
+  runAtTerminal(engine, ['trust'], { asks: /Type \w+ to allow it: |Enter to decide later: /g, lines });
 
 test('at a terminal it shows words and the diff before it asks, and only a typed yes agrees', async () => {
   for (const word of ['yes', 'y', 'YES']) {

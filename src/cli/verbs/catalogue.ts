@@ -162,7 +162,7 @@ export const teams: Part = {
       name: 'up',
       args: '<team>',
       about: 'Start the bots of a team; running bots are left alone',
-      values: { on: 'computer' },
+      values: { on: 'computer', sandbox: 'mode' },
       load: () => import('./teams.ts').then((m) => m.up),
     }),
     {

@@ -1,11 +1,13 @@
 /** `gantry teams …`: teams of the workspace, started and stopped. */
 import { AppError, exitCode } from '../../contracts/common/errors.ts';
 import type { TeamPlanStep, TeamProblem } from '../../contracts/factory/agent.ts';
+import type { SandboxQuestion } from '../../contracts/factory/teams-routes.ts';
 import { type Action, type Context, flag, optionalText, text } from '../command.ts';
 import { type ComputerWords, computerWords } from '../computer-names.ts';
 import { byOption, verb } from '../route-verb.ts';
 import { table } from '../table.ts';
 import { count, hanging, inCell, oneLine } from '../words.ts';
+import { sandboxFor } from './ask-sandbox.ts';
 
 export const list = verb('listTeams', {
   words: (answer, context) => {
@@ -84,19 +86,24 @@ function placeholderWords(plan: readonly TeamPlanStep[]): string[] {
 }
 
 export const up = verb('teamUp', {
-  fields: { name: 'team' },
+  fields: { name: 'team', sandbox: sandboxFor },
   progress: 'Starting the team',
-  words: async ({ plan }, context, input) => {
+  words: async ({ plan, sandbox }, context, input) => {
     const name = inCell(text(input, 'team'));
     const named = await namedIn(context, plan, optionalText(input, 'on') !== undefined);
     const started = plan.filter((step) => step.action === 'spawn').length;
     const done = started === 0 ? `Team ${name} is up; no terminals were started.` : `${count(started, 'bot')} started.`;
     const end = flag(input, 'dryRun')
-      ? 'Nothing was started: this is what would happen.'
+      ? `${undecided(sandbox)}Nothing was started: this is what would happen.`
       : `${done} Look at them: ${context.names.gantry} agents ls --team ${name}`;
     return [planTable(context, plan, named), ...startWords(plan), ...placeholderWords(plan), end].join('\n');
   },
 });
+
+const undecided = (question: SandboxQuestion | undefined) =>
+  question === undefined
+    ? ''
+    : `${inCell(question.file)} does not say what its bots run in, so they would run in no sandbox: --sandbox ${question.suggests} is suggested.\n`;
 
 export const down: Action = async (context, input) => {
   const name = optionalText(input, 'team');

@@ -37,6 +37,10 @@ export const doVerb: Verb = {
     },
     { flags: '--model <model...>', about: 'a hosted bot with this model, such as anthropic/claude-sonnet-5-5' },
     { flags: '--title <text>', about: 'title of the run (default: the first line of the prompt)' },
+    {
+      flags: '--sandbox <mode>',
+      about: 'closed, files or none (default: the strictest that its program can run in here)',
+    },
     ...budgetOptions,
     { flags: '--wait', about: 'wait until the run ends or needs you' },
     { flags: '--for <seconds>', about: 'with --wait: stop waiting after this many seconds' },

@@ -12,6 +12,7 @@ import { type Action, type Context, flag, type Input, integer, optionalText, wor
 import type { FactoryClient } from '../connect.ts';
 import { byOption } from '../route-verb.ts';
 import { listed, table } from '../table.ts';
+import { givenSandbox } from '../verbs/ask-sandbox.ts';
 import { ago, count, inCell, oneLine, spoken } from '../words.ts';
 import { runBudget } from './budgets.ts';
 import { exitOf, follow, rests } from './runs.ts';
@@ -27,6 +28,7 @@ const start: Action = async (context, input) => {
     );
   }
   const budget = runBudget(input);
+  const sandbox = givenSandbox(input);
   const { factory } = await context.connect();
   const who = given.length > 0 ? given : [await firstSignedIn(factory)];
   const title = optionalText(input, 'title');
@@ -37,15 +39,16 @@ const start: Action = async (context, input) => {
       who,
       ...(title === undefined ? {} : { title }),
       budget,
+      ...(sandbox === undefined ? {} : { sandbox }),
       dryRun: flag(input, 'dryRun'),
     },
   });
   if ('dryRun' in answer) {
     const { plan } = answer;
     context.output.result(answer, () => {
-      const rows = plan.bots.map((bot) => [bot.name, bot.harness ?? 'hosted', bot.model ?? '-']);
+      const rows = plan.bots.map((bot) => [bot.name, bot.harness ?? 'hosted', bot.model ?? '-', bot.sandbox]);
       const where = `${plan.repository} at ${plan.baseBranch ?? plan.baseCommit.slice(0, 12)}`;
-      return `${table(['bot', 'program', 'model'], rows, context.output.width)}\nNothing was started: these would work in ${inCell(where)}.`;
+      return `${table(['bot', 'program', 'model', 'sandbox'], rows, context.output.width)}\nNothing was started: these would work in ${inCell(where)}.`;
     });
     return 0;
   }
@@ -81,7 +84,9 @@ async function firstSignedIn(factory: FactoryClient): Promise<QuickWho> {
 }
 
 function started({ names }: Context, run: QuickRun): string {
-  const bots = run.bots.map((bot) => bot.address).join(', ');
+  const bots = run.bots
+    .map(({ address, sandbox }) => (sandbox === 'none' ? address : `${address} (${sandbox})`))
+    .join(', ');
   return `Run ${run.id} has started: ${bots}.\nWatch it: ${names.gantry} workflows watch ${run.id}`;
 }
 

@@ -5,7 +5,7 @@ import { Id, Paging, Time } from '../common/values.ts';
 import { AgentState, harnessesWith } from './agent.ts';
 import { NodeStatus } from './node.ts';
 import { area, base, errors } from './route-parts.ts';
-import { TeamName } from './team-file.ts';
+import { SandboxMode, TeamName } from './team-file.ts';
 import { RunStatus, WorkBudget } from './workflow.ts';
 import { WorktreeDiff } from './worktree-routes.ts';
 
@@ -91,6 +91,7 @@ export const QuickBot = z
     team: z.string(),
     harness: QuickProgram.nullable().meta({ description: 'Null: a hosted bot.' }),
     model: z.string().nullable(),
+    sandbox: SandboxMode.meta({ description: 'What its program runs in; of a hosted bot: none.' }),
     dagId: z.string(),
     nodeId: z.string(),
     status: NodeStatus.meta({ description: 'Of its step of the run.' }),
@@ -184,7 +185,7 @@ const QuickPlan = z.strictObject({
   repository: z.string(),
   baseBranch: z.string().nullable(),
   baseCommit: z.string(),
-  bots: z.array(z.strictObject({ name: z.string(), harness: QuickProgram.nullable(), model: z.string().nullable() })),
+  bots: z.array(QuickBot.pick({ name: true, harness: true, model: true, sandbox: true })),
 });
 export type QuickPlan = z.infer<typeof QuickPlan>;
 
@@ -214,6 +215,10 @@ export const startQuickRun = defineRoute({
       .max(maxQuickImages)
       .optional()
       .meta({ description: 'The prompt names them as files that the bots can read.' }),
+    sandbox: SandboxMode.optional().meta({
+      description:
+        'Of the bots in terminals. Absent: for each the strictest in which its program can run on this computer.',
+    }),
     budget: WorkBudget.optional().meta({ description: 'Of the run: all its bots together.' }),
     dryRun: z.boolean().optional(),
   }),

@@ -4,7 +4,7 @@ import { defineRoute } from '../common/route.ts';
 import { QueryFlag } from '../common/values.ts';
 import { InvalidTeam, Team, TeamPlanStep } from './agent.ts';
 import { area, base, errors, people, readers } from './route-parts.ts';
-import { TeamName } from './team-file.ts';
+import { SandboxMode, TeamName } from './team-file.ts';
 
 const teamParam = {
   params: z.strictObject({ name: TeamName }),
@@ -30,6 +30,18 @@ export const listTeams = defineRoute({
   },
 });
 
+export const SandboxQuestion = z
+  .strictObject({
+    file: z.string().meta({ description: 'Relative to the workspace.' }),
+    suggests: SandboxMode.meta({ description: 'The strictest in which all its bots can run on this computer.' }),
+    why: z
+      .string()
+      .nullable()
+      .meta({ description: 'Why none stricter, as half a sentence; null: it is the strictest.' }),
+  })
+  .meta({ id: 'SandboxQuestion' });
+export type SandboxQuestion = z.infer<typeof SandboxQuestion>;
+
 export const teamUp = defineRoute({
   op: 'teamUp',
   area,
@@ -43,9 +55,21 @@ export const teamUp = defineRoute({
   body: z.strictObject({
     preset: z.string().optional().meta({ description: 'A preset of the team file.' }),
     on: z.string().optional().meta({ description: 'Another paired computer, by its name or id.' }),
+    sandbox: SandboxMode.optional().meta({
+      description: 'What its bots in terminals run in from now on. Is written into a team file that does not say.',
+    }),
     dryRun: z.boolean().optional(),
   }),
-  answers: { 200: z.strictObject({ plan: z.array(TeamPlanStep), applied: z.boolean() }) },
+  answers: {
+    200: z.strictObject({
+      plan: z.array(TeamPlanStep),
+      applied: z.boolean(),
+      sandbox: SandboxQuestion.optional().meta({
+        description:
+          'Of a dry run: the team file does not say what its bots run in. They run in none unless `sandbox` is given.',
+      }),
+    }),
+  },
 });
 
 export const teamDown = defineRoute({

@@ -91,7 +91,7 @@ export function openRoutes(
   all: FactoryParts,
 ): { readonly routes: readonly BoundRoute[]; readonly owners: OwnerLookups; readonly reports: Reports } {
   const { store, ledger, clock, timers } = deps;
-  const { registry } = all.bots;
+  const { registry, sandboxes } = all.bots;
   const { sends, threads, lanes, deliverer } = all.messaging;
   const { folder, worktrees, setup, hosted, acp, metering, quickTeams, workflows } = all.work;
   const { views, remote, sizes, teams, peers } = all.teams;
@@ -109,6 +109,7 @@ export function openRoutes(
     setup,
     workflows,
     models: deps.hosted.models,
+    sandboxes,
   });
 
   const conversations: Conversations = {

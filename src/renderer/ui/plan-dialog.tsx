@@ -32,7 +32,7 @@ export function PlanDialog<P>({
   /** What it says then, and before there is a plan. */
   idle?: string;
   busyLabel?: string;
-  act: () => Promise<unknown>;
+  act: (plan: P) => Promise<unknown>;
   onClose: () => void;
   danger?: boolean;
   /** Above the plan: what else can be said. */
@@ -48,7 +48,7 @@ export function PlanDialog<P>({
   });
   const says = plan.data === undefined ? null : label(plan.data);
   const doing = useAct(async () => {
-    await act();
+    if (plan.data !== undefined) await act(plan.data);
     asked.onClose();
   });
   return (

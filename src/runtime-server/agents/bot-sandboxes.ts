@@ -4,10 +4,12 @@
  */
 import { existsSync, lstatSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
+import { isIP } from 'node:net';
 import { dirname, isAbsolute, join } from 'node:path';
 import { AppError } from '../../contracts/common/errors.ts';
 import { titleOf } from '../../contracts/factory/agent.ts';
 import { type SandboxMode, strictestSandbox } from '../../contracts/factory/team-file.ts';
+import { isPublic } from '../../kit/egress/addresses.ts';
 import { createGit, type Git } from '../../kit/process/git.ts';
 import { plainEnvironment, runProcess } from '../../kit/process/run-process.ts';
 import { findBubblewrap } from '../../kit/sandbox/bubblewrap.ts';
@@ -33,6 +35,8 @@ export interface BotSandboxes {
   wanted(): SandboxMode;
   /** Why this computer cannot make one, as half a sentence; null: it can. Tries it at the first call. */
   missing(mode: Mode): Promise<string | null>;
+  /** In which all of these can run here, and why none stricter, as half a sentence; null: it is the strictest. */
+  strictest(bots: readonly Candidate[]): Promise<{ readonly mode: SandboxMode; readonly why: string | null }>;
   /** `usage` where the bot's sandbox would show nothing of use, or hide nothing. */
   check(spec: BotSpec): void;
   /** With the sandbox that the workspace wants by now. */
@@ -44,6 +48,9 @@ export interface BotSandboxes {
 }
 
 type Mode = BotSandbox['mode'];
+
+/** A bot that might get a sandbox. `cwd` null: it gets a worktree. */
+type Candidate = Pick<BotSpec, 'harness' | 'env'> & { readonly cwd: string | null };
 
 type Placed = Launch & {
   /** What its pane's label says of it. */
@@ -142,19 +149,42 @@ export function createBotSandboxes(
   /** The person's and Gantry's, also where a link leads to them. */
   const homes = () => [userHome, home].flatMap((folder) => [folder, realpathSync(folder)]);
 
+  /** Why it cannot be closed, as half a sentence; null: it can. */
+  function notClosed({ harness }: Pick<BotSpec, 'harness'>): string | null {
+    if (programs[harness].isCalled !== true) return null;
+    return `Gantry drives ${titleOf(harness)} through a server in it, which the sandbox "closed" makes unreachable`;
+  }
+
+  /** Why a sandbox would hide nothing in this folder; null: it would. */
+  function notHidden(folder: string): string | null {
+    const cwd = existsSync(folder) ? realpathSync(folder) : folder;
+    const [realHome, realUserHome] = [realpathSync(home), realpathSync(userHome)];
+    if (!isIn(cwd, realUserHome) && !isIn(cwd, realHome)) return null;
+    const what = isIn(cwd, realHome) ? 'Gantry’s own folder' : 'your home folder';
+    return `its folder ${folder} contains ${what}, so a sandbox would hide nothing`;
+  }
+
+  async function strictest(bots: readonly Candidate[]): ReturnType<BotSandboxes['strictest']> {
+    const first = (words: readonly (string | null)[]) => words.find((one) => one !== null) ?? null;
+    const notAtAll = first(bots.map(({ cwd }) => (cwd === null ? null : notHidden(cwd)))) ?? (await missing('files'));
+    if (notAtAll !== null) return { mode: 'none', why: notAtAll };
+    const why =
+      first(bots.map(notClosed)) ?? first(bots.map((bot) => modelHere(bot, deps.env))) ?? (await missing('closed'));
+    return { mode: why === null ? 'closed' : 'files', why };
+  }
+
+  async function missing(mode: Mode): Promise<string | null> {
+    const found = await find(mode);
+    return typeof found === 'string' ? found : null;
+  }
+
   function check(spec: BotSpec): void {
     if (spec.sandbox === undefined) return;
-    if (spec.sandbox.mode === 'closed' && programs[spec.harness].isCalled === true) {
-      const fact = `Gantry drives ${titleOf(spec.harness)} through a server in it, which the sandbox "closed" makes unreachable`;
-      throw new AppError('usage', fact, 'Use `sandbox: files` for it, or another agent program.');
-    }
-    const cwd = existsSync(spec.cwd) ? realpathSync(spec.cwd) : spec.cwd;
-    const [realHome, realUserHome] = [realpathSync(home), realpathSync(userHome)];
-    if (isIn(cwd, realUserHome) || isIn(cwd, realHome)) {
-      const what = isIn(cwd, realHome) ? 'Gantry’s own folder' : 'your home folder';
-      const fact = `its folder ${spec.cwd} contains ${what}, so a sandbox would hide nothing`;
-      throw new AppError('usage', fact, 'Give it `worktree: true` or a `cwd` of its own.');
-    }
+    const open = spec.sandbox.mode === 'closed' ? notClosed(spec) : null;
+    if (open !== null) throw new AppError('usage', open, 'Use `sandbox: files` for it, or another agent program.');
+    const bare = notHidden(spec.cwd);
+    if (bare !== null) throw new AppError('usage', bare, 'Give it `worktree: true` or a `cwd` of its own.');
+    const realHome = realpathSync(home);
     for (const path of [...spec.sandbox.read, ...spec.sandbox.write]) {
       const real = realOf(path);
       if (isIn(home, path) || (real !== null && isIn(realHome, real))) {
@@ -190,7 +220,7 @@ export function createBotSandboxes(
   /** What the bot may change, and in it the files that say what may run, which it may only read. */
   async function ownMounts(spec: BotSpec, paths: BotPaths): Promise<Mount[]> {
     const root = realpathSync(rootOf(spec.cwd, paths.workspace));
-    const repository = repositoryOf(paths.workspace);
+    const repository = repositoryOf(spec.checkout ?? paths.workspace);
     // A folder that is not there cannot be read-only: the bot would make it.
     for (const at of repository.flatMap((folder) => ['hooks', 'info'].map((name) => join(folder, name)))) {
       try {
@@ -344,10 +374,8 @@ export function createBotSandboxes(
 
   const own: BotSandboxes = {
     wanted: () => deps.policy.sandbox(),
-    missing: async (mode) => {
-      const found = await find(mode);
-      return typeof found === 'string' ? found : null;
-    },
+    missing,
+    strictest,
     check,
     tightened,
     confine,
@@ -392,6 +420,20 @@ function sandboxOf(mode: Mode, { mounts, cwd }: Pick<Sandbox, 'mounts' | 'cwd'>)
 }
 
 const trialSandbox = (mode: Mode) => sandboxOf(mode, { mounts: [{ at: '/tmp', shows: 'empty' }], cwd: '/tmp' });
+
+/** Only a rule lets a closed bot reach a model that is not out on the internet. Half a sentence; null: no variable names such a one. */
+function modelHere(
+  { harness, env }: Pick<BotSpec, 'harness' | 'env'>,
+  own: Readonly<Record<string, string | undefined>>,
+): string | null {
+  const name = (programs[harness].service?.variables ?? []).find((variable) => {
+    const host = URL.parse(env[variable] ?? own[variable] ?? '')?.hostname.replace(/^\[|\]$/g, '') ?? '';
+    return isIP(host) === 0 ? /(?:^|\.)localhost$/.test(host) : !isPublic(host);
+  });
+  return name === undefined
+    ? null
+    : `${name} names a model on this computer or in your network, which only a rule opens`;
+}
 
 /** The bot's worktree, which its folder may lie deep in; otherwise its folder. */
 function rootOf(cwd: string, workspace: string): string {

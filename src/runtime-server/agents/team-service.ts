@@ -11,13 +11,15 @@ import {
   type TeamPlanStep,
   type TeamProblem,
 } from '../../contracts/factory/agent.ts';
-import { maxTeams } from '../../contracts/factory/team-file.ts';
+import { maxTeams, type SandboxMode } from '../../contracts/factory/team-file.ts';
+import type { SandboxQuestion } from '../../contracts/factory/teams-routes.ts';
 import type { Actor } from '../base/actor.ts';
 import type { Base } from '../base/base.ts';
 import type { Harnesses } from '../harness/harness.ts';
 import type { Models } from '../models/index.ts';
 import type { PaneEngine } from '../panes/pane-engine.ts';
 import { refuseUnreadable } from '../panes/readable.ts';
+import type { Trust } from '../trust/trust.ts';
 import type { BotSecrets } from '../vault/vault.ts';
 import type { Abroad, OtherComputer } from './abroad.ts';
 import type { AccountStarts } from './accounts/accounts.ts';
@@ -27,7 +29,9 @@ import { type BotSandboxes, sandboxFacts } from './bot-sandboxes.ts';
 import { createKnownTeams, unknownTeam } from './known-teams.ts';
 import { addressOf } from './model.ts';
 import type { Member, Registry } from './registry.ts';
+import { sandboxQuestion, saysSandbox } from './sandbox-question.ts';
 import { saveTeamUp } from './store/teams.ts';
+import { createTeamFileEdits, withSandbox } from './team-file/edit.ts';
 import type { TeamFolder, TeamOnDisk } from './team-file/folder.ts';
 import type { ResolvedTeam } from './team-file/resolve.ts';
 import { planUp, TeamHindered, type UpPlan } from './team-plan.ts';
@@ -38,6 +42,8 @@ import type { Worktrees } from './worktrees/index.ts';
 interface UpRequest {
   readonly preset?: string | undefined;
   readonly on?: string | undefined;
+  /** Its person's answer where the team file does not say. */
+  readonly sandbox?: SandboxMode | undefined;
   readonly dryRun?: boolean | undefined;
   /** Only these bots; default all. */
   readonly only?: ReadonlySet<string> | undefined;
@@ -45,6 +51,13 @@ interface UpRequest {
   readonly adopts?: Adopts | undefined;
   /** Told while another computer clones the repository for its bots. */
   readonly onProgress?: OnProgress | undefined;
+}
+
+interface TeamUp {
+  plan: TeamPlanStep[];
+  applied: boolean;
+  /** Of a dry run. */
+  sandbox?: SandboxQuestion;
 }
 
 interface TeamDown {
@@ -58,7 +71,7 @@ export interface TeamService {
   list(): Promise<{ teams: Team[]; invalid: InvalidTeam[]; note?: string }>;
   exists(name: string): boolean;
   check(name: string): { team: string; ok: boolean; problems: TeamProblem[] };
-  up(name: string, request: UpRequest, by: Actor): Promise<{ plan: TeamPlanStep[]; applied: boolean }>;
+  up(name: string, request: UpRequest, by: Actor): Promise<TeamUp>;
   planDown(name: string, options?: { readonly here?: boolean }): TeamPlanStep[];
   /** `here`: those on other computers run on. */
   down(name: string, by: Actor, options?: { readonly here?: boolean }): Promise<TeamDown>;
@@ -77,6 +90,7 @@ export function createTeamService(
     readonly tokens: BotTokens;
     readonly homes: BotHomes;
     readonly worktrees: Worktrees;
+    readonly trust: Pick<Trust, 'judge' | 'sayYes'>;
     /** Sets up a new worktree. Only messages to the bot wait for it. */
     readonly setUp: (address: string) => void;
     readonly secrets: BotSecrets;
@@ -95,6 +109,7 @@ export function createTeamService(
   const { store, registry, folder } = deps;
   const starts = createTeamStarts(deps);
   const known = createKnownTeams(deps);
+  const edits = createTeamFileEdits(deps);
   /** One change of a team at a time. */
   const busy = new Map<string, Promise<unknown>>();
   let unlisten = () => {};
@@ -115,7 +130,7 @@ export function createTeamService(
       const computer = request.on === undefined ? null : await deps.abroad.find(request.on);
       folder.refresh();
       await known.refresh();
-      const file = known.readable(name);
+      const { file, keep } = answered(name, request, by);
       const presets = Object.keys(file.file.presets ?? {});
       if (request.preset !== undefined && !presets.includes(request.preset)) {
         const action = presets.length === 0 ? 'This team has none.' : `It has: ${presets.join(', ')}.`;
@@ -124,6 +139,7 @@ export function createTeamService(
       const team = known.resolve(file, request.preset ?? known.presetOf(file));
       const applied = request.dryRun !== true;
       if (computer !== null) {
+        if (applied) await keep();
         const steps = await deps.abroad.up(computer, team, folder.folderOf(name), request);
         if (applied) await markUp(team, by);
         return { plan: steps, applied };
@@ -146,16 +162,38 @@ export function createTeamService(
       const steps = await withPlaceholders(team, plan);
       if (!applied) {
         await starts.tryOut(team, plan.starts);
-        return { plan: [...steps, ...(await upElsewhere(team, machines, request))], applied };
+        const all = [...steps, ...(await upElsewhere(team, machines, request))];
+        const asked = edits.isThere(name)
+          ? await sandboxQuestion(deps.sandboxes, team, known.readable(name), edits.shown(name))
+          : null;
+        return { plan: all, applied, ...(asked === null ? {} : { sandbox: asked }) };
       }
       if (plan.starts.some(({ harness }) => runsInPane(harness))) refuseUnreadable(deps.panes);
       const prepared = await starts.prepare(team, plan.starts, request.adopts);
+      await keep();
       // Other computers first, where a start may fail: everything here is prepared by now.
       const elsewhere = await upElsewhere(team, machines, request);
       await starts.run(team, prepared);
       await markUp(team, by);
       return { plan: [...steps, ...elsewhere], applied };
     });
+
+  /** The team file with the sandbox that its person chose just now, and how that gets into it. */
+  const answered = (name: string, { sandbox }: UpRequest, by: Actor) => {
+    const team = known.readable(name);
+    if (sandbox === undefined) return { file: team, keep: async () => {} };
+    const text = edits.agreedText(name);
+    if (text === null || saysSandbox(team.file)) {
+      const fact = `The file of team ${name} already says what its bots run in.`;
+      throw new AppError('usage', fact, 'Change it there, or leave `sandbox` out.');
+    }
+    const keep = async () => {
+      await edits.write(name, withSandbox(text, sandbox), by);
+      folder.refresh();
+      await known.refresh();
+    };
+    return { file: { ...team, file: { ...team.file, sandbox } }, keep };
+  };
 
   const withPlaceholders = async (team: ResolvedTeam, plan: UpPlan): Promise<TeamPlanStep[]> => {
     const steps: TeamPlanStep[] = [];

@@ -49,4 +49,12 @@ ALTER TABLE quick_bot ADD COLUMN diff_base TEXT;
 ALTER TABLE quick_bot ADD COLUMN diff_head TEXT;
 `,
   },
+  {
+    area: 'quick-runs',
+    number: 3,
+    name: 'sandboxes of bots',
+    sql: `
+ALTER TABLE quick_bot ADD COLUMN sandbox TEXT NOT NULL DEFAULT 'none' CHECK (sandbox IN ('none', 'files', 'closed'));
+`,
+  },
 ];

@@ -54,6 +54,7 @@ export function createShownRuns({
       team: run.team,
       harness: bot.harness,
       model: bot.model,
+      sandbox: bot.sandbox,
       dagId: run.dagId,
       nodeId: card.nodeId,
       status: card.status,

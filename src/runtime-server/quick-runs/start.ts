@@ -6,9 +6,11 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError } from '../../contracts/common/errors.ts';
 import { largestQuickImage, type QuickPlan, type QuickWho } from '../../contracts/factory/quick-run-routes.ts';
+import type { SandboxMode } from '../../contracts/factory/team-file.ts';
 import type { WorkBudget } from '../../contracts/factory/workflow.ts';
 import { ownFolder, writeWithin } from '../../kit/files/within.ts';
 import type { Git } from '../../kit/process/git.ts';
+import type { BotSandboxes } from '../agents/bot-sandboxes.ts';
 import type { TeamFolder } from '../agents/team-file/folder.ts';
 import { resolveCwd } from '../agents/team-file/read.ts';
 import type { TeamService } from '../agents/team-service.ts';
@@ -35,6 +37,7 @@ export interface StartRequest {
   readonly who: readonly QuickWho[];
   readonly title?: string | undefined;
   readonly images?: readonly { readonly name: string; readonly data: string }[] | undefined;
+  readonly sandbox?: SandboxMode | undefined;
   readonly budget?: WorkBudget | undefined;
   readonly dryRun?: boolean | undefined;
 }
@@ -58,6 +61,7 @@ export type StartDeps = Pick<Base, 'store' | 'ledger' | 'clock' | 'ids'> & {
   readonly harnesses: Pick<Harnesses, 'found'>;
   readonly models: Pick<Models, 'find'>;
   readonly trust: Pick<WorkspaceTrusts, 'demandSettings'>;
+  readonly sandboxes: Pick<BotSandboxes, 'strictest'>;
 };
 
 export function createStart(deps: StartDeps): StartQuickRun {
@@ -81,9 +85,15 @@ export function createStart(deps: StartDeps): StartQuickRun {
     const repository = await repositoryAt(git, request.repository, deps.home);
     await checkWho(deps, request.who, repository.top);
     const title = request.title ?? titleOf(request.prompt);
-    const bots = namesOf(request.who);
+    const bots: QuickPlan['bots'] = [];
+    for (const bot of namesOf(request.who)) bots.push({ ...bot, sandbox: await sandboxOf(bot, request) });
     const { top, branch, commit } = repository;
     return { plan: { title, repository: top, baseBranch: branch, baseCommit: commit, bots }, repository };
+  }
+
+  async function sandboxOf({ harness }: NamedBot, { sandbox }: StartRequest): Promise<SandboxMode> {
+    if (harness === null) return 'none';
+    return sandbox ?? (await deps.sandboxes.strictest([{ harness, env: {}, cwd: null }])).mode;
   }
 
   async function ensureCampaign(by: Actor): Promise<void> {
@@ -112,7 +122,7 @@ export function createStart(deps: StartDeps): StartQuickRun {
       setup: setupFor(repository.top),
       savedAs: null,
       createdAt: deps.clock.now(),
-      bots: plan.bots.map(({ name, harness, model }) => ({ ...newBot, slug: name, harness, model })),
+      bots: plan.bots.map(({ name, ...bot }) => ({ ...newBot, ...bot, slug: name })),
     };
     const { team } = record;
     await ensureCampaign(by);
@@ -224,8 +234,10 @@ const newBot = {
 
 const titleOf = (prompt: string): string => (prompt.trim().split('\n', 1)[0] ?? '').trim().slice(0, 80);
 
+type NamedBot = Omit<QuickPlan['bots'][number], 'sandbox'>;
+
 /** The program, or the model without its provider; with a number where several have the same name. */
-function namesOf(who: readonly QuickWho[]): QuickPlan['bots'] {
+function namesOf(who: readonly QuickWho[]): NamedBot[] {
   const taken = new Set<string>();
   return who.map(({ harness, model }) => {
     const plain =

@@ -1,6 +1,6 @@
 /** SQL of new runs and their bots. Each call is one step of an operation and decides nothing. */
 import type { QuickDiff, QuickOutcome, QuickProgram } from '../../contracts/factory/quick-run-routes.ts';
-import type { TeamFile } from '../../contracts/factory/team-file.ts';
+import type { SandboxMode, TeamFile } from '../../contracts/factory/team-file.ts';
 import type { Tx } from '../../kit/store/store.ts';
 
 type Read = Pick<Tx, 'get' | 'all'>;
@@ -10,6 +10,7 @@ export interface QuickBotRecord {
   readonly slug: string;
   readonly harness: QuickProgram | null;
   readonly model: string | null;
+  readonly sandbox: SandboxMode;
   readonly outcome: QuickOutcome | null;
   readonly outcomeAt: number | null;
   /** Its branch when it ended, and where its work was set aside. */
@@ -54,6 +55,7 @@ interface BotRow {
   slug: string;
   harness: QuickProgram | null;
   model: string | null;
+  sandbox: SandboxMode;
   outcome: QuickOutcome | null;
   outcome_at: number | null;
   branch: string | null;
@@ -89,10 +91,21 @@ export function readQuickRuns(tx: Read, workspace: string): QuickRunRecord[] {
 }
 
 function toBot(row: BotRow): QuickBotRecord {
-  const { slug, harness, model, outcome, branch, files, added, removed } = row;
+  const { slug, harness, model, sandbox, outcome, branch, files, added, removed } = row;
   const diff = files === null || added === null || removed === null ? null : { files, added, removed };
   const commits = { diffBase: row.diff_base, diffHead: row.diff_head };
-  return { slug, harness, model, outcome, outcomeAt: row.outcome_at, branch, keptAs: row.kept_as, diff, ...commits };
+  return {
+    slug,
+    harness,
+    model,
+    sandbox,
+    outcome,
+    outcomeAt: row.outcome_at,
+    branch,
+    keptAs: row.kept_as,
+    diff,
+    ...commits,
+  };
 }
 
 export function insertQuickRun(tx: Tx, workspace: string, run: QuickRunRecord): void {
@@ -111,13 +124,14 @@ export function insertQuickRun(tx: Tx, workspace: string, run: QuickRunRecord): 
   );
   run.bots.forEach((bot, seq) => {
     tx.run(
-      'INSERT INTO quick_bot (workspace, team, seq, slug, harness, model) VALUES (?, ?, ?, ?, ?, ?)',
+      'INSERT INTO quick_bot (workspace, team, seq, slug, harness, model, sandbox) VALUES (?, ?, ?, ?, ?, ?, ?)',
       workspace,
       run.team,
       seq,
       bot.slug,
       bot.harness,
       bot.model,
+      bot.sandbox,
     );
   });
 }

@@ -90,12 +90,13 @@ function onDisk(run: QuickRunRecord): TeamOnDisk {
 
 export function fileOf(run: Pick<QuickRunRecord, 'repository' | 'setup' | 'bots'>): TeamFile {
   return {
-    bots: run.bots.map(({ slug, harness, model }) => ({
+    bots: run.bots.map(({ slug, harness, model, sandbox }) => ({
       bot: slug,
       ...(harness === null ? { binding: 'hosted' as const } : { harness }),
       ...(model === null ? {} : { model }),
       cwd: run.repository,
       worktree: true,
+      ...(sandbox === 'none' && harness === null ? {} : { sandbox }),
       ...(run.setup === null ? {} : { setup: run.setup }),
     })),
   };

@@ -39,6 +39,7 @@ const shown = new Set([
   'phone-handsets-light',
   'phone-port-refused-dark',
   'queue-dark',
+  'sandbox-asked-light',
   'schedules-dark',
   'stalled-step-dark',
   'tools-dark',

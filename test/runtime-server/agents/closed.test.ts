@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { AppError } from '../../../src/contracts/common/errors.ts';
 import type { Delivery } from '../../../src/contracts/factory/delivery.ts';
 import type { TriedSandbox } from '../../../src/contracts/factory/sandbox-routes.ts';
+import type { SandboxQuestion } from '../../../src/contracts/factory/teams-routes.ts';
 import { programCommand } from '../../../src/kit/process/programs.ts';
 import { runProcess } from '../../../src/kit/process/run-process.ts';
 import { findNetworkTools } from '../../../src/kit/sandbox/own-network.ts';
@@ -323,5 +324,94 @@ describe.skipIf(!works)('where a network of its own can be made', () => {
     const { status, body } = await up(engine, 'dev');
     expect(status).toBe(400);
     expect(body.error.fact).toContain('Gantry drives opencode through a server in it');
+  });
+
+  describe('a team file that does not say what its bots run in', () => {
+    const silent = '# mine\nname: dev\nbots:\n  - { bot: web, harness: shell } # the first\n';
+    const asked = (engine: Engine, team: string, body: object = {}) =>
+      engine.call<{ sandbox?: SandboxQuestion; plan: { reason: string }[] }>('POST', `/teams/${team}/up`, {
+        dryRun: true,
+        ...body,
+      });
+    const file = (engine: Engine, team: string) => join(engine.workspace, '.gantry', 'teams', team, 'team.yaml');
+    const textOf = (engine: Engine, team: string) => readFileSync(file(engine, team), 'utf8');
+
+    test('gets the strictest suggested; the answer becomes its line, needs no other yes and holds', async () => {
+      const { opened, openNetwork } = decider();
+      const engine = await startEngine({ openNetwork });
+      engine.team('dev', silent);
+      const path = '.gantry/teams/dev/team.yaml';
+      expect((await asked(engine, 'dev')).body.sandbox).toEqual({ file: path, suggests: 'closed', why: null });
+      const planned = (await asked(engine, 'dev', { sandbox: 'closed' })).body;
+      expect(planned.plan[0]?.reason).toContain('in the sandbox "closed"');
+      expect(textOf(engine, 'dev')).toBe(silent);
+      expect((await up(engine, 'dev', { sandbox: 'closed' })).body.plan[0]?.reason).toContain('"closed"');
+      expect(opened).toMatchObject([{ address: 'web@dev' }]);
+      expect(textOf(engine, 'dev')).toBe(silent.replace('bots:', 'sandbox: closed\nbots:'));
+      expect((await asked(engine, 'dev')).body).not.toHaveProperty('sandbox');
+      await engine.call('POST', '/teams/dev/down');
+      expect((await up(engine, 'dev')).body.plan[0]?.reason).toContain('in the sandbox "closed"');
+      const twice = await up(engine, 'dev', { sandbox: 'none' });
+      expect([twice.status, twice.body.error.fact]).toEqual([
+        400,
+        'The file of team dev already says what its bots run in.',
+      ]);
+    });
+
+    test('stays as it is, and its bots run in none, where its person starts it without an answer or the start fails', async () => {
+      const { opened, openNetwork } = decider();
+      const engine = await startEngine({ openNetwork, env: { PATH: path } });
+      engine.team('dev', silent);
+      expect((await up(engine, 'dev')).status).toBe(200);
+      expect(opened).toEqual([]);
+      expect(textOf(engine, 'dev')).toBe(silent);
+      // A folder in which a sandbox would hide nothing.
+      const bare = 'bots:\n  - { bot: web, harness: shell, cwd: / }\n';
+      engine.team('bare', bare);
+      expect((await asked(engine, 'bare')).body).not.toHaveProperty('sandbox');
+      expect((await up(engine, 'bare', { sandbox: 'files' })).status).toBe(400);
+      expect(textOf(engine, 'bare')).toBe(bare);
+    });
+
+    test('gets less suggested, with the reason, for a program that cannot be closed and for a model on this computer', async () => {
+      const bin = scratchFolder();
+      for (const name of ['opencode', 'claude']) {
+        writeFileSync(join(bin, name), '#!/bin/sh\necho 1.0.0\n', { mode: 0o755 });
+      }
+      const engine = await startEngine({ openNetwork: decider().openNetwork, env: { PATH: `${bin}:${path}` } });
+      engine.team('served', 'bots:\n  - { bot: web, harness: opencode }\n');
+      expect((await asked(engine, 'served')).body.sandbox).toMatchObject({
+        suggests: 'files',
+        why: expect.stringContaining('Gantry drives opencode through a server in it'),
+      });
+      for (const url of ['http://127.0.0.1:4000', 'http://localhost:4000/v1', 'http://[::1]:4000', 'http://10.0.0.7']) {
+        engine.team('near', `bots:\n  - { bot: web, harness: claude, env: { ANTHROPIC_BASE_URL: "${url}" } }\n`);
+        await engine.agree();
+        expect((await asked(engine, 'near')).body.sandbox).toMatchObject({
+          suggests: 'files',
+          why: expect.stringContaining('ANTHROPIC_BASE_URL names a model on this computer or in your network'),
+        });
+      }
+      const far = '{ ANTHROPIC_BASE_URL: "https://models.example.com" }';
+      engine.team('near', `bots:\n  - { bot: web, harness: claude, env: ${far} }\n`);
+      await engine.agree();
+      expect((await asked(engine, 'near')).body.sandbox).toMatchObject({ suggests: 'closed', why: null });
+    });
+
+    test('is not asked about where a bot, a preset or the workspace says it, or no bot has a terminal', async () => {
+      const engine = await startEngine({ openNetwork: decider().openNetwork });
+      engine.team('one', 'bots:\n  - { bot: a, harness: shell, sandbox: none }\n  - { bot: b, harness: shell }\n');
+      engine.team(
+        'preset',
+        'bots:\n  - { bot: a, harness: shell }\npresets: { tight: { bots: { a: { sandbox: files } } } }\n',
+      );
+      engine.team('hosted', 'bots:\n  - { bot: a, binding: hosted, model: test/one }\n');
+      for (const team of ['one', 'preset', 'hosted']) {
+        expect((await asked(engine, team)).body, team).not.toHaveProperty('sandbox');
+      }
+      engine.team('dev', silent);
+      engine.slipIn('.gantry/policy.yaml', 'sandbox: files\n');
+      expect((await asked(engine, 'dev')).body).not.toHaveProperty('sandbox');
+    });
   });
 });

@@ -4,7 +4,8 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { BudgetState } from '../../../src/contracts/factory/budget-routes.ts';
-import type { QuickChoices, QuickRun } from '../../../src/contracts/factory/quick-run-routes.ts';
+import type { QuickChoices, QuickPlan, QuickRun } from '../../../src/contracts/factory/quick-run-routes.ts';
+import type { SandboxQuestion } from '../../../src/contracts/factory/teams-routes.ts';
 import { scratchFolder } from '../../support/scratch.ts';
 import { installStandInClaude } from '../../support/stand-in-claude/install.ts';
 import { type Engine, startEngine, waitFor } from '../engine.ts';
@@ -99,6 +100,36 @@ test('a prompt becomes a bot at work in a worktree, without a file in workspace 
     ['claude', true, true],
     ['gemini', true, true],
   ]);
+});
+
+test('its program runs in the strictest sandbox that works here unless another is asked for, and commits there', async () => {
+  const bin = join(scratchFolder(), 'bin');
+  mkdirSync(bin);
+  const work = 'echo done > b.txt; git add b.txt; git -c user.name=B -c user.email=b@example.org commit -qm work';
+  const program = `#!/bin/sh\n[ "$1" = --version ] && { echo '2.1.329 (Claude Code)'; exit; }\n${work}\nexec cat\n`;
+  writeFileSync(join(bin, 'claude'), program, { mode: 0o755 });
+  const engine = await startEngine({ env: { PATH: `${bin}:/usr/bin:/bin`, ANTHROPIC_API_KEY: 'key-of-tests' } });
+  const repo = repository();
+  const plan = async (more: object) => {
+    const { body } = await start(engine, repo, { dryRun: true, ...more });
+    return (body as unknown as { plan: QuickPlan }).plan.bots.map(({ sandbox }) => sandbox);
+  };
+  const [strictest = 'none'] = await plan({});
+  engine.team('dev', 'bots:\n  - { bot: web, harness: claude }\n');
+  const asked = await engine.call<{ sandbox?: SandboxQuestion }>('POST', '/teams/dev/up', { dryRun: true });
+  expect(strictest).toBe(asked.body.sandbox?.suggests ?? 'none');
+  expect(await plan({ sandbox: 'none' })).toEqual(['none']);
+  const { body: run } = await start(engine, repo);
+  expect(run.bots[0]?.sandbox).toBe(strictest);
+  await waitFor(
+    async () => git(treeOf(engine, run, 'claude'), 'log', '--format=%s'),
+    (subjects) => subjects.includes('work'),
+  );
+  expect((await engine.agent(run.bots[0]?.address ?? '')).sandbox ?? 'none').toBe(strictest);
+  await engine.restart();
+  expect((await get(engine, run.id)).bots[0]?.sandbox).toBe(strictest);
+  const saved = await engine.call<{ text: string }>('POST', `/quick-runs/${run.id}/save`, { team: 'kept' });
+  expect(saved.body.text).toContain(`sandbox: ${strictest}`);
 });
 
 test('two bots of one run work side by side: one is merged, the other discarded and brought back', async () => {

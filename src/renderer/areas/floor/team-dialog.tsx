@@ -3,6 +3,8 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { lazy, Suspense, useState } from 'react';
 import { toast } from 'sonner';
 import type { TeamPlanStep } from '../../../contracts/factory/agent.ts';
+import type { SandboxMode } from '../../../contracts/factory/team-file.ts';
+import type { SandboxQuestion } from '../../../contracts/factory/teams-routes.ts';
 import type { Place } from '../../base/data/places.ts';
 import { useFloors } from '../../base/floors.tsx';
 import { OnComputer, useServices } from '../../base/services.tsx';
@@ -10,6 +12,7 @@ import { useFollowed } from '../../base/use-followed.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { later } from '../../ui/later.ts';
 import { PlanDialog } from '../../ui/plan-dialog.tsx';
+import { SandboxChoice } from '../../ui/sandbox-choice.tsx';
 import { WorkProgressLine } from '../../ui/work-progress.tsx';
 
 const TrustDialog = lazy(later(() => import('./trust-dialog.tsx').then((module) => ({ default: module.TrustDialog }))));
@@ -108,18 +111,26 @@ function UpDialog({
   const [preset, setPreset] = useState<string>();
   /** Id of another computer; null: where the team belongs. */
   const [on, setOn] = useState<string | null>(null);
+  const [sandbox, setSandbox] = useState<SandboxMode>();
   const places = useFloors().map((floor) => floor.place);
   const { progress, follow } = useFollowed();
   const params = { name: team };
-  const body = { ...(preset === undefined ? {} : { preset }), ...(on === null ? {} : { on }) };
+  /** Its file does not say what its bots run in. */
+  const [question, setQuestion] = useState<SandboxQuestion>();
+  const asIs = { ...(preset === undefined ? {} : { preset }), ...(on === null ? {} : { on }) };
+  const mode = sandbox ?? question?.suggests;
+  const body = { ...asIs, ...(mode === undefined ? {} : { sandbox: mode }) };
   return (
     <PlanDialog
       title={`Start ${known?.title ?? team}`}
       description="This is what will happen. Nothing has started yet."
-      planKey={[computer, 'up', team, preset, on]}
-      readPlan={async (signal) =>
-        (await api.factory.teamUp({ params, body: { ...body, dryRun: true } }, { signal })).plan
-      }
+      planKey={[computer, 'up', team, preset, on, mode]}
+      readPlan={async (signal) => {
+        const answer = await api.factory.teamUp({ params, body: { ...body, dryRun: true } }, { signal });
+        // The plan with what is suggested is read next.
+        setQuestion(answer.sandbox);
+        return answer.plan;
+      }}
       label={(plan) => (startsOf(plan).length === 0 ? null : `Start ${count(startsOf(plan).length)}`)}
       idle="Nothing to start"
       busyLabel="Starting"
@@ -173,6 +184,12 @@ function UpDialog({
                 ))}
               </select>
             </label>
+          )}
+          {question !== undefined && mode !== undefined && (
+            <div>
+              <SandboxChoice value={mode} strictest={question.suggests} why={question.why} onChange={setSandbox} />
+              <p className="text-meta text-muted">Your answer is written into {question.file}.</p>
+            </div>
           )}
         </div>
       }

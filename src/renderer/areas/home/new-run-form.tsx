@@ -1,7 +1,7 @@
 /** The field of a new run: repository, who, what; Enter starts. A link only fills it in. */
 import { useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
-import { CircleDollarSign, ImagePlus, Play, X } from 'lucide-react';
+import { CircleDollarSign, ImagePlus, Play, ShieldCheck, X } from 'lucide-react';
 import { type ClipboardEvent, type DragEvent, lazy, Suspense, useEffect, useMemo, useRef, useState } from 'react';
 import { AppError } from '../../../contracts/common/errors.ts';
 import { maxQuickPrompt, type QuickChoices, type QuickRun } from '../../../contracts/factory/quick-run-routes.ts';
@@ -13,6 +13,7 @@ import { budgetOf, budgetProblems, noBudget } from '../../ui/budget-form.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { later } from '../../ui/later.ts';
 import { Problem } from '../../ui/problem.tsx';
+import { SandboxWishes } from '../../ui/sandbox-choice.tsx';
 import { useAct } from '../../ui/use-act.ts';
 import type { RunImage } from './images.ts';
 import { firstWho, type Prefill, prefillOf, readWho, whoChoices } from './new-run.ts';
@@ -44,7 +45,7 @@ export function NewRunForm({ ask, onDemo }: { ask: NewRunAsk; onDemo: () => void
 
 function Form({ choices, ask, onDemo }: { choices: QuickChoices | undefined; ask: NewRunAsk; onDemo: () => void }) {
   const { settings } = useServices();
-  const { newRunWho } = useSettings();
+  const { newRunWho, newRunSandbox } = useSettings();
   const [prompt, setPrompt] = useDraft('new-run');
   const [typed, setTyped] = useDraft('new-run-folder');
   /** Null: the first of the list. */
@@ -54,6 +55,7 @@ function Form({ choices, ask, onDemo }: { choices: QuickChoices | undefined; ask
   const [left, setLeft] = useState<string | null>(null);
   const [budget, setBudget] = useState(noBudget);
   const [limiting, setLimiting] = useState(false);
+  const [confining, setConfining] = useState(false);
   const field = useRef<HTMLTextAreaElement>(null);
   const folder = useRef<HTMLInputElement>(null);
 
@@ -84,6 +86,7 @@ function Form({ choices, ask, onDemo }: { choices: QuickChoices | undefined; ask
       prompt: prompt.trim(),
       who: chosen.flatMap((key) => readWho(key) ?? []),
       ...(images.length === 0 ? {} : { images: [...images] }),
+      ...(newRunSandbox === 'automatic' ? {} : { sandbox: newRunSandbox }),
       ...(limits === undefined ? {} : { budget: limits }),
     }),
     onStarted: () => {
@@ -92,6 +95,7 @@ function Form({ choices, ask, onDemo }: { choices: QuickChoices | undefined; ask
       clear();
       setBudget(noBudget);
       setLimiting(false);
+      setConfining(false);
     },
   });
   const isWritten = repository !== '' && prompt.trim() !== '' && chosen.length > 0;
@@ -118,7 +122,7 @@ function Form({ choices, ask, onDemo }: { choices: QuickChoices | undefined; ask
       onDrop={onFiles}
     >
       <div className="flex flex-wrap items-start gap-2">
-        <label className="min-w-0 max-lg:flex-1 lg:w-52">
+        <label className="min-w-0 max-lg:flex-1 max-sm:basis-2/5 lg:w-52">
           <span className="sr-only">Repository</span>
           <select
             aria-label="Repository"
@@ -163,12 +167,15 @@ function Form({ choices, ask, onDemo }: { choices: QuickChoices | undefined; ask
         >
           <CircleDollarSign aria-hidden="true" />
         </IconButton>
+        <IconButton label="Sandbox" className="mt-1" aria-expanded={confining} onClick={() => setConfining(!confining)}>
+          <ShieldCheck aria-hidden="true" />
+        </IconButton>
         <Button
           kind="primary"
           type="submit"
           icon={Play}
           disabled={!ready}
-          className="h-8"
+          className="h-8 max-sm:ml-auto"
           aria-keyshortcuts="Enter Control+Enter"
         >
           {starting.busy ? 'Starting' : 'Start'}
@@ -189,6 +196,7 @@ function Form({ choices, ask, onDemo }: { choices: QuickChoices | undefined; ask
           />
         </label>
       )}
+      {confining && <SandboxWishes value={newRunSandbox} onChange={(wish) => settings.set({ newRunSandbox: wish })} />}
       {limiting && (
         <BudgetFields
           title="Budget of the run"

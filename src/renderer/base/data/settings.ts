@@ -3,6 +3,7 @@
  * Lies in localStorage; a damaged or missing value means the default. Must not know how a setting is shown.
  */
 import { z } from 'zod';
+import { sandboxModes } from '../../../contracts/factory/team-file.ts';
 import { terminalPalettes } from '../../ui/terminal/palettes.ts';
 
 export const themes = ['system', 'dark', 'light'] as const;
@@ -23,6 +24,8 @@ const Settings = z.object({
   railWords: z.boolean().catch(true),
   /** Who worked on the last new run, as its form writes them. */
   newRunWho: z.array(z.string()).catch([]),
+  /** What its programs ran in. */
+  newRunSandbox: z.enum(['automatic', ...sandboxModes]).catch('automatic'),
   /** First steps that the person does not want now. */
   skippedSteps: z.array(z.enum(setUpSteps)).catch([]),
   /** Refused corrections of a registered business that were put away, by when they were asked for: one for all numbers of the business. */

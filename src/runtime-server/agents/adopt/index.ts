@@ -4,24 +4,19 @@
  */
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { join, relative } from 'node:path';
-import { isMap, isSeq, stringify } from 'yaml';
 import type { z } from 'zod';
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { Adoptable, adoptKeptSession, KeptSession } from '../../../contracts/factory/adopt-routes.ts';
 import { iso } from '../../../kit/clock/clock.ts';
-import { readTextWithin, writeWithin } from '../../../kit/files/within.ts';
-import { readYaml } from '../../../kit/files/yaml.ts';
 import type { Actor } from '../../base/actor.ts';
 import type { Base } from '../../base/base.ts';
 import { createMutex } from '../../harness/adapter.ts';
 import type { PaneEngine } from '../../panes/pane-engine.ts';
-import { type Trust, waitsForYes } from '../../trust/index.ts';
+import type { Trust } from '../../trust/trust.ts';
 import type { Registry } from '../registry.ts';
+import { createTeamFileEdits, withBot } from '../team-file/edit.ts';
 import type { TeamFolder } from '../team-file/folder.ts';
-import { largestTeamFile } from '../team-file/read.ts';
 import type { TeamService } from '../team-service.ts';
-import { notWritable } from '../workspace/demo.ts';
 import { clockMs, openBy, type Running, runningHarnesses } from './open-by.ts';
 import { type Kept, storedSessions } from './stored-sessions.ts';
 
@@ -62,6 +57,7 @@ interface Found {
 export function createAdopting(deps: AdoptingDeps): Adopting {
   const { folder, clock, timers, running = runningHarnesses } = deps;
   const turns = createMutex();
+  const edits = createTeamFileEdits(deps);
   const places = { env: deps.env, home: deps.env.HOME || deps.userHome };
 
   /** The bot in whose pane a process runs. */
@@ -171,14 +167,13 @@ export function createAdopting(deps: AdoptingDeps): Adopting {
     folder.refresh();
     const team = request.team ?? defaultTeam;
     const slug = nameOf(request, team);
-    const file = join(folder.folderOf(team), 'team.yaml');
-    const before = agreedText(team, file);
+    const before = edits.agreedText(team);
     const next = withBot(before, { bot: slug, harness: kept.harness, cwd: kept.cwd });
     const applied = request.dryRun !== true;
     const ends = holder?.pid ?? null;
     if (applied) {
       if (holder !== null) await end(holder);
-      await write(file, next.text, by);
+      await edits.write(team, next.text, by);
       folder.refresh();
       await deps.teams.refresh();
       const adopts = new Map([[slug, { sessionId: kept.id, transcript: kept.file }]]);
@@ -186,7 +181,7 @@ export function createAdopting(deps: AdoptingDeps): Adopting {
         await deps.teams.up(team, { only: new Set([slug]), adopts }, by);
       } catch (fault) {
         // Whole or not at all: the file is as it was.
-        await (before === null ? rm(file, { force: true }) : write(file, before, by));
+        await (before === null ? rm(edits.pathOf(team), { force: true }) : edits.write(team, before, by));
         folder.refresh();
         await deps.teams.refresh();
         throw fault;
@@ -195,33 +190,11 @@ export function createAdopting(deps: AdoptingDeps): Adopting {
     return {
       session,
       bot: `${slug}@${team}`,
-      file: relative(deps.workspace, file).replaceAll('\\', '/'),
+      file: edits.shown(team),
       lines: next.lines,
       ends,
       applied,
     };
-  }
-
-  /** The team file as it is on disk. Adding a bot to a file that nobody agreed to would agree to all of it. */
-  function agreedText(team: string, file: string): string | null {
-    const found = readTextWithin(deps.workspace, file, largestTeamFile);
-    if (typeof found === 'string') {
-      if (deps.trust.judge(file, found).waits)
-        throw waitsForYes([relative(deps.workspace, file).replaceAll('\\', '/')]);
-      return found;
-    }
-    if (found.is === 'absent') return null;
-    throw new AppError('refused', `team.yaml of team ${team} cannot be read. ${found.why}`, 'Fix or delete it.');
-  }
-
-  /** The person's own words to Gantry: they need not be asked about it. */
-  async function write(file: string, text: string, by: Actor): Promise<void> {
-    try {
-      writeWithin(deps.workspace, relative(deps.workspace, file), text);
-    } catch (fault) {
-      throw notWritable(file, fault);
-    }
-    await deps.trust.sayYes([{ path: file, text }], by);
   }
 
   return {
@@ -256,28 +229,4 @@ function isAlive(pid: number): boolean {
   } catch {
     return false;
   }
-}
-
-/** Adds a bot to a team file and leaves everything else in it as a person wrote it. Text in, text out. */
-interface AdoptedBot {
-  readonly bot: string;
-  readonly harness: string;
-  readonly cwd: string;
-}
-
-/** `text` null: there is no file yet. */
-export function withBot(text: string | null, bot: AdoptedBot): { text: string; lines: string } {
-  const lines = stringify([{ ...bot }]);
-  if (text === null) return { text: `bots:\n${lines.replace(/^/gm, '  ').trimEnd()}\n`, lines };
-  const document = readYaml(text);
-  const bots = isMap(document.contents) ? document.get('bots') : null;
-  if (document.errors.length > 0 || !isSeq(bots)) {
-    throw new AppError(
-      'refused',
-      'The team file has problems, so nothing was added to it.',
-      'Fix it first, or name another team with --team.',
-    );
-  }
-  bots.add(document.createNode({ ...bot }));
-  return { text: document.toString(), lines };
 }

@@ -15,7 +15,7 @@ import { notWritable } from '../workspace/demo.ts';
 import type { TeamFolder } from './folder.ts';
 import { largestTeamFile } from './read.ts';
 
-export interface TeamFileEdits {
+interface TeamFileEdits {
   pathOf(team: string): string;
   /** Not for the team of a new run, which lies in Gantry's own database. */
   isThere(team: string): boolean;

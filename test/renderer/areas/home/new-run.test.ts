@@ -91,7 +91,15 @@ test('images get names of their own without a path; what is none, too large or t
 });
 
 const bot = (of: Partial<QuickBot>): QuickBot => ({
-  ...{ agentId: 'a1', address: 'claude@q1', name: 'claude', team: 'q1', harness: 'claude', model: null },
+  ...{
+    agentId: 'a1',
+    address: 'claude@q1',
+    name: 'claude',
+    team: 'q1',
+    harness: 'claude',
+    model: null,
+    sandbox: 'none',
+  },
   ...{ dagId: 'd1', nodeId: 'n1', status: 'working', state: 'working', stateReason: null, lastLine: null },
   ...{ branch: 'b', diff: null, outcome: null, outcomeAt: null },
   ...of,

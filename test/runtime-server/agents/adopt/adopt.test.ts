@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import type { KeptSession } from '../../../../src/contracts/factory/adopt-routes.ts';
-import { withBot } from '../../../../src/runtime-server/agents/adopt/index.ts';
 import { openBy, type Running } from '../../../../src/runtime-server/agents/adopt/open-by.ts';
 import type { Kept } from '../../../../src/runtime-server/agents/adopt/stored-sessions.ts';
+import { withBot } from '../../../../src/runtime-server/agents/team-file/edit.ts';
 import { type Engine, startEngine } from '../../engine.ts';
 
 const standIn = fileURLToPath(new URL('../../harness/stand-in-claude.mjs', import.meta.url));
