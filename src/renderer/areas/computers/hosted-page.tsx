@@ -86,8 +86,8 @@ function Body({ computer, onGone }: { computer: HostedComputer; onGone: () => vo
               </Fact>
               <Fact name="Network">{computer.egress === 'none' ? 'None' : 'Public addresses'}</Fact>
               {computer.image !== null && <Fact name="Image">{computer.image}</Fact>}
-              {computer.memory_mib !== null && <Fact name="Memory">{computer.memory_mib} MiB</Fact>}
-              {computer.processes !== null && <Fact name="Processes">{computer.processes}</Fact>}
+              {computer.memory_mib !== null && <Fact name="Memory">{computer.memory_mib.toLocaleString()} MiB</Fact>}
+              {computer.processes !== null && <Fact name="Processes">{computer.processes.toLocaleString()}</Fact>}
               {computer.lifetime_seconds !== null && (
                 <Fact name="Lifetime">{formatElapsed(computer.lifetime_seconds * 1000)} after each start</Fact>
               )}

@@ -72,7 +72,7 @@ export function ShellCard({ computer }: { computer: HostedComputer }) {
         {run.failure !== null && <Problem error={run.failure} />}
       </form>
       {ran.length === 0 ? (
-        <Empty>What your commands print appears here. Programs use the address beside it.</Empty>
+        <Empty>What your commands print appears here. Programs use the address in “From a program”.</Empty>
       ) : (
         <ol aria-label="Commands" className="border-t border-line">
           {ran.map((one) => (
