@@ -86,6 +86,20 @@ export function createDockerWarm(deps: {
     if (clock.now() - at > claimedFor) await deps.remove(one.place);
   }
 
+  async function makeOne(toolset: Toolset): Promise<void> {
+    const spec = warmSpec(toolset);
+    const place = spec.computer;
+    try {
+      await deps.make(spec);
+    } catch (fault) {
+      // Somebody may have taken it as soon as it could be called: then it is a computer's, with another name.
+      const isOurs = claim(place, { computer: place, key: '' });
+      if (!isOurs && claimIn(folder, place) !== null) return;
+      if (isOurs) await deps.remove(place);
+      throw fault;
+    }
+  }
+
   async function fillAll(): Promise<void> {
     const all = await deps.list();
     const kept: WarmContainer[] = [];
@@ -97,7 +111,7 @@ export function createDockerWarm(deps: {
     }
     for (const toolset of toolsets) {
       const has = kept.filter((one) => one.toolset === toolset).length;
-      for (let count = has; count < wanted[toolset] && !closed; count += 1) await deps.make(warmSpec(toolset));
+      for (let count = has; count < wanted[toolset] && !closed; count += 1) await makeOne(toolset);
     }
   }
 

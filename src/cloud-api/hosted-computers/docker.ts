@@ -349,10 +349,7 @@ export function createDockerDriver({
       const { refused } = await capabilities(settings.image);
       if (refused !== null) return;
       await makeContainer(spec, { [labels.warm]: spec.toolset, [labels.made]: madeAs(spec.toolset) });
-      await start(spec.computer).catch(async (fault) => {
-        await remove(spec.computer);
-        throw fault;
-      });
+      await start(spec.computer);
     },
     remove,
   });
