@@ -2,9 +2,10 @@
  * A job apart, with real containers (`npm run test:docker`, Linux as root, with Debian's docker.io, docker-compose and debootstrap). A word plays one
  * part of it. `tasks`: tasks with an image, on a Docker without a network (docker/tasks.ts). `deploy`: the images and the compose file, on a Docker
  * in a network namespace that it makes: walks docs/deploy.md there (docker/play.ts), then holds the driver docker of hosted computers to its suite with
- * the image that was built. Both start a Docker of their own, with its own folders, socket and pid file, and never speak to one that was already
- * here. Prints a line a scene; ends with 1 when one fails, with 77 where it cannot be tried.
- * `GANTRY_DOCKER_FOLDER` names a folder that is kept, with the images of `deploy`, so that a next run builds less.
+ * the image that was built. `computers`: twenty hosted computers of such a cloud, while its parts are killed (docker/twenty.ts). Each starts a Docker of
+ * its own, with its own folders, socket and pid file, and never speaks to one that was already here. Prints a line a scene; ends with 1 when one
+ * fails, with 77 where it cannot be tried.
+ * `GANTRY_DOCKER_FOLDER` names a folder that is kept, with the images, so that a next run builds less.
  */
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
@@ -28,6 +29,8 @@ function missing(): string | null {
 
 /** What the play is told. */
 export interface Play {
+  /** What is played once the cloud is up. */
+  readonly part: 'deploy' | 'computers';
   /** For Docker and for itself. */
   readonly folder: string;
   /** The archive of the base. */
@@ -41,7 +44,7 @@ export interface Play {
   readonly trusted: string;
 }
 
-async function main(): Promise<number> {
+async function main(part: Play['part']): Promise<number> {
   const kept = process.env.GANTRY_DOCKER_FOLDER;
   // A short name: Docker puts sockets into it.
   const folder = kept ?? mkdtempSync(join(tmpdir(), 'gdk-'));
@@ -53,7 +56,7 @@ async function main(): Promise<number> {
   const hosts = { cloud: 'gantry.test', provider: 'id.test' };
   const certificate = certify(join(folder, 'tls.pem'), Object.values(hosts));
   const trusted = process.env.NODE_EXTRA_CA_CERTS ?? '/etc/ssl/certs/ca-certificates.crt';
-  const told: Play = { folder, base, outside, hosts, certificate, trusted };
+  const told: Play = { part, folder, base, outside, hosts, certificate, trusted };
   const proxy = await listenOutside(outside);
   try {
     const { namespace } = network.place('docker');
@@ -67,7 +70,7 @@ async function main(): Promise<number> {
     // Ended early, it still takes its Docker and its network away.
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => play.kill(signal));
     const code = await new Promise<number>((resolve) => play.on('exit', (ended) => resolve(ended ?? 1)));
-    return code === 0 ? await holdDriver(join(folder, 'data')) : code;
+    return code === 0 && part === 'deploy' ? await holdDriver(join(folder, 'data')) : code;
   } finally {
     proxy.close();
     proxy.closeAllConnections();
@@ -108,7 +111,8 @@ function tasks(): number {
 const skipped = 77;
 const parts = {
   tasks: { missing: noDaemon, play: tasks },
-  deploy: { missing, play: main },
+  deploy: { missing, play: () => main('deploy') },
+  computers: { missing, play: () => main('computers') },
 };
 const wanted = process.argv.slice(2);
 const unknown = wanted.filter((name) => !Object.hasOwn(parts, name));

@@ -24,9 +24,12 @@ import { startOidcProvider } from '../../support/oidc-provider.ts';
 import { type Person, personAt } from '../../support/signed-in.ts';
 import type { Play } from '../docker.ts';
 import { createScenes, until } from '../scenes.ts';
-import { openDoor } from './way-out.ts';
+import { playTwenty } from './twenty.ts';
+import { holdSocket, openDoor } from './way-out.ts';
 
-const { folder, base, outside, hosts, certificate, trusted } = JSON.parse(process.env.GANTRY_PLAY ?? '{}') as Play;
+const { part, folder, base, outside, hosts, certificate, trusted } = JSON.parse(
+  process.env.GANTRY_PLAY ?? '{}',
+) as Play;
 const origin = `https://${hosts.cloud}`;
 /** The host, in the network of deploy/compose.yml. */
 const gateway = '10.213.0.1';
@@ -44,6 +47,8 @@ const work = join(folder, 'work');
 const deploy = join(work, 'gantry', 'deploy');
 const bin = join(work, 'bin');
 const socket = join(folder, 'd.sock');
+/** The engine's, as containers have it: a file that outlives the engine, as with docker.socket of systemd. */
+const heldSocket = join(folder, 'held.sock');
 const env = {
   ...process.env,
   HOME: work,
@@ -198,14 +203,15 @@ async function play(): Promise<void> {
   rmSync(work, { recursive: true, force: true });
   mkdirSync(work, { recursive: true });
   writeCommands();
-  const daemon = await startDaemon({ folder, network: [] });
+  const daemon = await startDaemon({ folder, network: [], config: { 'live-restore': true } });
   const early = () => void stopDocker(daemon).finally(() => process.exit(1));
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, early);
   try {
     // What a run that was killed has left in a folder that is kept.
     await removeContainers();
     await openDoor(outside, doorPort);
-    await walk();
+    await holdSocket(heldSocket, socket);
+    await walk(daemon);
   } finally {
     await stopDocker(daemon);
   }
@@ -219,7 +225,67 @@ async function stopDocker(daemon: Daemon): Promise<void> {
   await daemon.close();
 }
 
-async function walk(): Promise<void> {
+/** Offers hosted computers as docs/deploy.md does. `ask`: as a program with one of two keys. `close`: compose knows nothing of them any more. */
+async function beginHosting(
+  userId: string,
+  buildArgs: Readonly<Record<string, string>>,
+  settings: readonly string[] = [],
+) {
+  const lines = [`GANTRY_DOCKER_SOCKET=${heldSocket}`, `GANTRY_COMPUTERS=${computers}`, ...settings];
+  await shell(`echo '${lines.join('\n')}' >> .env`);
+  const before = env.COMPOSE_FILE;
+  env.COMPOSE_FILE = `compose.yml:computers.yml:${join(work, 'override.yml')}`;
+  const args = Object.entries(buildArgs).map(([name, value]) => `--build-arg '${name}=${value}' `);
+  await block('computers', {
+    '/var/lib/gantry-computers': computers,
+    '/var/run/docker.sock': heldSocket,
+    'build computer': `build ${args.join('')}computer`,
+  });
+  await healthy('cloud');
+  const admin = (words: string) => compose(`exec -T cloud gantry admin ${words}`);
+  await until('the driver answers', async () => /The driver docker can make computers/.test(await admin('pool')));
+  await admin(`projects create shop --user ${userId} --hosted-driver on`);
+  const newKey = async (name: string) =>
+    (await admin(`keys create --user ${userId} --name ${name} --scope computers | head -n 1`)).trim();
+  const keys = [await newKey('shop'), await newKey('depot')];
+  const ask = async <Result>(key: number, method: string, path: string, body?: unknown): Promise<Result> => {
+    const headers = { authorization: `Bearer ${keys[key]}`, 'content-type': 'application/json' };
+    const sent = body === undefined ? {} : { body: JSON.stringify(body) };
+    const answer = await fetch(`${origin}${path}`, { method, headers, ...sent });
+    const said = await answer.text();
+    assert.ok(answer.ok, `${method} ${path}: ${answer.status} ${said}`);
+    return JSON.parse(said) as Result;
+  };
+  const close = () => {
+    env.COMPOSE_FILE = before;
+  };
+  return { admin, ask, close };
+}
+
+async function playComputers(daemon: Daemon, person: Person, userId: string): Promise<void> {
+  let hosting!: Awaited<ReturnType<typeof beginHosting>>;
+  await scene('the image with a browser is built, and the cloud offers computers', async () => {
+    const warm = ['GANTRY_COMPUTERS_WARM_DESKTOP=2', 'GANTRY_COMPUTERS_WARM_SHELL=4'];
+    hosting = await beginHosting(userId, {}, warm);
+    await person('PATCH', '/v1/computer_settings', { per_key_concurrency: 10 });
+    return `gantry-computer has ${await sizeOf('gantry-computer')} MB`;
+  });
+  const back = (name: string) => async () => {
+    await kill(name);
+    for (const one of [name, 'cloud']) await healthy(one);
+  };
+  const kills = {
+    cloud: back('cloud'),
+    postgres: back('postgres'),
+    engine: async () => {
+      await daemon.kill();
+      for (const one of ['postgres', 'cloud']) await healthy(one);
+    },
+  };
+  await playTwenty({ ...hosting, shell, kills }, scene);
+}
+
+async function walk(daemon: Daemon): Promise<void> {
   const provider = await startOidcProvider({ origins: [origin], issuer: `https://${hosts.provider}`, port: 8100 });
   await startProxy(8100);
   knowNames();
@@ -318,48 +384,31 @@ async function walk(): Promise<void> {
     return `gantry-worker has ${await sizeOf('gantry-worker')} MB; the task ran as user ${user} in ${place}`;
   });
 
+  if (part === 'computers') {
+    await playComputers(daemon, person, userId);
+    await provider.close();
+    return;
+  }
+
   await scene('a hosted computer in a container', async () => {
-    await shell(`echo 'GANTRY_DOCKER_SOCKET=${socket}' >> .env; echo 'GANTRY_COMPUTERS=${computers}' >> .env`);
-    const before = env.COMPOSE_FILE;
-    env.COMPOSE_FILE = `compose.yml:computers.yml:${join(work, 'override.yml')}`;
     // Without the browser, whose packages would take minutes to come.
-    const programs = 'bubblewrap nftables util-linux procps';
-    await block('computers', {
-      '/var/lib/gantry-computers': computers,
-      '/var/run/docker.sock': socket,
-      'build computer': `build --build-arg 'PROGRAMS=${programs}' computer`,
-    });
-    await healthy('cloud');
-    const admin = (words: string) => compose(`exec -T cloud gantry admin ${words}`);
-    assert.match(await admin('pool'), /The driver docker can make computers/);
-    await admin(`projects create shop --user ${userId} --hosted-driver on`);
-    const key = (await admin(`keys create --user ${userId} --name shop --scope computers | head -n 1`)).trim();
-    const ask = async (method: string, path: string, body?: unknown) => {
-      const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
-      const sent = body === undefined ? {} : { body: JSON.stringify(body) };
-      const answer = await fetch(`${origin}${path}`, { method, headers, ...sent });
-      const said = await answer.text();
-      assert.ok(answer.ok, `${method} ${path}: ${answer.status} ${said}`);
-      return JSON.parse(said) as {
-        readonly id: string;
-        readonly exec?: { readonly exit_code: number };
-        readonly content?: readonly { readonly text: string }[];
-      };
-    };
+    const { ask, close } = await beginHosting(userId, { PROGRAMS: 'bubblewrap nftables util-linux procps' });
     const begun = performance.now();
-    const { id } = await ask('POST', '/v1/computers', { toolset: 'shell' });
+    const { id } = await ask<{ id: string }>(0, 'POST', '/v1/computers', { toolset: 'shell' });
     const took = Math.round(performance.now() - begun);
     const exec = (command: string) =>
-      ask('POST', `/v1/computers/${id}/toolset`, { toolset: 'shell', member: 'exec', input: { command, shell: true } });
+      ask<{ exec?: { exit_code: number }; content?: { text: string }[] }>(0, 'POST', `/v1/computers/${id}/toolset`, {
+        ...{ toolset: 'shell', member: 'exec', input: { command, shell: true } },
+      });
     assert.equal((await exec('id -un')).content?.[0]?.text, 'user\n');
     // Neither the cloud by its network, nor the database, nor the server.
     for (const place of [`${gateway}/3010`, '172.17.0.1/3128']) {
       const dialled = await exec(`timeout 3 bash -c 'exec 3<>/dev/tcp/${place}' 2>/dev/null`);
       assert.notEqual(dialled.exec?.exit_code, 0, place);
     }
-    await ask('DELETE', `/v1/computers/${id}`);
+    await ask(0, 'DELETE', `/v1/computers/${id}`);
     assert.equal((await shell('docker ps -aq --filter label=gantry.computer')).trim(), '');
-    env.COMPOSE_FILE = before;
+    close();
     return `gantry-computer has ${await sizeOf('gantry-computer')} MB without a browser; one could be called after ${took} ms`;
   });
 

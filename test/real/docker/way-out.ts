@@ -2,6 +2,8 @@
  * The only way out of the network in which the play's Docker runs, for builds that fetch packages: a proxy outside, which listens on a Unix
  * socket, and a door inside, which passes each connection to it.
  */
+
+import { chmodSync, rmSync } from 'node:fs';
 import { createServer, type Server as HttpServer, request } from 'node:http';
 import { connect, createServer as createDoor, type Server } from 'node:net';
 
@@ -37,4 +39,22 @@ export function openDoor(socket: string, port: number): Promise<Server> {
     near.on('error', () => far.destroy());
   });
   return new Promise((resolve) => door.listen(port, () => resolve(door)));
+}
+
+/** A Unix socket that passes each connection to another one, which may be made anew behind it. */
+export function holdSocket(path: string, to: string): Promise<Server> {
+  rmSync(path, { force: true });
+  // Streams of an engine are closed on one side before the other.
+  const held = createDoor({ allowHalfOpen: true }, (near) => {
+    const far = connect({ path: to, allowHalfOpen: true });
+    near.pipe(far).pipe(near);
+    far.on('error', () => near.destroy());
+    near.on('error', () => far.destroy());
+  });
+  return new Promise((resolve) =>
+    held.listen(path, () => {
+      chmodSync(path, 0o660);
+      resolve(held);
+    }),
+  );
 }
