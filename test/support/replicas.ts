@@ -5,6 +5,7 @@
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { readTokenFile } from '../../src/kit/secrets/token-file.ts';
 import { type Balancer, startBalancer } from './balancer.ts';
 import { type BenchPostgres, startBenchPostgres } from './bench/postgres.ts';
 import { gantryCommand } from './bench/product.ts';
@@ -18,6 +19,8 @@ export interface Replicas {
   readonly postgres: BenchPostgres;
   readonly databaseUrl: string;
   readonly replicas: readonly Restarts[];
+  /** Of the operator, at each replica. */
+  readonly internalToken: string;
   /** The address of one replica, for tests that bypass the balancer. */
   readonly ports: readonly number[];
   /**
@@ -44,6 +47,8 @@ ALTER DATABASE gantry SET search_path = public, moved, pg_catalog`;
 export async function startReplicas(
   count: number,
   before: (port: number) => Promise<number> = async (port) => port,
+  /** More variables of each. */
+  env: Readonly<Record<string, string>> = {},
 ): Promise<Replicas> {
   const folder = mkdtempSync(join(tmpdir(), 'gantry-replicas-'));
   const postgres = await startBenchPostgres();
@@ -69,6 +74,7 @@ export async function startReplicas(
         GANTRY_OIDC_CLIENT_ID: provider.clientId,
         GANTRY_OIDC_CLIENT_SECRET_FILE: secret,
         DATABASE_URL: databaseUrl,
+        ...env,
       },
       ready: (line) => line.startsWith('{"url"'),
     }),
@@ -100,6 +106,7 @@ export async function startReplicas(
     origin,
     postgres,
     databaseUrl,
+    internalToken: readTokenFile(join(homeOf(0), 'gantry', 'internal-token')),
     replicas,
     ports,
     close,

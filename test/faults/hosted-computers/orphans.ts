@@ -1,7 +1,7 @@
 /**
- * The cloud and the computer host are killed again and again while computers are made, called, put away and deleted by key. Afterwards everything that
- * the cloud lists is deleted, and within a time nothing of any computer may be left on the machine. No time of a computer is counted twice, and one
- * that runs all the while answers after each kill: its link is dialled again.
+ * The cloud, or one of its replicas, and the computer host are killed again and again while computers are made, called, put away and deleted by key.
+ * Afterwards everything that the cloud lists is deleted, and within a time nothing of any computer may be left on the machine. No time of a computer is
+ * counted twice, and one that runs all the while answers after each kill: its link is dialled again.
  */
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -17,6 +17,7 @@ import { noComputers } from '../../support/computers/helper.ts';
 import { freePort } from '../../support/free-port.ts';
 import { type Killable, runKillLoop, seededRandom } from '../../support/kill-loop.ts';
 import { startOidcProvider } from '../../support/oidc-provider.ts';
+import { startReplicas } from '../../support/replicas.ts';
 import { personAt } from '../../support/signed-in.ts';
 import type { Victim } from '../../support/victim.ts';
 
@@ -33,15 +34,28 @@ const drivers = 3;
 async function orphans({ quick, log }: FigureOptions): Promise<Measured> {
   const missing = noComputers();
   if (missing !== null) throw new Error(`Hosted computers cannot be made here: ${missing}.`);
-  const rounds = quick ? 4 : 30;
-  const world = await createWorld();
+  const alone = await killed(openCloud, quick ? 2 : 20, log);
+  const shared = await killed(openReplicas, quick ? 2 : 10, log);
+  const problems = [...alone.problems, ...shared.problems];
+  return {
+    value: problems.length,
+    problems,
+    unit,
+    n: alone.kills + shared.kills,
+    at: `gantry cloud and gantry computer-host, killed in turn by SIGKILL while ${drivers} keys' programs make, call, stop and delete computers; then two replicas of the cloud on PostgreSQL and the computer host; looked at ${goneWithinMs / 1000} s after the last delete at the latest`,
+    detail: { computers: alone.made + shared.made },
+  };
+}
+
+async function killed(open: OpenCloud, rounds: number, log: FigureOptions['log']) {
+  const world = await createWorld(open);
   try {
     const steady = await world.make();
     const { kills, problems } = await runKillLoop<Killable>({
       rounds,
       random: seededRandom(3010),
       killAfter: [0, 3000],
-      start: async (round) => ({ pid: 0, kill: () => world.kill(round % 2 === 0 ? 'cloud' : 'computer host') }),
+      start: async (round) => ({ pid: 0, kill: () => (round % 2 === 0 ? world.killCloud() : world.killHost()) }),
       drive: async (_program, signal) => {
         await Promise.all(Array.from({ length: drivers }, () => world.drive(signal)));
       },
@@ -58,31 +72,87 @@ async function orphans({ quick, log }: FigureOptions): Promise<Measured> {
     const left = await world.left();
     const twice = await world.countedTwice();
     const all = [...problems, ...left.map((what) => `left: ${what}`), ...twice];
-    if (all.length > 0) log(logEnd(world.cloudHome, 'cloud'));
-    return {
-      value: all.length,
-      problems: all,
-      unit,
-      n: kills,
-      at: `gantry cloud and gantry computer-host, killed in turn by SIGKILL while ${drivers} keys' programs make, call, stop and delete computers; looked at ${goneWithinMs / 1000} s after the last delete at the latest`,
-      detail: { computers: world.made() },
-    };
+    if (all.length > 0) log(world.logEnd());
+    return { kills, problems: all, made: await world.made() };
   } finally {
     await world.close();
   }
 }
 
-async function createWorld() {
-  const subject = await openNamespace();
+interface Cloud {
+  readonly origin: string;
+  readonly internalToken: string;
+  /** Ends it, or one of its replicas, and starts that again. */
+  kill(): Promise<void>;
+  query<Row>(sql: string): Promise<readonly Row[]>;
+  logEnd(): string;
+  close(): Promise<void>;
+}
+
+/** `folder`: of its computer host. */
+type OpenCloud = (folder: string) => Promise<Cloud>;
+
+const openCloud: OpenCloud = async (folder) => {
   const place = scratchHome();
-  const home = { ...place, env: { ...place.env, GANTRY_COMPUTERS: subject.folder } };
+  const home = { ...place, env: { ...place.env, GANTRY_COMPUTERS: folder } };
   const origin = `http://127.0.0.1:${await freePort()}`;
   const provider = await startOidcProvider({ origins: [origin] });
   let cloud: Victim = await startCloud(home, provider, origin);
+  return {
+    origin,
+    internalToken: readTokenFile(placesIn(home.home).internalToken),
+    async kill() {
+      process.kill(pidOf(cloud), 'SIGKILL');
+      await cloud.ended;
+      cloud = await startCloud(home, provider, origin);
+    },
+    async query<Row>(sql: string) {
+      const file = new Database(join(home.home, 'cloud.db'), { readonly: true });
+      try {
+        return file.prepare(sql).all() as Row[];
+      } finally {
+        file.close();
+      }
+    },
+    logEnd: () => logEnd(home.home, 'cloud'),
+    async close() {
+      cloud.child.kill('SIGTERM');
+      await cloud.ended;
+      await provider.close();
+      await place.remove();
+    },
+  };
+};
+
+const openReplicas: OpenCloud = async (folder) => {
+  const cloud = await startReplicas(2, undefined, { GANTRY_COMPUTERS: folder });
+  let next = 0;
+  return {
+    origin: cloud.origin,
+    internalToken: cloud.internalToken,
+    async kill() {
+      const replica = cloud.replicas[next % cloud.replicas.length]!;
+      next += 1;
+      await replica.kill();
+      await replica.start();
+    },
+    query: async <Row>(sql: string) => (await cloud.postgres.ask(cloud.databaseUrl, sql)) as Row[],
+    logEnd: () => cloud.replicas.flatMap(({ said }) => said.slice(-20).map(({ line }) => line)).join('\n'),
+    close: cloud.close,
+  };
+};
+
+async function createWorld(open: OpenCloud) {
+  const subject = await openNamespace();
+  const cloud = await open(subject.folder);
+  const { origin } = cloud;
   const person = await personAt(origin);
   const { user } = await person<{ user: string }>('GET', '/api/v1/session');
-  const internal = readTokenFile(placesIn(home.home).internalToken);
-  await send(internal, 'POST', '/api/v1/admin/projects', { id: 'shop', userId: user, hostedDriverEnabled: true });
+  await send(cloud.internalToken, 'POST', '/api/v1/admin/projects', {
+    id: 'shop',
+    userId: user,
+    hostedDriverEnabled: true,
+  });
   await person('PATCH', '/v1/computer_settings', { per_key_concurrency: 10 });
   const { secret } = await person<{ secret: string }>('POST', '/api/v1/keys', { name: 'shop', scopes: ['computers'] });
 
@@ -100,19 +170,11 @@ async function createWorld() {
   const make = async () => (await byKey<HostedComputer>('POST', '', { toolset: 'shell' })).id;
   const call = (id: string) =>
     byKey('POST', `/${id}/toolset`, { toolset: 'shell', member: 'exec', input: { command: 'true' } });
-  function database<Row>(sql: string): Row[] {
-    const file = new Database(join(home.home, 'cloud.db'), { readonly: true });
-    try {
-      return file.prepare(sql).all() as Row[];
-    } finally {
-      file.close();
-    }
-  }
 
   return {
-    cloudHome: home.home,
+    logEnd: cloud.logEnd,
     make,
-    made: () => database<{ n: number }>('SELECT count(*) AS n FROM hosted_computer')[0]!.n,
+    made: async () => Number((await cloud.query<{ n: number }>('SELECT count(*) AS n FROM hosted_computer'))[0]!.n),
     /** One computer after another, until `signal` is aborted; what a kill cuts off is given up. */
     async drive(signal: AbortSignal): Promise<void> {
       while (!signal.aborted) {
@@ -128,12 +190,8 @@ async function createWorld() {
         }
       }
     },
-    async kill(which: 'cloud' | 'computer host'): Promise<void> {
-      if (which === 'computer host') return subject.kill();
-      process.kill(pidOf(cloud), 'SIGKILL');
-      await cloud.ended;
-      cloud = await startCloud(home, provider, origin);
-    },
+    killCloud: cloud.kill,
+    killHost: subject.kill,
     /** Null: it does. Otherwise what came last. */
     async answers(id: string): Promise<string | null> {
       let last = '';
@@ -163,12 +221,16 @@ async function createWorld() {
       return subject.remains();
     },
     /** Windows of one computer that overlap, and those that are longer than it existed. */
-    countedTwice(): readonly string[] {
-      const windows = database<{ id: string; at: number; ms: number; born: number; ended: number }>(
+    async countedTwice(): Promise<readonly string[]> {
+      const rows = await cloud.query<Record<'at' | 'ms' | 'born' | 'ended', unknown> & { id: string }>(
         `SELECT m.computer_id AS id, m.window_start AS at, m.thousandths * 60 AS ms, k.created_at AS born, k.ended_at AS ended
           FROM hosted_meter m JOIN hosted_computer k ON k.id = m.computer_id WHERE m.meter = 'computer_minute'
           ORDER BY m.computer_id, m.window_start`,
       );
+      // PostgreSQL gives large numbers as texts.
+      const windows = rows.map(({ id, at, ms, born, ended }) => ({
+        ...{ id, at: Number(at), ms: Number(ms), born: Number(born), ended: Number(ended) },
+      }));
       // The last window of a run is rounded to a thousandth of a minute.
       const slackMs = 60;
       return windows.flatMap(({ id, at, ms, born, ended }, index) => {
@@ -181,11 +243,8 @@ async function createWorld() {
       });
     },
     async close(): Promise<void> {
-      cloud.child.kill('SIGTERM');
-      await cloud.ended;
+      await cloud.close();
       await subject.close();
-      await provider.close();
-      await place.remove();
     },
   };
 }
