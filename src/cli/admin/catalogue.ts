@@ -8,7 +8,8 @@ const url: Option = {
 
 export const admin: Part = {
   name: 'admin',
-  about: 'Administer a Gantry: people, plans, projects, prices, keys, the pool of hosted computers, the database',
+  about:
+    'Administer a Gantry: people, plans, projects, prices, keys, the pool of hosted computers, computer hosts on further machines, the database',
   verbs: [
     {
       name: 'users',
@@ -59,8 +60,8 @@ export const admin: Part = {
     {
       name: 'hosts',
       args: '[action] [host]',
-      about: 'ls, add <name>, remove <host>',
-      more: 'Computer hosts on further machines: add prints the token with which one joins (gantry computer-host --join). Computers that a removed host still has are lost.',
+      about: 'computer hosts on further machines: ls, add <name>, remove <host>',
+      more: 'Computer hosts on further machines: add prints the token with which one joins (gantry computer-host --join). Computers that a\nremoved host still has are lost. A cloud whose computers are made by a container engine (GANTRY_COMPUTERS_ENGINE) uses no further\nmachines: add refuses there.',
       options: [url],
       mutation: true,
       load: () => import('./hosts.ts').then((m) => m.hosts),

@@ -41,6 +41,7 @@ export function createJoinedDriver(
 export function createHostRoutes({
   hosts,
   ids,
+  onlyDriver,
   tokenOf,
   link,
   end,
@@ -48,6 +49,8 @@ export function createHostRoutes({
 }: {
   readonly hosts: HostStore;
   readonly ids: Ids;
+  /** The driver that makes every computer of this cloud, so that no joined host ever gets one; null if joined hosts do. */
+  readonly onlyDriver: string | null;
   readonly tokenOf: Credentials['tokenOfHost'];
   readonly link: Pick<Link, 'state'>;
   readonly end: (hostId: string, reason: string) => void;
@@ -62,9 +65,19 @@ export function createHostRoutes({
     const fact = `There is no computer host ${JSON.stringify(id)}.`;
     return new AppError('not_found', fact, 'List them with `gantry admin hosts ls`.', { wireCode: 'host_not_found' });
   };
+  const refuseIfUnused = (name: string) => {
+    if (onlyDriver === null) return;
+    throw new AppError(
+      'refused',
+      `The computer host ${JSON.stringify(name)} was not added: the driver ${onlyDriver} makes all computers of this cloud, in its own container engine, and none on further machines.`,
+      'To use further machines, delete the computers that the engine has and start the cloud without GANTRY_COMPUTERS_ENGINE.',
+      { status: 409, wireCode: 'hosts_not_used' },
+    );
+  };
   return [
     bind(adminListHosts, async () => ({ body: { hosts: await Promise.all((await hosts.list()).map(said)) } })),
     bind(adminAddHost, async ({ body: { name, dryRun } }) => {
+      refuseIfUnused(name);
       if (dryRun === true) return { body: { dryRun, plan: { name } } };
       const id = ids.next('host');
       await hosts.add(id, name);

@@ -136,6 +136,7 @@ export function createHostedComputers(deps: {
       ...createHostRoutes({
         hosts,
         ids,
+        onlyDriver: 'joined' in deps.driver ? null : deps.driver.name,
         tokenOf: deps.credentials.tokenOfHost,
         link,
         end,

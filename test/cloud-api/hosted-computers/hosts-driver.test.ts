@@ -7,6 +7,7 @@ import { hostedComputerMigrations } from '../../../src/cloud-api/hosted-computer
 import { engines } from '../../support/engines.ts';
 import { createTestClock } from '../../support/test-clock.ts';
 import { createSubstituteDriver } from './substitute-driver.ts';
+import { startHosted } from './support.ts';
 
 const specOf = (computer: string): ComputerSpec => ({
   computer,
@@ -118,5 +119,19 @@ describe.each(engines)('computers of several hosts on $name', (engine) => {
     stop();
     second.substitute.say({ computer: 'd', state: 'stopped', why: 'x' });
     expect(heard).toEqual(['a', 'c']);
+  });
+
+  test('a cloud whose driver makes all computers adds no host, also not for trying it out, and says why', async () => {
+    const { send } = await startHosted(engine);
+    const token = 'ada/admin';
+    const path = '/api/v1/admin/computer-hosts';
+    for (const body of [{ name: 'attic' }, { name: 'attic', dryRun: true }]) {
+      expect(await send('POST', path, { token, body })).toMatchObject({
+        status: 409,
+        error: 'hosts_not_used',
+        message: expect.stringMatching(/"attic" was not added: the driver substitute .* GANTRY_COMPUTERS_ENGINE\.$/),
+      });
+    }
+    expect(await send('GET', path, { token })).toMatchObject({ status: 200, hosts: [] });
   });
 });
