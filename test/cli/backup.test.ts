@@ -39,6 +39,18 @@ test('into a folder, with a name that says which computer and when; never over a
   expect(second).toMatchObject({ code: 1, err: expect.stringContaining('already exists') });
 });
 
+test('a folder that does not exist is named, and no file takes its place', async () => {
+  const { places, close } = await filledHome();
+  await close();
+  const folder = scratchFolder();
+  for (const asked of ['nas/', 'nas/mine.tar.gz']) {
+    const refused = await run({ GANTRY_HOME: places.home }, ['backup', `${folder}/${asked}`]);
+    expect(refused).toMatchObject({ code: 2, err: expect.stringContaining(`no folder ${join(folder, 'nas')}.`) });
+    expect(refused.err).toContain('Create it first');
+  }
+  expect(readdirSync(folder)).toEqual([]);
+});
+
 test('a restore under a Gantry that runs names its process; a dry run checks the backup and changes nothing', async () => {
   const { places: from, close } = await filledHome();
   await close();
@@ -63,13 +75,17 @@ test('there is nothing to save where no Gantry ever was', async () => {
   expect(existsSync(home)).toBe(false);
 });
 
-test('of a cloud on PostgreSQL the backup says that its data is not in it, and how to save that', async () => {
+test('of a cloud on PostgreSQL the backup and its restore say that its data is not in it, and how to save and restore that', async () => {
   const home = join(scratchFolder(), 'cloud');
   mkdirSync(home);
   writeFileSync(join(home, 'master.key'), 'x');
   const env = { GANTRY_HOME: home, DATABASE_URL: 'postgres://gantry:hush@db/gantry' };
-  const saved = await run(env, ['backup', join(scratchFolder(), 'c.tar.gz')]);
+  const file = join(scratchFolder(), 'c.tar.gz');
+  const saved = await run(env, ['backup', file]);
   expect(saved.out).toContain('is in PostgreSQL and NOT in this file');
   expect(saved.out).toMatch(/ {2}pg_dump --format=custom --no-owner --file=\S+ "\$DATABASE_URL"/);
   expect(saved.out).not.toContain('hush');
+  const restored = await run({ GANTRY_HOME: join(scratchFolder(), 'again') }, ['restore', file]);
+  expect(restored.out).toContain('restore it with pg_restore');
+  expect(restored.out).toMatch(/Start it as before: its service, or .*gantry(\.mjs)? cloud with its options\.$/m);
 });

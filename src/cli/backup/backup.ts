@@ -53,7 +53,12 @@ export const backup: Action = async (context, input) => {
 function target(context: Context, given: string | undefined): string {
   const name = `gantry-${hostname().replaceAll(/[^\w.-]/g, '_')}-${stampOf(context.now())}.tar.gz`;
   const asked = resolve(context.cwd, given ?? name);
-  return statSync(asked, { throwIfNoEntry: false })?.isDirectory() === true ? join(asked, name) : asked;
+  if (statSync(asked, { throwIfNoEntry: false })?.isDirectory() === true) return join(asked, name);
+  // Somebody who writes it so means a folder; a file of that name would be in its place until they look for it.
+  if (given !== undefined && /[/\\]$/.test(given)) {
+    throw new AppError('not_found', `There is no folder ${asked}.`, 'Create it first, or name a file.');
+  }
+  return asked;
 }
 
 export const stampOf = (now: number) => new Date(now).toISOString().slice(0, 16).replace('T', '-').replace(':', '');

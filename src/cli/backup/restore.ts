@@ -1,5 +1,5 @@
 /** `gantry restore`. */
-import { resolve } from 'node:path';
+import { basename, resolve } from 'node:path';
 import { AppError } from '../../contracts/common/errors.ts';
 import { type Restored, restoreBackup } from '../../host/backup/restore-backup.ts';
 import { dataFolder, placesIn } from '../../host/places.ts';
@@ -54,8 +54,19 @@ function told(context: Context, done: Restored, dryRun: boolean): string {
           `This is another computer or folder, so it is not paired. If the other Gantry still runs, stop it, since both would act. Then: ${context.names.gantry} pair`,
         ]
       : []),
-    ...(dryRun ? ['Nothing was changed.'] : [`Start it: ${context.names.start}`]),
+    ...(dryRun ? ['Nothing was changed.'] : startLines(context, done)),
   ].join('\n');
+}
+
+/** `gantry start` in the data folder of a cloud would start another Gantry than the one that was saved. */
+function startLines({ names }: Context, { manifest, put }: Restored): string[] {
+  if (manifest.computer !== null) return [`Start it: ${names.start}`];
+  return [
+    ...(put.some((path) => basename(path) === 'cloud.db')
+      ? []
+      : ['The data of this cloud is in PostgreSQL and was NOT in this file: restore it with pg_restore.']),
+    `Start it as before: its service, or ${names.gantry} cloud with its options.`,
+  ];
 }
 
 function ledgerLine(ledger: Restored['ledger']): string[] {

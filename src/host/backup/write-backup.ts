@@ -166,6 +166,10 @@ function cannotWrite(file: string, cause: NodeJS.ErrnoException): AppError {
     const action = 'Free some space or name a file on another disk. The unfinished copy is removed.';
     return new AppError('transport', `The disk is full: no backup was written (${cause.message}).`, action, { cause });
   }
+  if (cause.code === 'ENOENT') {
+    const fact = `No backup was written to ${file}: there is no folder ${dirname(file)}.`;
+    return new AppError('not_found', fact, 'Create it first, or name a file elsewhere.', { cause });
+  }
   return new AppError('transport', `No backup was written to ${file}: ${cause.message}.`, 'Name another file.', {
     cause,
   });
