@@ -46,12 +46,14 @@ export function joinCloud({
     serve: { engine: serve.accept, peer: serve.lead },
     // Nothing that the cloud sends here needs it: a pipe of its link is the cloud's.
     linkToken: () => newToken(),
+    ifKeyRefused:
+      'If this computer host was removed there, add it again (gantry admin hosts add) and start it here with the new token.',
     clock,
     timers: systemTimers,
     random: Math.random,
     log: {
       info() {},
-      warn: (_message, facts) => tell(`Not linked to ${cloudUrl}: ${facts?.why} It is dialled again.`),
+      warn: (_message, facts) => tell(`Not linked to ${cloudUrl}: ${facts?.why} Gantry keeps dialling.`),
     },
   });
   dialer.onChange((linked) => {

@@ -21,8 +21,10 @@ export const doctor: Action = async (context) => {
 
 /** Those of the command line, then those of what runs here. */
 export async function allChecks(context: Context): Promise<Check[]> {
-  const own = [nodeCheck(), browserCheck(context), electronCheck(context), diskCheck(context), serviceCheck(context)];
-  const engine = await engineChecks(context);
+  const { isCloud, checks: engine } = await engineChecks(context);
+  // A cloud of many people opens no window, and the service of an account would be another Gantry than it.
+  const ofPerson = isCloud ? [] : [browserCheck(context), electronCheck(context), serviceCheck(context)];
+  const own = [nodeCheck(), diskCheck(context), ...ofPerson];
   const named = new Set(own.map((check) => `${check.group}:${check.name}`));
   return [...own, ...engine.filter((check) => !named.has(`${check.group}:${check.name}`))];
 }
@@ -109,15 +111,15 @@ export const adminDoctor: Action = async (context, input) => {
 };
 
 /** The runtime looks at harnesses, keys and ports, a cloud of many people at its database. Without one that is a finding, not an error. */
-async function engineChecks(context: Context): Promise<Check[]> {
+async function engineChecks(context: Context): Promise<{ readonly isCloud: boolean; readonly checks: Check[] }> {
   try {
     const { factory } = await context.connect();
-    return [...(await factory.doctor()).checks];
+    return { isCloud: false, checks: [...(await factory.doctor()).checks] };
   } catch (error) {
     const { code, fact, action } = asAppError(error);
     if (code === 'internal') throw error;
-    if (await runsCloud(context)) return cloudChecks(context);
-    return [
+    if (await runsCloud(context)) return { isCloud: true, checks: await cloudChecks(context) };
+    const checks: Check[] = [
       {
         name: 'Runtime',
         group: 'program',
@@ -127,6 +129,7 @@ async function engineChecks(context: Context): Promise<Check[]> {
         fix: action,
       },
     ];
+    return { isCloud: false, checks };
   }
 }
 

@@ -34,6 +34,8 @@ export interface DialerDeps extends Pick<Base, 'clock' | 'timers'> {
   };
   /** A fresh bearer for the next connection; the one before may still be under way. */
   readonly linkToken: () => string;
+  /** What a person can do once the cloud no longer accepts the key. Default: what ends a pairing. */
+  readonly ifKeyRefused?: string;
   /** 0 ≤ x < 1. */
   readonly random: () => number;
   readonly log: {
@@ -125,7 +127,7 @@ export function createDialer(deps: DialerDeps): Dialer {
     socket.on('close', () => fail('The connection was closed.'));
     socket.on('unexpected-response', (_request, response) => {
       readRefusal(response, (refusal) => {
-        fail(reasonOf(refusal), refusal.retryAfterMs, learn(refusal));
+        fail(reasonOf(refusal, deps.ifKeyRefused), refusal.retryAfterMs, learn(refusal));
       });
     });
     socket.on('open', () => {
@@ -286,8 +288,10 @@ function describe({ kind, reason }: CarrierEnd): string {
   return reason === '' ? `The link ended (${kind}).` : reason;
 }
 
+const endPairing = 'If the pairing was ended there, end it here too, then pair again: gantry pair --end';
+
 /** A key that is refused while the clocks agree belongs to a pairing that was ended: the cloud's own message would not say so. */
-function reasonOf({ status, message, serverTime }: Refusal): string {
+function reasonOf({ status, message, serverTime }: Refusal, ifKeyRefused = endPairing): string {
   if (status !== 401 || serverTime !== null) return `The cloud answered ${status}: ${message}`;
-  return 'The cloud answered 401: it no longer accepts this computer’s key. If the pairing was ended there, end it here too, then pair again: gantry pair --end';
+  return `The cloud answered 401: it no longer accepts this computer’s key. ${ifKeyRefused}`;
 }
