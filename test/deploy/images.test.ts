@@ -333,10 +333,13 @@ test.skipIf(!hasCompose)('docker-compose takes the file with the example filled 
 
 const blocks = blocksOf('docs/deploy.md');
 
-test('each block of the guide that Docker runs has a name of its own, and the others are a unit', () => {
-  const names = blocks.map(({ notRun }) => /^npm run test:docker runs it, as (\w+)$/.exec(notRun ?? '')?.[1] ?? 'unit');
+test('each block of the guide that names the engine is run by Docker, under a name of its own', () => {
+  const isNamed = /^npm run test:docker runs it, as (\w+)$/;
+  const names = blocks.flatMap(({ notRun }) => isNamed.exec(notRun ?? '')?.[1] ?? []);
   expect(names.toSorted()).toEqual([...new Set(names)].toSorted());
-  for (const name of names.filter((one) => one !== 'unit'))
+  for (const { text, notRun } of blocks.filter((block) => block.text.includes('docker compose')))
+    expect(notRun, text).toMatch(isNamed);
+  for (const name of names)
     expect(blocks.find(({ notRun }) => notRun?.endsWith(`as ${name}`))?.text, name).toMatch(/docker compose|deploy/);
 });
 
@@ -352,13 +355,18 @@ test('each service, file and option that the guide names in a command exists', (
 });
 
 const canVerify = spawnSync('systemd-analyze', ['--version']).status === 0;
-test.skipIf(!canVerify)('systemd takes the unit of the worker (needs systemd-analyze)', () => {
-  const unit = blocks.find(({ text }) => text.startsWith('[Unit]'))?.text ?? '';
-  const file = join(scratchFolder(), 'gantry-worker.service');
+test.skipIf(!canVerify).each([
+  ['gantry-worker', 'the worker'],
+  ['gantry-computer-host', 'the computer host'],
+])('systemd takes the unit %s of %s (needs systemd-analyze)', (name) => {
+  const program = name.replace('gantry-', '');
+  const unit = blocks.find(({ text }) => text.startsWith('[Unit]') && text.includes(`gantry.mjs ${program}`))?.text;
+  expect(unit).toBeDefined();
+  const file = join(scratchFolder(), `${name}.service`);
   // The program and the user of the guide are not on this machine.
-  writeFileSync(file, unit.replace('/usr/bin/node', process.execPath).replace('User=gantry-worker', 'User=root'));
+  writeFileSync(file, unit!.replace('/usr/bin/node', process.execPath).replace('User=gantry-worker', 'User=root'));
   const { stdout, stderr, status } = spawnSync('systemd-analyze', ['verify', file], { encoding: 'utf8' });
-  const about = `${stdout}${stderr}`.split('\n').filter((line) => line.includes('gantry-worker'));
+  const about = `${stdout}${stderr}`.split('\n').filter((line) => line.includes(name));
   expect(about).toEqual([]);
   expect(status).toBe(0);
 });
