@@ -55,7 +55,7 @@ export function readComputerBounds(env: Env): ComputerBounds {
   };
 }
 
-/** Null: it is not set. */
+/** Null if it is not set. */
 function whole(env: Env, name: string, what: string, least: number, most: number): number | null {
   const given = env[name]?.trim() ?? '';
   if (given === '') return null;

@@ -28,7 +28,7 @@ export function createHostedDialer({
   timers,
   log,
 }: {
-  /** Of this start: whoever offers a connection knows it. */
+  /** Of this start; what offers a connection proves itself with it. */
   readonly secret: string;
   readonly clock: Clock;
   readonly timers: Timers;

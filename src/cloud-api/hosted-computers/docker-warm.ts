@@ -1,6 +1,6 @@
 /**
  * Containers of the driver docker that run before anybody asks for them, so that a create only has to take one. They outlive their cloud, and all
- * replicas keep the same ones: whoever first writes the file of a container's claim may take it, or remove it. Must not know the engine.
+ * replicas keep the same ones: the first to write the file of a container's claim may take or remove it. Must not know the engine.
  */
 import { randomBytes } from 'node:crypto';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
@@ -133,7 +133,7 @@ export function createDockerWarm(deps: {
   return {
     /** Also where none are wanted: those that an earlier cloud kept go. */
     begin: fill,
-    /** Null: none are to be kept. */
+    /** Null if none are to be kept. */
     async counts(): Promise<WarmCounts | null> {
       if (!wantsAny) return null;
       const ready = (await deps.list()).filter(isReady);

@@ -109,7 +109,7 @@ export function createDockerDriver({
   const installation = createInstallation(folder);
   const prefix = () => `gantry-${installation()}-`;
   const nameOf = (computer: string) => `${prefix()}${computer}`;
-  /** Null: the name is not one of ours. */
+  /** Null if the name is not one of ours. */
   const computerIn = (name: string) => (name.startsWith(prefix()) ? name.slice(prefix().length) : null);
   const computerOf = ({ Name }: Pick<ContainerInspectInfo, 'Name'>) => computerIn(bareName(Name)) ?? '';
   /** Of its folder: a computer that was warm has that of its container. */
@@ -379,7 +379,7 @@ export function createDockerDriver({
     },
   });
 
-  /** False: there is none for it. */
+  /** False if none is kept for it. */
   async function claimWarm(spec: ComputerSpec): Promise<boolean> {
     const place = await warm.take(spec);
     if (place === null) return false;

@@ -77,7 +77,7 @@ export function createHostsDriver({
         refusal ??= new Error(away);
         continue;
       }
-      // Before it is made: whoever is killed in between knows where to look for it.
+      // Before it is made, so that after a kill in between it is known where to look for it.
       if (id !== null) await hosts.setPlace(computer, id);
       try {
         return await driver.create(spec);

@@ -5,7 +5,7 @@ export interface HostRow {
   readonly id: string;
   readonly name: string;
   readonly addedAt: number;
-  /** Null: it may join. */
+  /** Null while it may join. */
   readonly removedAt: number | null;
 }
 
@@ -13,7 +13,7 @@ export interface HostStore {
   /** In the order in which they were added. */
   list(): Promise<readonly (HostRow & { readonly computers: number })[]>;
   add(id: string, name: string): Promise<void>;
-  /** Null: there is none with that id. */
+  /** Null if no host has that id. */
   remove(id: string): Promise<(HostRow & { readonly computers: number }) | null>;
   get(id: string): Promise<HostRow | null>;
   computersOf(host: string): Promise<readonly string[]>;

@@ -14,7 +14,7 @@ export const FileName = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/, 'up to 200 letters, digits and . _ -, the first a letter or digit');
 
-/** Where a file is and what it must be: whoever fetches it compares both. */
+/** Where a file is, and the size and hash that are compared once it is fetched. */
 export const TaskFile = z
   .strictObject({
     name: FileName,

@@ -99,7 +99,7 @@ export interface FactoryDeps extends Base {
   readonly restartBots?: boolean | undefined;
   /** The way to other computers; absent where none can be paired. */
   readonly peerHome?: PeerHome | undefined;
-  /** The work queue of this computer's cloud; absent where there is none. */
+  /** The work queue of this computer's cloud; absent without a cloud. */
   readonly queue?: WorkQueue | undefined;
   readonly random: () => number;
   /** How git is run for what other computers bring; by default as any child. */

@@ -1,5 +1,5 @@
 /**
- * An offer: whoever connects to the socket of a hosted computer's program hands it that connection, to dial its cloud on. The program has no other way
+ * An offer hands the program of a hosted computer the connection that was made to its socket, to dial its cloud on. The program has no other way
  * out and no address. One line in JSON, proven with the secret of the program's start: a process in the computer cannot pass for its cloud. After it the
  * connection is the program's. First users: the cloud's drivers, and the program. Must not know who listens.
  */
@@ -64,7 +64,7 @@ function offerLine(secret: string, dial: Dial | null): string {
   return `${JSON.stringify({ dial, proof: prove(secret, dial) })}\n`;
 }
 
-/** The offer of that line; undefined: it is none, or nobody who knows the secret made it. */
+/** The offer of that line; undefined if it is not one, or was made without the secret. */
 function readOffer(secret: string, line: string): Dial | null | undefined {
   let read: unknown;
   try {

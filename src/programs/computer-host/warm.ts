@@ -12,7 +12,7 @@ import { type Toolset, toolsets, type WarmSettings } from './settings.ts';
 interface Warm {
   /** Those that run and are exactly what was asked for. */
   fitting(spec: HostSpec): readonly Life[];
-  /** Null: none are to be kept. */
+  /** Null if none are to be kept. */
   counts(): WarmSettings | null;
   /** Removes one to make room; false if there is none to remove. */
   giveUp(): Promise<boolean>;
