@@ -124,7 +124,7 @@ test.skipIf(missing !== null)(
       const asked = await installation.engine('GET', `/api/factory/why/${card.nodeId}`);
       return asked.text;
     };
-    await expect.poll(why, waiting).toContain('No connected worker has the label machine=other');
+    await expect.poll(why, waiting).toContain('no connected worker has the label machine=other');
     await startOtherMachine();
     const status = async () => (await node(dagId, 'build')).card.status;
     await expect.poll(status, waiting).toBe('done');

@@ -89,6 +89,14 @@ export const NodeGate = z.strictObject({
   until: Time.nullable().meta({ description: 'When it opens automatically; null unless a timer has started.' }),
 });
 
+/** How the reasons of a step name its task in the work queue. */
+export const namedTask = (id: string): string => `task ${id}`;
+
+/** The task that a reason names; null if it names none. */
+export function taskNamedIn(detail: string | null): string | null {
+  return /\btask (task_[0-9A-Z]+)/.exec(detail ?? '')?.[1] ?? null;
+}
+
 export const NodeCard = z
   .strictObject({
     dagId: z.string(),

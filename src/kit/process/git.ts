@@ -19,10 +19,10 @@ export interface Git {
   /** Its output without the last line feed; a failure is `refused` with the last line of its complaint. */
   run(cwd: string, args: readonly string[], options?: GitOptions): Promise<string>;
   /**
-   * Stages all changed, added and removed files; with `known` only those that git knows already. Not `git add --all`, which looks for changes inside
+   * Stages all changed, added and removed files; with `trackedOnly` no files that git does not track. Not `git add --all`, which looks for changes inside
    * nested repositories by their own settings.
    */
-  addAll(cwd: string, options?: GitOptions & { readonly known?: boolean }): Promise<void>;
+  addAll(cwd: string, options?: GitOptions & { readonly trackedOnly?: boolean }): Promise<void>;
 }
 
 const deadlineMs = 60_000;
@@ -99,8 +99,8 @@ export function createGit(): Git {
   return {
     try: attempt,
     run,
-    async addAll(cwd, { known = false, ...options } = {}) {
-      const untracked = `--untracked-files=${known ? 'no' : 'all'}`;
+    async addAll(cwd, { trackedOnly = false, ...options } = {}) {
+      const untracked = `--untracked-files=${trackedOnly ? 'no' : 'all'}`;
       for (let tries = 1; ; tries += 1) {
         const paths = (await run(cwd, [...changed, untracked], { ...options, outputCap: pathsCap }))
           .split('\0')

@@ -107,15 +107,15 @@ export function createCommandTurns(deps: {
   }
 
   function giveToWorker(work: Work, node: RunNode): void {
-    const { dagId, nodeId, attempt, step } = node;
+    const { dagId, nodeId, attempt, title, step } = node;
     const own = folderFor(work, node);
     const job = {
-      ...{ key: keyOf(node, 'run'), dagId, nodeId, attempt, ...shellOf(work, node, commandOf(node)) },
+      ...{ key: keyOf(node, 'run'), dagId, nodeId, attempt, title, ...shellOf(work, node, commandOf(node)) },
       cwd: own ?? deps.workspace,
       labels: step.labels ?? {},
       timeoutMinutes: step.timeoutMinutes,
       // What a bot has made is part of its work; in the person's own checkout it may be anything.
-      known: own === null,
+      trackedOnly: own === null,
     };
     work.after(() =>
       workers.start(job, {
@@ -177,10 +177,10 @@ export function createCommandTurns(deps: {
   }
 
   /** The file of a job's output, kept under its hash; null when the disk refuses: the end counts all the same. */
-  async function keepLog(node: RunNode, end: Ended): Promise<ProofFile | null> {
+  async function keepLog(node: RunNode, turn: Turn, end: Ended): Promise<ProofFile | null> {
     try {
       const blob = await deps.blobs.adopt(end.log.file, end.log.handle);
-      const name = `${node.stepId}-${node.attempt}.log`;
+      const name = `${node.stepId}-${node.attempt}${turn === 'verify' ? '-verify' : ''}.log`;
       return { sha256: blob.sha256, path: proofPath(blob.path), name, mime: 'text/plain', size: blob.size };
     } catch {
       return null;
@@ -209,7 +209,7 @@ export function createCommandTurns(deps: {
           attemptFailed(work, now, failure.cause, failure.detail);
         }
       });
-    if (end.kind === 'ended') void keepLog(node, end).then(settle);
+    if (end.kind === 'ended') void keepLog(node, 'run', end).then(settle);
     else settle(null);
   }
 
@@ -230,7 +230,7 @@ export function createCommandTurns(deps: {
           attemptFailed(work, now, 'verify_failed', `The check failed. ${failureOf(end).detail}`);
         }
       });
-    if (end.kind === 'ended') void keepLog(node, end).then(settle);
+    if (end.kind === 'ended') void keepLog(node, 'verify', end).then(settle);
     else settle(null);
   }
 

@@ -5,6 +5,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { filePartBytes } from '../../../src/contracts/work-queue/files.ts';
+import { maxChangesBytes } from '../../../src/contracts/work-queue/task.ts';
 import { commandRunner } from '../../../src/programs/worker/command.ts';
 import { createTaskFiles } from '../../../src/programs/worker/files.ts';
 import { findSandbox, type Sandbox } from '../../../src/programs/worker/sandbox.ts';
@@ -133,6 +134,19 @@ test('a patch that the command put under a link is not followed', async () => {
   // The comparison writes through the link, to a device that keeps nothing; what is read is the link.
   const task = await work(q, strictest, { command: 'ln -s /dev/null ../changes.patch; echo two > a', repository });
   expect(task).toMatchObject({ status: 'failed', error: { code: 'changes_too_large' } });
+});
+
+test('changes beyond the limit fail the task with both sizes', async () => {
+  const q = await start();
+  const { repository } = await withBundle(q, { a: 'one\n' });
+  const task = await work(q, strictest, { command: `yes | head -c ${maxChangesBytes} > big`, repository });
+  expect(task).toMatchObject({
+    status: 'failed',
+    error: {
+      code: 'changes_too_large',
+      message: expect.stringMatching(/ It has \d{8} bytes; .* A task may change at most 16777216 bytes\.$/),
+    },
+  });
 });
 
 test('a bundle that is gone, other than its task says, or without the commit fails the task with the reason', async () => {

@@ -125,7 +125,7 @@ test('a bot in its pane is handed its step, proves it by a file with its own tok
     card: { proof: { proven: 2, total: 2 }, assignee: 'coder@dev', bindingType: 'terminal' },
     output: 'tightened',
     deliveries: [{ to: 'coder@dev', state: 'verified', dagId }],
-    files: [{ name: 'proof.txt', size: text.length, mime: 'text/plain' }, { name: 'fix-1.log' }],
+    files: [{ name: 'proof.txt', size: text.length, mime: 'text/plain' }, { name: 'fix-1-verify.log' }],
   });
   for (const verb of ['retry', 'skip', 'gate']) {
     expect((await engine.call('POST', `${node}/${verb}`, {}, { token })).status, verb).toBe(403);

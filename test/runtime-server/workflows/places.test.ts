@@ -94,7 +94,7 @@ test('the diff is kept as a proof when the bot says done; required and missing i
   const page = await world.pages.node(must.dagId, 'fix');
   expect(page.files.map((file) => [file.name, file.mime])).toEqual([
     ['fix-1.diff', 'text/x-diff'],
-    ['fix-1.log', 'text/plain'],
+    ['fix-1-verify.log', 'text/plain'],
   ]);
   expect(readFileSync(join(world.folder, 'workspace', page.files[0]?.path ?? ''), 'utf8')).toBe(state.patch);
   expect(page.card.proof).toEqual({ proven: 2, total: 2 });

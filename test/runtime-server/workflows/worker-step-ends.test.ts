@@ -2,6 +2,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { maxChangesBytes } from '../../../src/contracts/work-queue/task.ts';
 import type { LeasedTask } from '../../../src/programs/worker/worker.ts';
 import { owner, scratch, steps, type World } from './support.ts';
 import { openQueue, openWorkerWorld, repository, type StepQueue } from './worker-support.ts';
@@ -124,6 +125,65 @@ test('a cancel just before a kill of Gantry is carried out at the next start', a
   expect((await q.tasks())[0]?.status).toBe('cancelled');
 });
 
+test('a step that is cancelled before the queue was asked never gives its files to a worker', async () => {
+  const q = await openQueue();
+  const folder = repository();
+  q.state.away = true;
+  const { world, dagId } = await begin(q, folder, { command: 'true' });
+  await world.until(dagId, (flow) => flow.nodes[0]?.detail?.includes('cannot be asked') === true);
+  await world.cancel(dagId, owner);
+  await world.crash();
+  q.state.away = false;
+  const stored: string[] = [];
+  const watched: StepQueue = {
+    ...q,
+    queue: {
+      ...q.queue,
+      call(request) {
+        if (request.method === 'PUT') stored.push(request.path);
+        return q.queue.call(request);
+      },
+    },
+  };
+  const again = await openWorkerWorld(watched, { folder });
+  await again.until(dagId, (flow) => flow.status === 'cancelled');
+  await expect.poll(async () => (await q.tasks()).map(({ status }) => status)).toEqual(['cancelled']);
+  expect(stored).toEqual([]);
+});
+
+test('a cancel while the changes are on their way takes none of them', async () => {
+  const q = await openQueue();
+  const folder = repository();
+  let asked = () => {};
+  const isAsked = new Promise<void>((resolve) => {
+    asked = resolve;
+  });
+  let answer = () => {};
+  const mayAnswer = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  const slow: StepQueue = {
+    ...q,
+    queue: {
+      ...q.queue,
+      async call(request) {
+        if (request.method === 'GET' && request.path.includes('.patch/')) {
+          asked();
+          await mayAnswer;
+        }
+        return q.queue.call(request);
+      },
+    },
+  };
+  const { world, dagId } = await begin(slow, folder, { command: 'echo two >> a.txt' });
+  q.work();
+  await isAsked;
+  await world.cancel(dagId, owner);
+  answer();
+  await world.until(dagId, (flow) => flow.status === 'cancelled');
+  expect(lines(folder)).toBe('one\n');
+});
+
 test('a step that no worker takes in its time fails, and its task is ended', async () => {
   const q = await openQueue();
   const { world, dagId } = await begin(q, repository(), { command: 'true', timeout_minutes: 0.03 });
@@ -148,7 +208,24 @@ test('while no worker is connected, the step says so', async () => {
   const said = async () => (await world.node(dagId, 'build')).detail;
   await expect
     .poll(said)
-    .toMatch(/^Task task_\w+ is queued\. No worker is connected\.|No connected worker has the label gpu=a100\.$/);
+    .toMatch(/^(No worker is connected|No connected worker has the label gpu=a100) \(task task_\w+\)\.$/);
+});
+
+test('while the only worker is at work on another task, the step waits for its turn', async () => {
+  const q = await openQueue();
+  const { id } = await q.create({ payload: { command: 'true' } });
+  let release = () => {};
+  const busy = new Promise<unknown>((resolve) => {
+    release = () => resolve({});
+  });
+  q.work({ run: () => busy });
+  await expect.poll(async () => (await q.task(id)).status).toBe('running');
+  // It asked for a task long ago.
+  await q.store.write((tx) => tx.run('DELETE FROM work_poller'));
+  const { world, dagId } = await begin(q, repository(), { command: 'true' });
+  const said = async () => (await world.node(dagId, 'build')).detail;
+  await expect.poll(said).toMatch(/^It waits for its turn \(task task_\w+\)\.$/);
+  release();
 });
 
 test('a run with a step for workers does not start, not even to try, where there is no queue', async () => {
@@ -169,7 +246,7 @@ test('a folder without a commit is named, and nothing is added to the queue', as
   expect((await world.settled(dagId)).nodes[0]).toMatchObject({
     status: 'failed',
     cause: 'cannot_start',
-    detail: expect.stringContaining('is in no git repository with a commit.'),
+    detail: expect.stringContaining('is not in a git repository with a commit.'),
   });
   expect(await q.tasks()).toHaveLength(0);
 });
@@ -194,12 +271,18 @@ test('changes that meet newer ones of the same lines are refused, and both are k
 });
 
 /** A worker that returns this patch, whatever it got. */
-const forger = (q: StepQueue, patch: string, more: object = {}) =>
+const forger = (q: StepQueue, patch: string, more: object = {}, file: object = {}) =>
   q.work({
     run: async ({ task, signal }: LeasedTask) => {
       const { commit } = (task.payload as { repository: { commit: string } }).repository;
-      const file = await q.files.keep(`${task.id}.patch`, Buffer.from(patch), signal);
-      return { exit_code: 0, stdout: '', stderr: '', truncated: false, changes: { commit, patch: file, ...more } };
+      const kept = await q.files.keep(`${task.id}.patch`, Buffer.from(patch), signal);
+      return {
+        exit_code: 0,
+        stdout: '',
+        stderr: '',
+        truncated: false,
+        changes: { commit, patch: { ...kept, ...file }, ...more },
+      };
     },
   });
 
@@ -244,6 +327,18 @@ test.each([
     expect([path, existsSync(join(folder, 'workspace', path))]).toEqual([path, false]);
   }
   expect(existsSync('/tmp/gantry-escaped')).toBe(false);
+});
+
+test('a patch that is larger than any worker may return is refused before it is fetched', async () => {
+  const q = await openQueue();
+  const size = maxChangesBytes + 1;
+  forger(q, adds('new'), {}, { size });
+  const { world, dagId } = await begin(q, repository(), { command: 'true' });
+  expect((await world.settled(dagId)).nodes[0]).toMatchObject({
+    status: 'failed',
+    cause: 'changes_refused',
+    detail: expect.stringContaining(`The patch has ${size} bytes; at most ${maxChangesBytes} are taken.`),
+  });
 });
 
 test('a worker that knows no repositories, or answers for another commit, fails the step', async () => {

@@ -95,7 +95,7 @@ test('from the workspace only files that git knows go to a worker, from a bot’
 test('files that are too large together are refused with both sizes, and leave nothing behind', async () => {
   const workspace = join(repository(), 'workspace');
   const file = join(scratch(), 'step.bundle');
-  const wish = { key: 'node_1-1-run', folder: workspace, file, known: true, limit: 50 };
+  const wish = { key: 'node_1-1-run', folder: workspace, file, trackedOnly: true, limit: 50 };
   await expect(takeSnapshot(createGit(), wish)).rejects.toMatchObject({
     code: 'refused',
     fact: expect.stringMatching(/have \d+ bytes packed; a task of the queue may have 50\.$/),

@@ -85,15 +85,15 @@ export async function treeOf(git: Git, look: Look): Promise<string> {
   return currentTree(git, look.root);
 }
 
-/** The tree of a working tree as it is; with `known`, without files that git does not know. */
-export async function currentTree(git: Git, root: string, known = false): Promise<string> {
+/** The tree of a working tree as it is; with `trackedOnly`, without files that git does not track. */
+export async function currentTree(git: Git, root: string, trackedOnly = false): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'gantry-index-'));
   try {
     const index = join(folder, 'index');
     const own = resolve(root, await git.run(root, ['rev-parse', '--git-path', 'index']));
     await copyIndex(own, index);
     const options = { env: { GIT_INDEX_FILE: index } };
-    await git.addAll(root, { ...options, known });
+    await git.addAll(root, { ...options, trackedOnly });
     return await git.run(root, ['write-tree'], options);
   } finally {
     await rm(folder, { recursive: true, force: true });

@@ -105,8 +105,10 @@ function whyWorking(facts: WhyFacts, node: RunNode): Told {
   if (node.cause === 'cancelling') return withBot(facts, 'is being cancelled', node.assignee);
   if (node.assignee === 'shell') return { words: `runs its command${again}`, because: [] };
   if (node.assignee === 'queue') {
-    const where = node.cause === 'at_worker' ? 'runs at a worker' : 'waits for a worker';
-    return { words: `${where}${detail(node)}`, because: [] };
+    const state = node.cause === 'at_worker' ? 'is running' : 'waits for a worker';
+    // The detail is a sentence of its own.
+    const why = node.detail === null ? '' : `: ${short(node.detail.charAt(0).toLowerCase() + node.detail.slice(1))}`;
+    return { words: `${state}${why}`, because: [] };
   }
   if (node.assignee === 'owner')
     return { words: 'was taken over by a person, who has not marked it done', because: [] };

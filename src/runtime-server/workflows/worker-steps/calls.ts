@@ -16,7 +16,7 @@ import {
 } from '../../../contracts/work-queue/files.ts';
 import { createTask, getQueueStats, getTask, stopTask, waitForTask } from '../../../contracts/work-queue/routes.ts';
 import { type NewTask, TaskError, TaskStatus } from '../../../contracts/work-queue/task.ts';
-import type { Timers } from '../../../kit/clock/timers.ts';
+import { pause, type Timers } from '../../../kit/clock/timers.ts';
 import type { SignedAnswer, SignedCall } from '../../../kit/signing/signed-call.ts';
 
 /** The work queue of this computer's cloud. */
@@ -81,9 +81,11 @@ export function createQueueCalls({ queue, timers }: { readonly queue: WorkQueue;
     async waitForEnd(id: string, signal: AbortSignal): Promise<void> {
       await ask(waitForTask, { params: { id }, answer: z.object({ outcome: z.string() }) }, signal);
     },
+    /** One that is at work does not poll. */
     async hasWorkers(signal: AbortSignal): Promise<boolean> {
-      const answer = z.object({ workers_polling: z.number() });
-      return (await ask(getQueueStats, { answer }, signal)).workers_polling > 0;
+      const answer = z.object({ workers_polling: z.number(), leased: z.number(), running: z.number() });
+      const { workers_polling: polling, leased, running } = await ask(getQueueStats, { answer }, signal);
+      return polling + leased + running > 0;
     },
     /** One that has ended already stays as it is. */
     async stop(id: string, signal: AbortSignal, away: (why: string) => void): Promise<void> {
@@ -149,20 +151,4 @@ function refusal({ status, body }: SignedAnswer): AppError {
   return status === 404
     ? new AppError('not_found', fact, 'Retry the step.')
     : new AppError('refused', fact, 'Mend that, then retry the step.', { status: 409 });
-}
-
-/** Ends early, with the signal's reason, when that is aborted. */
-export function pause(timers: Timers, ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal.aborted) return reject(signal.reason);
-    const abort = () => {
-      cancel();
-      reject(signal.reason);
-    };
-    const cancel = timers.after(ms, () => {
-      signal.removeEventListener('abort', abort);
-      resolve();
-    });
-    signal.addEventListener('abort', abort, { once: true });
-  });
 }

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AppError } from '../../../contracts/common/errors.ts';
 import { complaint, type Git } from '../../../kit/process/git.ts';
+import type { RunResult } from '../../../kit/process/run-process.ts';
 
 /** Files that one step may change. */
 const maxFiles = 20_000;
@@ -49,8 +50,8 @@ export async function applyChanges(git: Git, { top, commit, patch, announce }: C
     const isThere = await git.try(top, [...apply, '--reverse', '--check', patch]);
     if (isThere.exitCode === 0) return;
     throw refused(
-      `The changes of the worker do not apply to ${top}: ${complaint(may)}`,
-      'Somebody changed the same lines meanwhile. Nothing was changed; the patch is among the proofs of the step.',
+      `They do not apply to ${top}: ${reason(may)}.`,
+      'Somebody changed the same lines in the meantime. Nothing was changed; the patch is among the proofs of the step.',
     );
   }
 }
@@ -64,7 +65,7 @@ async function inspect(git: Git, top: string, commit: string, patch: string): Pr
     const done = await git.try(top, ['apply', '--cached', '--whitespace=nowarn', patch], { env });
     if (done.exitCode !== 0) {
       throw refused(
-        `The changes of the worker are no patch of the files that it got: ${complaint(done)}`,
+        `They are no patch of the files that the worker got: ${reason(done)}.`,
         'Nothing was changed. Check what runs as a worker with your keys.',
       );
     }
@@ -99,6 +100,11 @@ function check(facts: string, path: string): void {
     'Nothing was changed; the patch is among the proofs of the step.',
   );
 }
+
+const reason = (failed: RunResult) =>
+  complaint(failed)
+    .replace(/^error: /, '')
+    .replace(/\.$/, '');
 
 function refused(fact: string, action: string): AppError {
   return new AppError('refused', fact, action, { status: 409 });

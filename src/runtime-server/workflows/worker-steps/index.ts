@@ -8,9 +8,16 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { AppError } from '../../../contracts/common/errors.ts';
-import type { NodeCause } from '../../../contracts/factory/node.ts';
-import { maxSeconds, type NewTask, TaskChanges, type TaskRepository } from '../../../contracts/work-queue/task.ts';
+import { type NodeCause, namedTask } from '../../../contracts/factory/node.ts';
+import {
+  maxChangesBytes,
+  maxSeconds,
+  type NewTask,
+  TaskChanges,
+  type TaskRepository,
+} from '../../../contracts/work-queue/task.ts';
 import type { Blob, Blobs } from '../../../kit/blobs/blobs.ts';
+import { pause } from '../../../kit/clock/timers.ts';
 import { createGit } from '../../../kit/process/git.ts';
 import type { Base } from '../../base/base.ts';
 import { maxOutputLength } from '../model.ts';
@@ -23,7 +30,7 @@ import {
   type WorkerTask,
   workerTasks,
 } from '../store/worker-tasks.ts';
-import { createQueueCalls, pause, type SeenTask, type WorkQueue } from './calls.ts';
+import { createQueueCalls, type SeenTask, type WorkQueue } from './calls.ts';
 import { applyChanges } from './changes.ts';
 import { dropSnapshot, takeSnapshot } from './snapshot.ts';
 
@@ -33,14 +40,15 @@ interface WorkerJob {
   readonly dagId: string;
   readonly nodeId: string;
   readonly attempt: number;
+  readonly title: string;
   readonly text: string;
   readonly cwd: string;
   /** All that the command gets: nothing of this computer's own environment. */
   readonly env: Readonly<Record<string, string>>;
   readonly labels: Readonly<Record<string, string>>;
   readonly timeoutMinutes: number | undefined;
-  /** Leaves out files that git does not know. */
-  readonly known: boolean;
+  /** Leaves out files that git does not track. */
+  readonly trackedOnly: boolean;
 }
 
 /** Where the job is: waiting for a worker, or with one. */
@@ -119,10 +127,12 @@ export function createWorkerSteps(
       tell(next);
     };
     const away = (why: string) => say({ ...state, detail: `The work queue cannot be asked (${why}). Trying again.` });
-    const known = await store.read((tx) => findWorkerTask(tx, job.key));
-    if (known === null && entry.stopped !== null) return endedBy(entry.stopped);
-    const task = known ?? (await prepare(job));
-    const taskId = task.taskId ?? (await add(task, away));
+    const kept = await store.read((tx) => findWorkerTask(tx, job.key));
+    if (kept === null && entry.stopped !== null) return endedBy(entry.stopped);
+    const task = kept ?? (await prepare(job));
+    // Packing takes a while, and the queue knows nothing of the step yet.
+    if (kept === null && entry.stopped !== null) return endedBy(entry.stopped);
+    const taskId = task.taskId ?? (await add(task, entry.stopped === null, away));
     entry.isAdded = true;
     const seen = await follow(taskId, entry, say, away);
     // A short one ends between two looks: its history names its worker all the same.
@@ -131,15 +141,15 @@ export function createWorkerSteps(
   }
 
   async function prepare(job: WorkerJob): Promise<WorkerTask> {
-    const { key, dagId, nodeId, attempt, cwd: folder, known } = job;
-    const taken = packing.then(() => takeSnapshot(git, { key, folder, file: bundleOf(key), known }));
+    const { key, dagId, nodeId, attempt, title, cwd: folder, trackedOnly } = job;
+    const taken = packing.then(() => takeSnapshot(git, { key, folder, file: bundleOf(key), trackedOnly }));
     packing = taken.catch(() => {});
     const { top, inside, commit, size, sha256 } = await taken;
     const bundle = { name: `${key}.bundle`, size, sha256 };
     const repository: TaskRepository = { bundle, commit, ...(inside === '' ? {} : { folder: inside }) };
     const seconds = job.timeoutMinutes === undefined ? maxSeconds : Math.min(maxSeconds, job.timeoutMinutes * 60);
     const request: NewTask = {
-      payload: { command: job.text, timeout_seconds: seconds, repository, step: { run: dagId, node: nodeId } },
+      payload: { command: job.text, timeout_seconds: seconds, repository, step: { run: dagId, node: nodeId, title } },
       env: { ...job.env },
       ...(Object.keys(job.labels).length === 0 ? {} : { labels: { ...job.labels } }),
     };
@@ -148,10 +158,14 @@ export function createWorkerSteps(
     return task;
   }
 
-  /** The queue may have it already, from before a kill: the same key adds it once. */
-  async function add({ key, request }: WorkerTask, away: (why: string) => void): Promise<string> {
+  /**
+   * The queue may have it already, from before a kill: the same key adds it once. One that is only to be ended loses its files first: no worker that
+   * leases it in between can run it.
+   */
+  async function add({ key, request }: WorkerTask, isWanted: boolean, away: (why: string) => void): Promise<string> {
     const file = bundleOf(key);
-    if (existsSync(file)) await calls.store(`${key}.bundle`, file, closing.signal, away);
+    if (!isWanted) await calls.remove(`${key}.bundle`, closing.signal);
+    else if (existsSync(file)) await calls.store(`${key}.bundle`, file, closing.signal, away);
     const { id } = await calls.add(key, request, closing.signal, away);
     await store.write((tx) => nameWorkerTask(tx, key, id));
     await rm(file, { force: true });
@@ -190,21 +204,21 @@ export function createWorkerSteps(
   async function waitingState({ id, waiting_for: reason }: SeenTask): Promise<WorkerState> {
     const nobody = reason == null && !(await calls.hasWorkers(closing.signal));
     const why = nobody ? 'No worker is connected.' : (reason ?? 'It waits for its turn.');
-    return { cause: 'awaits_worker', detail: `Task ${id} is queued. ${why}` };
+    return { cause: 'awaits_worker', detail: `${why.replace(/\.$/, '')} (${namedTask(id)}).` };
   }
 
   async function settle(
-    { known }: WorkerJob,
+    { trackedOnly }: WorkerJob,
     task: WorkerTask,
     seen: SeenTask,
-    { stopped }: Entry,
+    entry: Entry,
     away: (why: string) => void,
   ): Promise<WorkerEnd> {
     const about = `Worker ${seen.last_worker_id}, task ${seen.id}`;
     // It may have ended just before: what it changed is not taken all the same.
-    if (stopped === 'cancelled') return endedBy(stopped);
+    if (isCancelled(entry)) return endedBy('cancelled');
     if (seen.status !== 'succeeded') {
-      if (stopped !== null) return endedBy(stopped);
+      if (entry.stopped !== null) return endedBy(entry.stopped);
       if (seen.status === 'cancelled') return givenUp('worker_failed', `Task ${seen.id} was cancelled in the queue.`);
       const { code, message } = seen.error ?? { code: 'worker_error', message: 'It gave no reason.' };
       const exit = /^exit_(\d{1,3})$/.exec(code)?.[1];
@@ -221,14 +235,21 @@ export function createWorkerSteps(
     const cut = truncated ? '\n[The worker left out the rest of the output.]\n' : '';
     let patch: Blob | null = null;
     if (changes.patch !== null) {
+      const { size } = changes.patch;
+      if (size > maxChangesBytes) {
+        const why = `The patch has ${size} bytes; at most ${maxChangesBytes} are taken. Nothing was changed.`;
+        return givenUp('changes_refused', why);
+      }
       const bytes = await calls.fetch(changes.patch, closing.signal, away);
+      // The files come from a cloud that may have been away for hours.
+      if (isCancelled(entry)) return endedBy('cancelled');
       patch = await (await blobs.receive(Readable.from([bytes]), bytes.length)).keep();
       try {
         const file = blobs.fileOf(patch.sha256);
-        await applyChanges(git, { top: task.top, commit: task.base, patch: file, announce: known });
+        await applyChanges(git, { top: task.top, commit: task.base, patch: file, announce: trackedOnly });
       } catch (error) {
         if (!(error instanceof AppError)) throw error;
-        return { ...givenUp('changes_refused', `${about}: ${error.fact} ${error.action}`), patch };
+        return { ...givenUp('changes_refused', `${error.fact} ${error.action}`), patch };
       }
     }
     return ended(task.key, 0, stdout, `${stdout}${stderr}${cut}`, about, patch);
@@ -247,9 +268,10 @@ export function createWorkerSteps(
   async function clear(key: string): Promise<void> {
     const task = await store.read((tx) => findWorkerTask(tx, key));
     if (task === null) return;
-    await store.write((tx) => removeWorkerTask(tx, key));
     await rm(bundleOf(key), { force: true });
     await dropSnapshot(git, task.top, key);
+    // After what is here, so that a kill leaves nothing in the repository; before the calls, which last as long as the cloud is away.
+    await store.write((tx) => removeWorkerTask(tx, key));
     await calls.remove(`${key}.bundle`, closing.signal);
     if (task.taskId === null) return;
     const done = Done.safeParse((await calls.find(task.taskId, closing.signal, () => {})).result);
@@ -266,7 +288,8 @@ export function createWorkerSteps(
     problem: queue.problem,
     start(job, { tell, end }) {
       const entry: Entry = entries.get(job.key) ?? {
-        ...{ isAdded: false, stopped: null },
+        isAdded: false,
+        stopped: null,
         waking: new AbortController(),
       };
       entries.set(job.key, entry);
@@ -296,7 +319,7 @@ export function createWorkerSteps(
       const left = (await store.read((tx) => workerTasks(tx, deps.workspace))).filter(({ key }) => !wanted.has(key));
       for (const task of left) {
         const stop = async () => {
-          const id = task.taskId ?? (await add(task, () => {}));
+          const id = task.taskId ?? (await add(task, false, () => {}));
           await calls.stop(id, closing.signal, () => {});
           await clear(task.key);
         };
@@ -308,6 +331,8 @@ export function createWorkerSteps(
     },
   };
 }
+
+const isCancelled = ({ stopped }: Entry): boolean => stopped === 'cancelled';
 
 type GivenUp = Extract<WorkerEnd, { kind: 'given_up' }>;
 
@@ -322,5 +347,5 @@ function endedBy(stopped: 'cancelled' | 'timed_out'): GivenUp {
 
 function heldState({ id, last_worker_id: worker, attempts }: SeenTask): WorkerState {
   const again = attempts > 1 ? `, attempt ${attempts}` : '';
-  return { cause: 'at_worker', detail: `Worker ${worker} runs task ${id}${again}.` };
+  return { cause: 'at_worker', detail: `Worker ${worker} runs ${namedTask(id)}${again}.` };
 }

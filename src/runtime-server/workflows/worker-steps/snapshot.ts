@@ -21,12 +21,13 @@ interface Snapshot {
   readonly sha256: string;
 }
 
-interface Wish {
+interface SnapshotOptions {
   readonly key: string;
   readonly folder: string;
   /** Where the bundle goes. */
   readonly file: string;
-  readonly known: boolean;
+  /** Leaves out files that git does not track: in a person's checkout they may be secrets. */
+  readonly trackedOnly: boolean;
   /** Bytes; default: what the queue takes. */
   readonly limit?: number;
 }
@@ -34,7 +35,7 @@ interface Wish {
 /** Keeps the commit until the step has ended: git removes what nothing names. */
 const refOf = (key: string) => `refs/gantry/steps/${key}`;
 
-/** Who makes it and when is the same for all: it names nobody, and the same files make the same commit. */
+/** Author and time are fixed: the commit names nobody, and the same files make the same commit. */
 const nobody = { name: 'Gantry', email: 'gantry@localhost', date: '2000-01-01T00:00:00Z' };
 const identity = Object.fromEntries(
   ['AUTHOR', 'COMMITTER'].flatMap((who) =>
@@ -42,19 +43,16 @@ const identity = Object.fromEntries(
   ),
 );
 
-/**
- * Writes the bundle to `file`. With `known` only files that git knows are in it: others in a person's checkout may be secrets. `refused` where the
- * folder is in no repository with a commit, or is too large.
- */
+/** Writes the bundle to `file`. `refused` if the folder is in no repository with a commit, or is too large. */
 export async function takeSnapshot(
   git: Git,
-  { key, folder, file, known, limit = maxFileBytes }: Wish,
+  { key, folder, file, trackedOnly, limit = maxFileBytes }: SnapshotOptions,
 ): Promise<Snapshot> {
   const found = await git.try(folder, ['rev-parse', '--show-toplevel']);
   const head = await git.try(folder, ['rev-parse', '--verify', '--quiet', 'HEAD']);
   if (found.exitCode !== 0 || head.exitCode !== 0) {
     throw refused(
-      `${folder} is in no git repository with a commit.`,
+      `${folder} is not in a git repository with a commit.`,
       'A step for the queue needs one: commit some files there.',
     );
   }
@@ -62,7 +60,7 @@ export async function takeSnapshot(
   const inside = relative(await realpath(top), await realpath(folder))
     .split(sep)
     .join('/');
-  const tree = await currentTree(git, top, known);
+  const tree = await currentTree(git, top, trackedOnly);
   const commit = await git.run(top, ['commit-tree', '-m', 'The files of a step', tree], { env: identity });
   await git.run(top, ['update-ref', refOf(key), commit]);
   await rm(file, { force: true });
