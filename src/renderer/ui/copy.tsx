@@ -13,10 +13,14 @@ function useCopied(text: string): [boolean, () => void] {
   return [copied, copy];
 }
 
-/** `delivery_01K9…8Q2F`, the whole id on hover and in the clipboard. */
+/** `delivery_01K9…8Q2F`. */
+export function shortId(id: string): string {
+  return id.length > 18 ? `${id.slice(0, id.indexOf('_') + 5)}…${id.slice(-4)}` : id;
+}
+
+/** The whole id on hover and in the clipboard. */
 export function ShortId({ id }: { id: string }) {
   const [copied, copy] = useCopied(id);
-  const short = id.length > 18 ? `${id.slice(0, id.indexOf('_') + 5)}…${id.slice(-4)}` : id;
   return (
     <button
       type="button"
@@ -24,7 +28,7 @@ export function ShortId({ id }: { id: string }) {
       title={`${id} (click to copy)`}
       className="inline-flex items-center rounded-control font-mono text-meta pointer-coarse:min-h-6"
     >
-      {copied ? 'Copied' : short}
+      {copied ? 'Copied' : shortId(id)}
     </button>
   );
 }

@@ -98,9 +98,11 @@ export const callStatus: Readonly<Record<ConversationTool['status'], StatusLook>
   unknown: { word: 'Unknown', icon: CircleHelp, tone: 'muted' },
 };
 
-/** A step that its bot reported done, and that nobody checked, is done and not proven. */
-export const nodeLook = ({ status, cause }: { status: NodeStatus; cause: NodeCause | null }): StatusLook =>
-  status === 'done' && cause === 'reported' ? looks.saidDone : nodeStatus[status];
+/** A step that its bot reported done, and that nobody checked, is done and not proven. Nobody works on one that waits for a worker. */
+export function nodeLook({ status, cause }: { status: NodeStatus; cause: NodeCause | null }): StatusLook {
+  if (status === 'done' && cause === 'reported') return looks.saidDone;
+  return status === 'working' && cause === 'awaits_worker' ? looks.queued : nodeStatus[status];
+}
 
 const runStatus: Readonly<Record<RunStatus, StatusLook>> = {
   running: looks.running,

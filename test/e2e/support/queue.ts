@@ -36,6 +36,7 @@ export function queueOf(gantry: Gantry) {
   }
 
   return {
+    key,
     call,
     start,
     add: async (command: string, more: Record<string, unknown> = {}) =>

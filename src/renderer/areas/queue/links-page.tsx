@@ -4,13 +4,12 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { BackLink } from '../../base/place-frame.tsx';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button } from '../../ui/button.tsx';
-import { Command } from '../../ui/copy.tsx';
+import { Command, shortId } from '../../ui/copy.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Ago } from '../../ui/now.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { useAct } from '../../ui/use-act.ts';
 import type { LinkKind } from './queries.ts';
-import { shortId } from './task-parts.tsx';
 import { useQueueServices } from './use-queue-services.ts';
 
 const words = {

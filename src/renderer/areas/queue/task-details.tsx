@@ -5,7 +5,7 @@ import { OctagonX, RotateCcw, X } from 'lucide-react';
 import { useState } from 'react';
 import type { Task } from '../../../contracts/work-queue/task.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
-import { ShortId } from '../../ui/copy.tsx';
+import { ShortId, shortId } from '../../ui/copy.tsx';
 import { Fact } from '../../ui/fact.tsx';
 import { ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Ago } from '../../ui/now.tsx';
@@ -13,7 +13,7 @@ import { Problem } from '../../ui/problem.tsx';
 import { TextView } from '../../ui/text-view.tsx';
 import { StopTaskDialog } from './stop-task-dialog.tsx';
 import { LeaseLeft, LinkTo, TaskAge, TaskStatus } from './task-parts.tsx';
-import { commandResult, isHeld, isOver, labelWords, mayRetry, retryWords, taskName } from './task-words.ts';
+import { commandResult, isHeld, isOver, labelWords, mayRetry, retryWords, stepOf, taskName } from './task-words.ts';
 import { useQueueServices } from './use-queue-services.ts';
 
 export function TaskDetails({ id, known, onClose }: { id: string; known: Task | undefined; onClose: () => void }) {
@@ -52,6 +52,7 @@ function Body({ task }: { task: Task }) {
     enabled: task.deployment_id !== null,
   });
   const result = commandResult(task.result);
+  const step = stepOf(task);
   return (
     <div className="flex flex-col gap-3 p-3">
       <Verbs task={task} />
@@ -108,6 +109,18 @@ function Body({ task }: { task: Task }) {
         {task.priority !== 0 && (
           <Fact name="Priority">
             <span className="tabular-nums">{task.priority}</span>
+          </Fact>
+        )}
+        {step !== null && (
+          <Fact name="Step">
+            <Link
+              to="/work"
+              search={{ dag: step.run, node: step.node, view: 'graph' }}
+              title={step.node}
+              className="rounded-control break-words text-accent underline"
+            >
+              {step.title ?? shortId(step.node)}
+            </Link>
           </Fact>
         )}
         <Asks task={task} />

@@ -1,6 +1,7 @@
 /** Small parts of a task for rows and the inspector. */
 import { Link } from '@tanstack/react-router';
 import type { Task } from '../../../contracts/work-queue/task.ts';
+import { shortId } from '../../ui/copy.tsx';
 import { Ago, formatElapsed, useExact, useNow, useOfNow } from '../../ui/now.tsx';
 import { Status, taskStatus } from '../../ui/status.tsx';
 import type { LinkKind } from './queries.ts';
@@ -43,11 +44,6 @@ export function LeaseLeft({ task }: { task: Task }) {
       {leaseWords(task.lease_expires_at, now)}
     </time>
   );
-}
-
-/** `session_01K9…8Q2F` without a name. */
-export function shortId(id: string): string {
-  return id.length > 18 ? `${id.slice(0, id.indexOf('_') + 5)}…${id.slice(-4)}` : id;
 }
 
 export function LinkTo({ kind, id, name }: { kind: LinkKind; id: string; name: string | undefined }) {

@@ -21,6 +21,20 @@ export function taskName({ payload }: Pick<Task, 'payload'>): string {
   return text === '{}' ? 'no payload' : text.slice(0, 500);
 }
 
+interface TaskStep {
+  readonly run: string;
+  readonly node: string;
+  readonly title: string | null;
+}
+
+/** The step of a run that a task carries out; null: whoever created it named none. */
+export function stepOf({ payload }: Pick<Task, 'payload'>): TaskStep | null {
+  if (typeof payload.step !== 'object' || payload.step === null) return null;
+  const { run, node, title } = payload.step as Record<string, unknown>;
+  if (typeof run !== 'string' || typeof node !== 'string') return null;
+  return { run, node, title: typeof title === 'string' && title !== '' ? title : null };
+}
+
 export const isHeld = ({ status }: Pick<Task, 'status'>): boolean => status === 'leased' || status === 'running';
 export const isOver = ({ status }: Pick<Task, 'status'>): boolean => status !== 'queued' && !isHeld({ status });
 /** Only what was given up goes back into the queue. */

@@ -1,9 +1,10 @@
 /** A node: its task, the reason for its state, its proofs, deliveries, open question and history. */
 import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { Maximize2, Minimize2, X } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import type { Approval } from '../../../contracts/approvals/approval.ts';
-import type { NodePage as Page } from '../../../contracts/factory/node.ts';
+import { type NodePage as Page, taskNamedIn } from '../../../contracts/factory/node.ts';
 import { leaseWords, type NodeLease } from '../../../contracts/factory/node-lease.ts';
 import { Asker } from '../../base/asker.tsx';
 import { useBots } from '../../base/floors.tsx';
@@ -12,7 +13,7 @@ import { useServices } from '../../base/services.tsx';
 import { useDeliveryText } from '../../base/use-delivery-text.ts';
 import { isPending } from '../../ui/approval-words.ts';
 import { IconButton } from '../../ui/button.tsx';
-import { ShortId } from '../../ui/copy.tsx';
+import { ShortId, shortId } from '../../ui/copy.tsx';
 import { DeliveryRow } from '../../ui/delivery-row.tsx';
 import { Fact } from '../../ui/fact.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
@@ -121,7 +122,8 @@ function Body({ page, full }: { page: Page; full: boolean }) {
   );
 }
 
-function Facts({ page: { card, lease } }: { page: Page }) {
+function Facts({ page: { card, lease, history } }: { page: Page }) {
+  const task = card.assignee === 'queue' ? taskOf(card.detail, history) : null;
   return (
     <dl className="flex flex-col gap-1 px-3">
       <Fact name="State">
@@ -129,6 +131,13 @@ function Facts({ page: { card, lease } }: { page: Page }) {
         {card.attempt > 1 && <span className="ml-2 text-muted tabular-nums">attempt {card.attempt}</span>}
       </Fact>
       <Fact name="Done by">{assigneeWords(card.assignee)}</Fact>
+      {task !== null && (
+        <Fact name="Task">
+          <Link to="/queue" search={{ task }} title={task} className="rounded-control text-accent underline">
+            {shortId(task)}
+          </Link>
+        </Fact>
+      )}
       {lease !== null && <Lease lease={lease} />}
       {card.gate !== null && (
         <Fact name="Gate">
@@ -141,6 +150,12 @@ function Facts({ page: { card, lease } }: { page: Page }) {
       </Fact>
     </dl>
   );
+}
+
+/** The newest one: a retry has a task of its own. */
+function taskOf(detail: string | null, history: Page['history']): string | null {
+  const named = [detail, ...history.map((move) => move.detail).toReversed()].map(taskNamedIn);
+  return named.find((id) => id !== null) ?? null;
 }
 
 function Lease({ lease }: { lease: NodeLease }) {
