@@ -1,6 +1,7 @@
 /** The list and the page of hosted computers, with one and with very many of them: what the cloud answers is written down here. */
+import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { HostedComputer } from '../../src/contracts/hosted-computers/computer.ts';
+import type { ComputerPool, HostedComputer } from '../../src/contracts/hosted-computers/computer.ts';
 import { type Browser, openBrowser, type Page, type Visit, visit } from './support/browser.ts';
 import { type Gantry, startGantry } from './support/gantry.ts';
 import { looked, narrow, wide } from './support/looks.ts';
@@ -46,6 +47,52 @@ afterAll(async () => {
   await gantry?.remove();
 });
 
+const able: ComputerPool['hosts'][number] = {
+  name: null,
+  refused: null,
+  memory_mib: 2048,
+  processes: 1024,
+  egress_proven_at: at,
+  computers: 4,
+  most: 20,
+};
+const made: ComputerPool = {
+  driver: 'namespace',
+  refused: null,
+  wall: 'namespace',
+  egress: 'enforced',
+  sleep_keeps: 'memory',
+  idle_seconds: 300,
+  running: 20,
+  awake: 3,
+  warm: { desktop: 1, shell: 2 },
+  images: [],
+  lifetime_seconds: null,
+  hosts: [able],
+};
+const attic = { ...able, name: 'attic', memory_mib: 8192, egress_proven_at: null, computers: 0 };
+const cellar = { ...able, name: 'cellar', computers: 20 };
+/** Twenty joined hosts: one is away, one has no limits, one has a long name. */
+const twenty = Array.from({ length: 20 }, (_, number) => ({
+  ...able,
+  name: number === 7 ? word : `host ${number}`,
+  refused: number === 3 ? 'The computer host host 3 is not linked.' : null,
+  memory_mib: number === 5 ? null : 1_048_576,
+  computers: number * 9,
+  most: 180,
+}));
+const veryMuch: ComputerPool = {
+  ...made,
+  egress: 'declared',
+  sleep_keeps: 'files',
+  idle_seconds: 86_400,
+  running: 10_000,
+  awake: 9_999,
+  images: Array.from({ length: 12 }, (_, number) => `registry.example:5000/${'team/'.repeat(6)}${number}`),
+  lifetime_seconds: 90_061,
+  hosts: [able, ...twenty],
+};
+
 async function answering(page: Page, all: readonly HostedComputer[]): Promise<void> {
   await page.route(/^http:\/\/[^/]+\/v1\/computers(?:[/?]|$)/, (route) => {
     const [, id, rest] = /\/v1\/computers(?:\/([^/?]+))?(?:\/([^?]+))?/.exec(route.request().url()) ?? [];
@@ -79,5 +126,61 @@ describe.each([wide, narrow])('at $width pixels', (size) => {
     await looked(own.page, `hosted-${name === 'one' ? 'one' : 'many'}-${size.name}`);
     expect(await own.page.getByText(shown.image ?? 'Shell, without a screen').count()).toBe(1);
     await own.close();
+  });
+});
+
+describe.each([wide, narrow])('where computers are made, at $width pixels', (size) => {
+  const opened = async (pool: ComputerPool | null) => {
+    const own = await visit(browser, `${gantry.origin}/`, { ...size, like: first.context });
+    if (pool !== null) await own.page.route('**/v1/computer_pool', (route) => route.fulfill({ json: pool }));
+    await own.page.goto(`${gantry.origin}/computers`);
+    await own.page.getByRole('button', { name: 'Where computers are made' }).click();
+    await own.page.getByRole('region', { name: 'Capacity' }).waitFor();
+    return own;
+  };
+
+  // Where somebody runs the computer host on this machine, computers can be made here.
+  test.skipIf(existsSync('/var/lib/gantry-computers/host.sock'))(
+    'where none can be made it says why, and nothing of what is not known',
+    async () => {
+      const own = await opened(null);
+      await own.page.getByText(/^No computer can be made now\. No computer-host runs here \(.+\)\. Ask your/).waitFor();
+      expect(await own.page.getByText('Last proven').count()).toBe(0);
+      await looked(own.page, 'computers-pool-none');
+      await own.close();
+    },
+  );
+
+  test('one machine has its isolation, limits and room', async () => {
+    const own = await opened(made);
+    const said = await own.page.locator('main dl').allInnerTexts();
+    for (const words of [
+      'Namespaces of its own',
+      'from inside a computer',
+      '2,048 MiB',
+      '3 of 20',
+      '4 of 20 computers',
+    ]) {
+      expect(said.join('\n')).toContain(words);
+    }
+    expect(await own.page.getByRole('region', { name: 'Computer hosts' }).count()).toBe(0);
+    await looked(own.page, 'computers-pool-one');
+    await own.page.keyboard.press('Escape');
+    await expect.poll(() => own.page.url()).toBe(`${gantry.origin}/computers`);
+    await own.close();
+  });
+
+  test('several machines are listed with their room, and twenty of them fit', async () => {
+    const own = await opened({ ...made, hosts: [able, attic, cellar] });
+    const rows = own.page.getByRole('region', { name: 'Computer hosts' }).getByRole('listitem');
+    expect(await rows.nth(1).textContent()).toMatch(/^attic0 of 20 computersTraffic proven: Not yet/);
+    await looked(own.page, 'computers-pool');
+    await own.close();
+    const more = await opened(veryMuch);
+    const all = more.page.getByRole('region', { name: 'Computer hosts' }).getByRole('listitem');
+    expect(await all.count()).toBe(21);
+    expect(await all.nth(4).textContent()).toContain('Makes none. The computer host host 3 is not linked.');
+    await looked(more.page, 'computers-pool-many');
+    await more.close();
   });
 });

@@ -238,6 +238,32 @@ export function createDockerDriver({
   /** Nothing changes; but every watch hears from the engine that it can be called. */
   const tellThatItRuns = (container: Container) => ask(() => container.update({ RestartPolicy: { Name: 'no' } }));
 
+  const proof = createDockerProof({
+    clock,
+    timers,
+    log,
+    addresses: machine.addresses,
+    async running() {
+      const filters = { label: [`${labels.cloud}=${installation()}`, 'gantry.egress=public'], status: ['running'] };
+      const all = await ask((asks) => asks.listContainers({ filters }));
+      // One that starts proves itself.
+      const up = all.filter(({ Labels }) => existsSync(readyFile(Labels[labels.computer] ?? '')));
+      return up.flatMap(({ Names }) => computerIn(bareName(Names[0])) ?? []);
+    },
+    async attempt(computer, addresses) {
+      const { container } = await there(computer);
+      const Cmd = ['node', initProgram, 'try', JSON.stringify(addresses)];
+      const said = await ask(() => unless([404, 409], outputOf(container, { Cmd, User: nobody, WorkingDir: '/' })));
+      const runs = (await find(computer))?.State;
+      if (said === null || runs?.Running !== true || runs.Paused) return null;
+      return JSON.parse(said) as Record<string, string>;
+    },
+    async kill(computer) {
+      const { container } = await there(computer);
+      await ask(() => unless([404, 409], container.kill()));
+    },
+  });
+
   async function start(computer: string): Promise<DriverState> {
     const { container, info } = await there(computer);
     if (info.State.Paused) {
@@ -248,6 +274,7 @@ export function createDockerDriver({
     if (!existsSync(ready)) {
       await answers(computer, placeOf(info), container);
       writeFileSync(ready, '');
+      if (info.Config.Labels['gantry.egress'] === 'public') proof.started();
       await tellThatItRuns(container);
     }
     return stateOf((await there(computer)).info);
@@ -354,31 +381,6 @@ export function createDockerDriver({
     remove,
   });
 
-  const proof = createDockerProof({
-    timers,
-    log,
-    addresses: machine.addresses,
-    async running() {
-      const filters = { label: [`${labels.cloud}=${installation()}`, 'gantry.egress=public'], status: ['running'] };
-      const all = await ask((asks) => asks.listContainers({ filters }));
-      // One that starts proves itself.
-      const up = all.filter(({ Labels }) => existsSync(readyFile(Labels[labels.computer] ?? '')));
-      return up.flatMap(({ Names }) => computerIn(bareName(Names[0])) ?? []);
-    },
-    async attempt(computer, addresses) {
-      const { container } = await there(computer);
-      const Cmd = ['node', initProgram, 'try', JSON.stringify(addresses)];
-      const said = await ask(() => unless([404, 409], outputOf(container, { Cmd, User: nobody, WorkingDir: '/' })));
-      const runs = (await find(computer))?.State;
-      if (said === null || runs?.Running !== true || runs.Paused) return null;
-      return JSON.parse(said) as Record<string, string>;
-    },
-    async kill(computer) {
-      const { container } = await there(computer);
-      await ask(() => unless([404, 409], container.kill()));
-    },
-  });
-
   /** False if none is kept for it. */
   async function claimWarm(spec: ComputerSpec): Promise<boolean> {
     const place = await warm.take(spec);
@@ -407,6 +409,14 @@ export function createDockerDriver({
     const found = await find(computer);
     const info = found === null ? null : await settled(found);
     return info === null ? null : stateOf(info);
+  }
+
+  /** The computers of this cloud, without those that are kept warm. */
+  async function containers(): Promise<readonly string[]> {
+    const filters = { label: [`${labels.cloud}=${installation()}`, labels.computer] };
+    const all = await ask((asks) => asks.listContainers({ all: true, filters }));
+    const names = all.map(({ Names }) => computerIn(bareName(Names[0])) ?? '');
+    return names.filter((name) => !isWarm(name));
   }
 
   async function capabilities(image: string): Promise<DriverCapabilities> {
@@ -450,6 +460,22 @@ export function createDockerDriver({
       const known = await capabilities(settings.image);
       return known.refused === null ? { ...known, warm: await warm.counts() } : known;
     },
+    async hosts() {
+      const { refused, limits } = await capabilities(settings.image);
+      const { memory, processes } = settings.most;
+      const held = { memory: limits.memory ? memory : null, processes: limits.processes ? processes : null };
+      const computers = refused === null ? await containers().catch(() => null) : null;
+      return [
+        {
+          id: null,
+          refused,
+          limits: held,
+          provenAt: proof.provenAt(),
+          computers: computers?.length ?? null,
+          most: null,
+        },
+      ];
+    },
     create,
     start,
     async sleep(computer) {
@@ -476,10 +502,7 @@ export function createDockerDriver({
     delete: remove,
     inspect,
     async list() {
-      const filters = { label: [`${labels.cloud}=${installation()}`, labels.computer] };
-      const all = await ask((asks) => asks.listContainers({ all: true, filters }));
-      const names = all.map(({ Names }) => computerIn(bareName(Names[0])) ?? '');
-      const found = await Promise.all(names.filter((name) => !isWarm(name)).map(find));
+      const found = await Promise.all((await containers()).map(find));
       const now = await Promise.all(found.map((info) => (info === null ? null : settled(info))));
       return now.flatMap((info) => (info === null ? [] : [stateOf(info)]));
     },

@@ -23,6 +23,22 @@ export interface DriverCapabilities {
   readonly warm: Readonly<Record<ComputerSpec['toolset'], number>> | null;
 }
 
+/** One machine on which a driver makes computers. What is not known of it is null. */
+interface DriverHost {
+  /** Of a computer host that joined; null: the machine of the cloud or of its engine. */
+  readonly id: string | null;
+  /** As in {@link DriverCapabilities}. */
+  readonly refused: string | null;
+  /** What a computer has at most, which is also what it has unless it asks for less. Mebibytes; processes and threads. Null also: it does not hold. */
+  readonly limits: Readonly<ComputerSpec['limits']>;
+  /** When it was last proven from inside of a computer that outgoing traffic is restricted. Milliseconds since the epoch. */
+  readonly provenAt: number | null;
+  /** How many computers it has, also those that are stopped. */
+  readonly computers: number | null;
+  /** How many it can have; null also: as many as fit. */
+  readonly most: number | null;
+}
+
 /** A computer to be made. A driver that cannot make exactly this refuses with `unsupported`; it never makes something else. */
 export interface ComputerSpec {
   readonly computer: string;
@@ -101,6 +117,7 @@ export class DriverFault extends Error {
  *       images: false,
  *       warm: null,
  *     }),
+ *     hosts: async () => [],
  *     create: refuse,
  *     start: refuse,
  *     sleep: refuse,
@@ -123,6 +140,8 @@ export interface HostedDriver {
   away(computer?: string): Promise<string | null>;
   /** Never rejects: a driver that cannot be reached reports that in `refused`. */
   capabilities(): Promise<DriverCapabilities>;
+  /** In the order in which they get computers. Never rejects. */
+  hosts(): Promise<readonly DriverHost[]>;
   /** Creates its files; a new one is stopped afterwards, or runs already: see {@link DriverCapabilities.warm}. */
   create(spec: ComputerSpec): Promise<DriverState>;
   /** Resolves once its program listens; also for a running one. Wakes a sleeping one. */

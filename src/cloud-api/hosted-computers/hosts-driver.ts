@@ -108,6 +108,12 @@ export function createHostsDriver({
       return said.includes(null) ? null : said[0]!;
     },
     capabilities,
+    hosts: async () =>
+      (
+        await Promise.all(
+          (await all()).map(async ({ id, driver }) => (await driver.hosts()).map((host) => ({ ...host, id }))),
+        )
+      ).flat(),
     create,
     start: (computer) => at(computer, (driver) => driver.start(computer)),
     sleep: (computer) => at(computer, (driver) => driver.sleep(computer)),

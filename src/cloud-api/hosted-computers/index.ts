@@ -20,6 +20,7 @@ import { createHostsDriver } from './hosts-driver.ts';
 import { createHostStore } from './hosts-store.ts';
 import { createLifecycle } from './lifecycle.ts';
 import { createMeters, pricesIn } from './meters.ts';
+import { createPool } from './pool.ts';
 import { createAskedProjects, type ProjectsOf } from './projects.ts';
 import { createHostedRoutes } from './routes.ts';
 import { createHostedSettings } from './settings.ts';
@@ -84,6 +85,7 @@ export function createHostedComputers(deps: {
           open: (host) => createJoinedDriver(host, link, timers),
         })
       : deps.driver;
+  const bounds = deps.bounds ?? { images: null, lifetime: null };
   const prices = async () => pricesIn(await projects.prices());
   const meters = createMeters(deps.usage.record);
   const computers = createComputerStore({ store, now, meters });
@@ -152,8 +154,8 @@ export function createHostedComputers(deps: {
         settings,
         caps,
         ways,
-        driver,
-        bounds: deps.bounds ?? { images: null, lifetime: null },
+        pool: createPool({ settings, computers, driver, hosts, bounds }),
+        bounds,
         asked: createAskedProjects(projects, computers),
         events: createEventStream(store, computers, onFault),
       }),

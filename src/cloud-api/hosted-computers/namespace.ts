@@ -110,6 +110,27 @@ export function createHostDriver(reach: HostReach, timers: Timers): HostedDriver
         return { ...nothing, refused: reach.words(fault) };
       }
     },
+    async hosts() {
+      const unknown = {
+        id: null,
+        limits: { memory: null, processes: null },
+        provenAt: null,
+        computers: null,
+        most: null,
+      };
+      try {
+        const { refused, limits, most } = await ask({ op: 'capabilities' });
+        const known = { ...unknown, refused, most };
+        // A helper of an older Gantry knows no `figures`.
+        const figures = await ask({ op: 'figures' }).catch(() => null);
+        if (figures === null) return [known];
+        const { memory, processes, provenAt, computers } = figures;
+        const held = { memory: limits.memory ? memory : null, processes: limits.processes ? processes : null };
+        return [{ ...known, limits: held, provenAt, computers }];
+      } catch (fault) {
+        return [{ ...unknown, refused: reach.words(fault) }];
+      }
+    },
     async create({ computer, image, limits, ...rest }) {
       if (image !== null) {
         const fact = `The driver namespace makes computers from the programs of its machine, not from images such as ${image}.`;

@@ -15,11 +15,11 @@ import type { HostedApprovals } from './approvals.ts';
 import { type ComputerBounds, withinBounds } from './bounds.ts';
 import { type Calls, devicePath, refusalOf, unreadable } from './calls.ts';
 import type { CapsOf } from './caps.ts';
-import type { HostedDriver } from './driver.ts';
 import type { EventStream } from './event-stream.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import { metersOf } from './meters.ts';
 import { toComputer, unknownComputer } from './model.ts';
+import type { createPool } from './pool.ts';
 import type { AskedProjects } from './projects.ts';
 import type { HostedSettings } from './settings.ts';
 import type { ComputerStore } from './store.ts';
@@ -39,10 +39,10 @@ export function createHostedRoutes(deps: {
   readonly asked: AskedProjects;
   readonly events: EventStream;
   readonly ways: Pick<Ways, 'ask'>;
-  readonly driver: Pick<HostedDriver, 'name' | 'capabilities'>;
+  readonly pool: ReturnType<typeof createPool>;
   readonly bounds: ComputerBounds;
 }): readonly BoundRoute[] {
-  const { store, computers, lifecycle, calls, approvals, settings, asked, events } = deps;
+  const { store, computers, lifecycle, calls, approvals, settings, asked, events, pool } = deps;
 
   /** The computer in the path, in the project of the request. */
   async function named({ request, params }: { request: Context<never>['request']; params: { id: string } }) {
@@ -51,16 +51,6 @@ export function createHostedRoutes(deps: {
     if (row === null || row.phase === 'deleted' || row.projectId !== project.id) throw unknownComputer(params.id);
     return { row, project };
   }
-
-  const pool = async () => {
-    const [set, awake, driver] = await Promise.all([
-      settings.pool(),
-      computers.countAwake(),
-      deps.driver.capabilities(),
-    ]);
-    const { refused, wall, sleep, egress, warm } = driver;
-    return { ...set, awake, driver: { name: deps.driver.name, refused, wall, sleepKeeps: sleep, egress, warm } };
-  };
 
   const behindFlag = [
     bind(contract.listHostedComputers, async ({ request, query: { status, limit = defaultLimit, cursor } }) => {
@@ -180,6 +170,7 @@ export function createHostedRoutes(deps: {
       }));
       return { body: { approvals: shown } };
     }),
+    bind(contract.getComputerPool, async ({ request }) => ({ body: await pool.seenBy(asked.of(request).userId) })),
     bind(contract.changeComputerSettings, async ({ request, body }) => {
       const project = asked.of(request);
       const changed = await settings.change(project.id, body);
@@ -196,11 +187,11 @@ export function createHostedRoutes(deps: {
         return { body: { hosted_driver_enabled: project?.hostedDriverEnabled ?? false, ...known } };
       }),
     ),
-    bind(adminGetPool, async () => ({ body: await pool() })),
+    bind(adminGetPool, async () => ({ body: await pool.ofEverybody() })),
     bind(adminSetPool, async ({ body: { dryRun, ...change } }) => {
       if (dryRun === true) return { body: { dryRun, plan: { ...(await settings.pool()), ...change } } };
       await settings.setPool(change);
-      return { body: await pool() };
+      return { body: await pool.ofEverybody() };
     }),
   ];
 }

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { defineRoute, type Route } from '../common/route.ts';
-import { maxIdleSeconds, SleepKeeps } from './computer.ts';
+import { Egress, maxIdleSeconds, SleepKeeps, Wall, Warm } from './computer.ts';
 
 const shared = {
   area: 'hosted-computers',
@@ -26,13 +26,10 @@ export const Pool = z
     driver: z.strictObject({
       name: z.string(),
       refused: z.string().nullable().meta({ description: 'Why no computer can be created here; null: one can.' }),
-      wall: z.enum(['namespace', 'gvisor', 'vm']).meta({ description: 'What separates computers from their host.' }),
+      wall: Wall,
       sleepKeeps: SleepKeeps.meta({ description: 'What a sleeping computer keeps.' }),
-      egress: z.enum(['enforced', 'declared', 'none']).meta({ description: 'How outgoing traffic is restricted.' }),
-      warm: z
-        .strictObject({ desktop: z.number().int(), shell: z.number().int() })
-        .nullable()
-        .meta({ description: 'How many run already for the next creates of that toolset; null: none are kept so.' }),
+      egress: Egress,
+      warm: Warm,
     }),
   })
   .meta({ id: 'HostedPool' });

@@ -34,6 +34,17 @@ export const driverUser = (computerId: string): string => `platform-drv:${comput
 /** `files`: what was open is gone, and the next call starts the computer again. */
 export const SleepKeeps = z.enum(['memory', 'files']);
 
+export const Wall = z
+  .enum(['namespace', 'gvisor', 'vm'])
+  .meta({ description: 'What separates computers from their host.' });
+export const Egress = z
+  .enum(['enforced', 'declared', 'none'])
+  .meta({ description: 'How outgoing traffic is restricted.' });
+export const Warm = z
+  .strictObject({ desktop: z.number().int(), shell: z.number().int() })
+  .nullable()
+  .meta({ description: 'How many run already for the next creates of that toolset; null: none are kept so.' });
+
 /** Seconds. */
 export const maxLifetimeSeconds = 30 * 24 * 3600;
 
@@ -125,6 +136,55 @@ export const ChangeComputerSettings = z.strictObject({
   per_key_concurrency: z.number().int().min(1).max(maxKeyConcurrency).optional(),
   browser_toolset: z.boolean().optional(),
 });
+
+/** What every person with hosted computers may know of where they are made. Of other people's computers only the number. */
+export const ComputerPool = z
+  .strictObject({
+    driver: z.string().meta({ description: 'What makes the computers, such as `namespace` or `docker`.' }),
+    refused: z.string().nullable().meta({ description: 'Why no computer can be created here; null: one can.' }),
+    wall: Wall,
+    egress: Egress,
+    sleep_keeps: SleepKeeps.meta({ description: 'What a sleeping computer keeps.' }),
+    idle_seconds: z.number().int().meta({ description: 'How long after its last call a computer sleeps.' }),
+    running: z.number().int().meta({ description: 'How many may be awake at once, across all projects.' }),
+    awake: z.number().int().meta({ description: 'How many are awake now, across all projects.' }),
+    warm: Warm,
+    images: z.array(z.string()).nullable().meta({
+      description:
+        'Beginnings of the names of images that you may ask for; null: any that the engine has; empty: none.',
+    }),
+    lifetime_seconds: z
+      .number()
+      .int()
+      .nullable()
+      .meta({ description: 'The longest lifetime, which is also the default; null: no bound.' }),
+    hosts: z
+      .array(
+        z.strictObject({
+          name: z.string().nullable().meta({ description: 'Null: the machine of the cloud.' }),
+          refused: z.string().nullable().meta({ description: 'Why no computer can be created on it; null: one can.' }),
+          memory_mib: z.number().int().nullable().meta({
+            description: 'The memory of each computer, unless it asks for less; null: not limited, or not known.',
+          }),
+          processes: z.number().int().nullable().meta({
+            description: 'The processes and threads of each computer, as `memory_mib`.',
+          }),
+          egress_proven_at: Time.nullable().meta({
+            description:
+              'When it was last proven from inside of a computer what it reaches; null: not yet, or not known.',
+          }),
+          computers: z.number().int().nullable().meta({ description: 'How many it has; null: not known.' }),
+          most: z
+            .number()
+            .int()
+            .nullable()
+            .meta({ description: 'How many it can have; null: no limit, or not known.' }),
+        }),
+      )
+      .meta({ description: 'The machines, in the order in which they get computers.' }),
+  })
+  .meta({ id: 'ComputerPool' });
+export type ComputerPool = z.infer<typeof ComputerPool>;
 
 export const hostedEventTypes = [
   'computer.created',

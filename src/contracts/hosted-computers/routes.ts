@@ -10,6 +10,7 @@ import { AnyToolset } from '../computer-use/members.ts';
 import { ToolsetCall, ToolsetResult, toolsetCodes } from '../computer-use/toolset.ts';
 import {
   ChangeComputerSettings,
+  ComputerPool,
   ComputerSettings,
   CreateHostedComputer,
   HostedComputer,
@@ -199,6 +200,18 @@ export const getComputerSettings = defineRoute({
   answers: { 200: ComputerSettings },
 });
 
+export const getComputerPool = defineRoute({
+  ...shared,
+  op: 'getComputerPool',
+  summary:
+    'Reads where computers are made: by what, how they are isolated, with which limits, and how much room there is',
+  method: 'GET',
+  path: '/v1/computer_pool',
+  auth: callers,
+  owner: 'collection',
+  answers: { 200: ComputerPool },
+});
+
 export const changeComputerSettings = defineRoute({
   ...shared,
   op: 'changeComputerSettings',
@@ -226,5 +239,6 @@ export const hostedComputerRoutes = [
   listHostedMeters,
   listHostedApprovals,
   getComputerSettings,
+  getComputerPool,
   changeComputerSettings,
 ] as const;

@@ -14,7 +14,15 @@ import { createJournal } from './journal.ts';
 import { createLife, type Life, screen } from './life.ts';
 import { createNetwork, findRanges, type Network, passesOn } from './network.ts';
 import { createProof, script as proofScript } from './proof.ts';
-import type { Cursor, HostCapabilities, HostChange, HostChanges, HostedState, HostSpec } from './protocol.ts';
+import type {
+  Cursor,
+  HostCapabilities,
+  HostChange,
+  HostChanges,
+  HostedState,
+  HostFigures,
+  HostSpec,
+} from './protocol.ts';
 import { isWarm, type MachineRecord, openRecords } from './records.ts';
 import { type HostSettings, namesFor, type WarmSettings } from './settings.ts';
 import { createTool, HostError } from './tools.ts';
@@ -22,6 +30,7 @@ import { createWarm } from './warm.ts';
 
 export interface Host {
   capabilities(): HostCapabilities;
+  figures(): HostFigures;
   /** `spec` null: for a cloud of an older Gantry. */
   create(computer: string, spec: HostSpec | null): Promise<HostedState>;
   /** Throws `not_found`, and `not_isolated` where it is not proven that it reaches nothing that it may not. */
@@ -167,6 +176,7 @@ export async function openHost({ settings, path, clock, timers, log }: HostDeps)
     async stopAll(why) {
       await Promise.all([...lives.values()].map((life) => life.cutOff(why)));
     },
+    clock,
     timers,
     log,
   });
@@ -176,6 +186,8 @@ export async function openHost({ settings, path, clock, timers, log }: HostDeps)
     if (life === undefined) throw new HostError('not_found', `There is no computer ${computer} here.`);
     return life;
   }
+
+  const list = () => [...lives.values()].map((life) => life.state()).filter(({ computer }) => !isWarm(computer));
 
   await takeOver();
   warm.fill();
@@ -195,6 +207,10 @@ export async function openHost({ settings, path, clock, timers, log }: HostDeps)
         // Clouds of an older Gantry do not know it.
         ...(ready === null ? {} : { warm: ready }),
       };
+    },
+    figures() {
+      const { memory, processes } = settings;
+      return { memory, processes, provenAt: proof.provenAt(), computers: list().length };
     },
     async create(computer, spec) {
       const unsupported = spec === null ? null : whyNotSo(spec, settings, groups.limits);
@@ -226,7 +242,7 @@ export async function openHost({ settings, path, clock, timers, log }: HostDeps)
       warm.fill();
       return null;
     },
-    list: () => [...lives.values()].map((life) => life.state()).filter(({ computer }) => !isWarm(computer)),
+    list,
     warm: warm.counts,
     onChange: journal.onChange,
     changesSince: journal.since,

@@ -5,6 +5,7 @@
  */
 import { connect, createServer, type Server } from 'node:net';
 import { networkInterfaces } from 'node:os';
+import type { Clock } from '../../kit/clock/clock.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
 import { HostError } from './tools.ts';
 
@@ -14,6 +15,8 @@ export type Target = readonly [host: string, port: number];
 interface Proof {
   /** Resolves at once where it was proven within the hour. Throws `not_isolated`; nothing runs any more then. */
   once(slot: number): Promise<void>;
+  /** Milliseconds since 1970; null: it never was. */
+  provenAt(): number | null;
   close(): void;
 }
 
@@ -50,11 +53,13 @@ export function createProof(deps: {
   readonly anyone: () => number | null;
   /** Stops every computer. */
   readonly stopAll: (why: string) => Promise<void>;
+  readonly clock: Pick<Clock, 'now'>;
   readonly timers: Timers;
   readonly log: { error(message: string, facts?: Record<string, unknown>): void };
 }): Proof {
   const { timers, log } = deps;
   let proven = false;
+  let provenAt: number | null = null;
   let closed = false;
   let running: Promise<void> | null = null;
   let cancel = () => {};
@@ -69,6 +74,7 @@ export function createProof(deps: {
       });
       if (reached.length === 0) {
         proven = true;
+        provenAt = deps.clock.now();
         return;
       }
       const why = `From inside of a computer ${reached[0]} answers, which no computer may reach.`;
@@ -102,6 +108,7 @@ export function createProof(deps: {
 
   later();
   return {
+    provenAt: () => provenAt,
     once: (slot) => (proven ? Promise.resolve() : proveOnce(slot)),
     close() {
       closed = true;

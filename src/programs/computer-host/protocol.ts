@@ -41,6 +41,7 @@ export type Cursor = z.infer<typeof Cursor>;
 
 export const HostRequest = z.discriminatedUnion('op', [
   z.strictObject({ op: z.literal('capabilities') }),
+  z.strictObject({ op: z.literal('figures') }),
   /** Creates a computer's folder, user and addresses. It is `stopped` then, or a warm one that runs. Clouds of an older Gantry send no `spec`. */
   z.strictObject({ op: z.literal('create'), computer, spec: HostSpec.optional() }),
   /** Answered once its program listens; also for a running one, and for a frozen one, which is thawed. */
@@ -112,6 +113,18 @@ export const HostCapabilities = z.strictObject({
 });
 export type HostCapabilities = z.infer<typeof HostCapabilities>;
 
+/** Not among the capabilities, of which clouds of an older Gantry know each. */
+const HostFigures = z.strictObject({
+  /** What a computer has at most. Mebibytes; processes and threads. */
+  memory: z.number().int(),
+  processes: z.number().int(),
+  /** When it was last proven from inside of a computer what it reaches, by the helper's clock. Milliseconds since 1970; null: not yet. */
+  provenAt: z.number().nullable(),
+  /** How many computers there are, without those that are kept warm. */
+  computers: z.number().int(),
+});
+export type HostFigures = z.infer<typeof HostFigures>;
+
 /**
  * bad_request: the line makes no sense · not_found, exists: about the computer · not_running: freeze or thaw of a stopped one · full: no more may
  * exist here · not_here: this machine cannot make computers · not_isolated: the isolation could not be set up or is not as it should be, so it was
@@ -134,6 +147,7 @@ export type HostFault = z.infer<typeof HostFault>;
 
 export interface HostValues {
   readonly capabilities: HostCapabilities;
+  readonly figures: HostFigures;
   readonly create: HostedState;
   readonly start: HostedState;
   readonly freeze: HostedState;
@@ -148,6 +162,7 @@ export interface HostValues {
 /** Schemas of {@link HostValues}, for readers of answers. */
 export const hostValues = {
   capabilities: HostCapabilities,
+  figures: HostFigures,
   create: HostedState,
   start: HostedState,
   freeze: HostedState,

@@ -85,6 +85,8 @@ function resultOf(request: HostRequest, host: Host, watch: () => void): Promise<
   switch (request.op) {
     case 'capabilities':
       return host.capabilities();
+    case 'figures':
+      return host.figures();
     case 'create':
       return host.create(request.computer, request.spec ?? null);
     case 'start':

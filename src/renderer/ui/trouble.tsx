@@ -9,7 +9,7 @@ export function Trouble({
   remedy,
 }: {
   /** What it is the trouble of. */
-  of: 'server' | 'connector' | 'subscription' | 'port' | 'registration' | 'call' | 'number';
+  of: 'server' | 'connector' | 'subscription' | 'port' | 'registration' | 'call' | 'number' | 'pool';
   needsPerson: boolean;
   children: ReactNode;
   remedy?: ReactNode;

@@ -1,7 +1,8 @@
 /** Hosted computers as programs use them, on every database, with a driver whose wire is real. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { engines } from '../../support/engines.ts';
-import { refusal, result } from './substitute-driver.ts';
+import { createTestClock } from '../../support/test-clock.ts';
+import { createSubstituteDriver, refusal, result } from './substitute-driver.ts';
 import { key, otherKey, startHosted, type TestHosted } from './support.ts';
 
 describe.each(engines)('hosted computers on $name', (engine) => {
@@ -386,6 +387,61 @@ describe.each(engines)('hosted computers on $name', (engine) => {
     });
     expect(substitute.heard).toEqual([]);
     expect((await act(id)).status).toBe(200);
+  });
+
+  test('a person with hosted computers reads where they are made, and of other people only how many are awake', async () => {
+    const rules = [
+      { userId: null, beginning: 'acme/' },
+      { userId: 'user_ada', beginning: 'ada/' },
+      { userId: 'user_grace', beginning: 'grace/' },
+    ];
+    const driver = { images: true };
+    const substitute = createSubstituteDriver(() => clock.now());
+    onTestFinished(() => substitute.close());
+    const clock = createTestClock();
+    const { send, project, create, hosts } = await startHosted(engine, {
+      clock,
+      substitute,
+      driver: {
+        ...substitute.driver,
+        capabilities: async () => ({ ...(await substitute.driver.capabilities()), ...driver }),
+        hosts: async () => [
+          ...(await substitute.driver.hosts()),
+          { ...(await substitute.driver.hosts())[0]!, id: 'host_attic', provenAt: null, most: null },
+        ],
+      },
+      bounds: { images: rules, lifetime: 3_600_000 },
+    });
+    const read = (token = key) => send('GET', '/v1/computer_pool', { token });
+    expect(await read()).toMatchObject({ status: 404, error: { code: 'hosted_driver_disabled' } });
+    await project();
+    await project({ id: 'other', userId: 'user_grace' });
+    await hosts.add('host_attic', 'attic');
+    const theirs = await create({ name: 'secret' }, { token: 'grace/computers' });
+    expect(await read('ada/compute')).toMatchObject({ status: 403 });
+    const at = new Date(clock.now()).toISOString();
+    const here = { name: null, refused: null, memory_mib: 2048, processes: 1024, egress_proven_at: at };
+    expect((await read()).body).toEqual({
+      driver: 'substitute',
+      refused: null,
+      wall: 'namespace',
+      egress: 'enforced',
+      sleep_keeps: 'memory',
+      idle_seconds: 300,
+      running: 20,
+      awake: 1,
+      warm: null,
+      images: ['acme/', 'ada/'],
+      lifetime_seconds: 3600,
+      hosts: [
+        { ...here, computers: 1, most: 20 },
+        { ...here, name: 'attic', egress_proven_at: null, computers: 1, most: null },
+      ],
+    });
+    driver.images = false;
+    substitute.settings.refused = `From inside of ${theirs.id}, 10.0.0.1 answered.`;
+    const refused = 'From inside of a computer, 10.0.0.1 answered.';
+    expect(await read()).toMatchObject({ refused, images: [], hosts: [{ refused }, { refused }] });
   });
 
   test('a key has so many computers awake and so many calls under way, the pool so many in all', async () => {

@@ -134,6 +134,24 @@ test('what the helper refuses has its code and words; a computer that it does no
   expect(fault).toMatchObject({ code: 'not_found', message: 'There is none.' });
 });
 
+test('what its machine has room for is told, and as far as it is known of a helper of an older Gantry or of none', async () => {
+  const figures = { memory: 2048, processes: 1024, provenAt: 5, computers: 3 };
+  const state = { older: false };
+  const host = helper(({ op }) => {
+    if (op !== 'figures') return { ok: true, value: { ...capabilities, limits: { memory: true, processes: false } } };
+    return state.older ? { ok: false, fault: { code: 'bad_request', message: 'op' } } : { ok: true, value: figures };
+  });
+  const driver = driverOf(host.folder);
+  const none = { id: null, limits: { memory: null, processes: null }, provenAt: null, computers: null, most: null };
+  expect(await driver.hosts()).toEqual([{ ...none, refused: expect.stringContaining('No computer-host runs here') }]);
+  await host.listen();
+  const limits = { memory: 2048, processes: null };
+  const all = { id: null, refused: null, limits, provenAt: 5, computers: 3, most: 20 };
+  expect(await driver.hosts()).toEqual([all]);
+  state.older = true;
+  expect(await driver.hosts()).toEqual([{ ...none, refused: null, most: 20 }]);
+});
+
 test('without a helper it refuses and says so; once there is one it is used, and again after it was cut', async () => {
   const host = helper((request) =>
     request.op === 'list' ? { ok: true, value: [] } : { ok: true, value: capabilities },

@@ -162,6 +162,16 @@ export function createSubstituteDriver(now: () => number) {
       images: false,
       warm: null,
     }),
+    hosts: async () => [
+      {
+        id: null,
+        refused: settings.refused,
+        limits: { memory: 2048, processes: 1024 },
+        provenAt: now(),
+        computers: made.size,
+        most: 20,
+      },
+    ],
     async create(spec) {
       const { computer, key } = spec;
       await step('create', computer);

@@ -21,6 +21,7 @@ function open() {
     },
     anyone: () => state.anyone,
     stopAll: async (why) => void stopped.push(why),
+    clock,
     timers: clock,
     log: { error: (message, facts) => void faults.push(`${message} ${JSON.stringify(facts)}`) },
   });
@@ -30,13 +31,16 @@ function open() {
 
 test('the first computer is tried before it is answered for, the next ones are not, and every hour one that runs is', async () => {
   const { clock, proof, state, tried, stopped } = open();
+  expect(proof.provenAt()).toBeNull();
   await Promise.all([proof.once(3), proof.once(4)]);
+  const first = clock.now();
   await proof.once(5);
-  expect(tried).toEqual([3]);
+  expect([tried, proof.provenAt()]).toEqual([[3], first]);
   state.anyone = 7;
   await clock.advance(hour);
   await expect.poll(() => tried).toEqual([3, 7]);
   await proof.once(8);
+  expect(proof.provenAt()).toBe(first + hour);
   expect([tried, stopped]).toEqual([[3, 7], []]);
 });
 

@@ -1,7 +1,7 @@
 /** The person's own computers, and the hosted ones of their project. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { Plus, Settings2 } from 'lucide-react';
+import { Plus, Server, Settings2 } from 'lucide-react';
 import { useRef, useState } from 'react';
 import { AppError } from '../../../contracts/common/errors.ts';
 import { type HostedComputer, maxNameLength } from '../../../contracts/hosted-computers/computer.ts';
@@ -25,7 +25,7 @@ import { useHandsServices } from './use-hands-services.ts';
 
 export type Go = (change: Partial<ComputersSearch> & { computer?: string | undefined }) => void;
 
-export function ComputerList({ hosted, go }: { hosted: string | null; go: Go }) {
+export function ComputerList({ hosted, pool, go }: { hosted: string | null; pool: boolean; go: Go }) {
   const { queries } = useHandsServices();
   const here = useHere();
   const places = useFloors().map((floor) => floor.place);
@@ -42,7 +42,7 @@ export function ComputerList({ hosted, go }: { hosted: string | null; go: Go }) 
           <PlaceRow
             key={place.id}
             mark={{ 'data-own': place.id }}
-            selected={hosted === null && place.id === here.id}
+            selected={hosted === null && !pool && place.id === here.id}
             onOpen={() => go({ computer: place.scope ?? undefined })}
           >
             <span className="w-full truncate font-medium">{place.name}</span>
@@ -55,6 +55,14 @@ export function ComputerList({ hosted, go }: { hosted: string | null; go: Go }) 
         <h2 className="flex-1 text-meta text-muted">Hosted</h2>
         {enabled && (
           <>
+            <IconButton
+              label="Where computers are made"
+              data-pool="1"
+              aria-pressed={pool}
+              onClick={() => go({ pool: '1' })}
+            >
+              <Server aria-hidden="true" />
+            </IconButton>
             <IconButton label="Hosted computer settings" onClick={() => setDialog('settings')}>
               <Settings2 aria-hidden="true" />
             </IconButton>

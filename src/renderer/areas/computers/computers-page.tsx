@@ -19,6 +19,7 @@ import { RunRow, runRowHeight } from '../../ui/run-row.tsx';
 import { computerUseStatus, Status } from '../../ui/status.tsx';
 import { ComputerList, type Go } from './computer-list.tsx';
 import { HostedPage } from './hosted-page.tsx';
+import { PoolPage } from './pool-page.tsx';
 import { RunForm } from './run-form.tsx';
 import { RunPage } from './run-page.tsx';
 import { modeWords, runName } from './run-words.ts';
@@ -27,14 +28,14 @@ import { useHandsServices } from './use-hands-services.ts';
 export function ComputersPage() {
   const { computer } = useServices();
   const here = useHere();
-  const { hosted, run, start } = useSearch({ from: '/computers' });
+  const { hosted, pool, run, start } = useSearch({ from: '/computers' });
   const navigate = useNavigate();
   const page = useRef<HTMLDivElement>(null);
   const go = useCallback<Go>(
     (change) =>
       void navigate({
         to: '/computers',
-        search: (old) => ({ ...old, hosted: undefined, run: undefined, start: undefined, ...change }),
+        search: (old) => ({ ...old, hosted: undefined, pool: undefined, run: undefined, start: undefined, ...change }),
       }),
     [navigate],
   );
@@ -42,10 +43,11 @@ export function ComputersPage() {
   const back = useCallback(() => {
     const step = stepOut(page, go);
     if (run !== undefined) step({}, 'run', run);
+    else if (pool !== undefined) step({}, 'pool', pool);
     else step({}, 'hosted', hosted);
-  }, [go, run, hosted]);
+  }, [go, run, pool, hosted]);
   const begin = useCallback(() => go({ start: '1' }), [go]);
-  const inside = run !== undefined || hosted !== undefined || start !== undefined;
+  const inside = run !== undefined || hosted !== undefined || pool !== undefined || start !== undefined;
   const actions = useMemo<readonly Action[]>(
     () => [
       { id: 'start-computer-run', title: `Run something on ${here.name}`, group: 'Computers', keys: 'n', run: begin },
@@ -55,10 +57,12 @@ export function ComputersPage() {
   );
   useAddActions(actions);
 
-  const list = <ComputerList hosted={hosted ?? null} go={go} />;
+  const list = <ComputerList hosted={hosted ?? null} pool={pool !== undefined} go={go} />;
   const main =
     hosted !== undefined ? (
       <HostedPage key={hosted} id={hosted} onBack={back} />
+    ) : pool !== undefined ? (
+      <PoolPage onBack={back} />
     ) : start !== undefined ? (
       <RunForm key={`${computer}`} onBack={back} onStarted={(id) => go({ run: id })} />
     ) : run !== undefined ? (

@@ -22,6 +22,7 @@ export const computerUseKeysOf = ({ on }: Pick<Keys, 'on'>) => ({
   // Hosted computers are the person's, whichever computer is looked at.
   hostedSettings: ['hosted-settings'],
   hostedList: ['hosted', 'list'],
+  hostedPool: ['hosted', 'pool'],
   /** Begins the keys of one hosted computer. */
   hosted: (id: string, part?: string) => (part === undefined ? ['hosted', 'one', id] : ['hosted', 'one', id, part]),
 });
@@ -59,6 +60,12 @@ export function computerUseQueriesOf({ computerUse, device, hosted }: HandsApi, 
     hostedList: queryOptions({
       queryKey: keys.hostedList,
       queryFn: async ({ signal }) => (await hosted.listHostedComputers({}, { signal })).computers,
+      staleTime: 0,
+      refetchInterval: ({ state: { error } }) => every(quietEvery, error),
+    }),
+    hostedPool: queryOptions({
+      queryKey: keys.hostedPool,
+      queryFn: ({ signal }) => hosted.getComputerPool({}, { signal }),
       staleTime: 0,
       refetchInterval: ({ state: { error } }) => every(quietEvery, error),
     }),
