@@ -183,4 +183,32 @@ describe.each([wide, narrow])('where computers are made, at $width pixels', (siz
     await looked(more.page, 'computers-pool-many');
     await more.close();
   });
+
+  test('a new computer may ask for what can be held here, within its bounds, and for nothing else', async () => {
+    const own = await opened({ ...made, images: ['acme/'], hosts: [{ ...able, processes: null }] });
+    const asked: unknown[] = [];
+    await own.page.route('**/v1/computers', (route) => {
+      if (route.request().method() !== 'POST') return route.continue();
+      asked.push(route.request().postDataJSON());
+      return route.fulfill({ status: 201, json: one(4) });
+    });
+    await own.page.goto(`${gantry.origin}/computers`);
+    await own.page.getByRole('button', { name: 'Create a hosted computer' }).click();
+    const dialog = own.page.getByRole('dialog', { name: 'Create a hosted computer' });
+    await dialog.getByText('More image, limits, lifetime').click();
+    expect(await dialog.getByRole('textbox', { name: /^Processes/ }).count()).toBe(0);
+    await dialog.getByRole('textbox', { name: /^Image/ }).fill('acme/computer:2');
+    const memory = dialog.getByRole('textbox', { name: /^Memory/ });
+    await memory.fill('4096');
+    await dialog.getByText('Enter a whole number from 128 to 2,048.').waitFor();
+    expect(await dialog.getByRole('button', { name: 'Create' }).isDisabled()).toBe(true);
+    await looked(own.page, 'computers-create-more');
+    await memory.fill('512');
+    await dialog.getByRole('textbox', { name: /^Lifetime/ }).fill('3600');
+    await own.page.keyboard.press('Control+Enter');
+    await dialog.waitFor({ state: 'detached' });
+    const limits = { image: 'acme/computer:2', memory_mib: 512, lifetime_seconds: 3600 };
+    expect(asked).toEqual([{ toolset: 'desktop', egress: 'public', ...limits }]);
+    await own.close();
+  });
 });

@@ -45,6 +45,10 @@ export const Warm = z
   .nullable()
   .meta({ description: 'How many run already for the next creates of that toolset; null: none are kept so.' });
 
+/** The least that a computer may ask for. Mebibytes; processes and threads; seconds. */
+export const leastMemoryMib = 128;
+export const leastProcesses = 32;
+export const leastLifetimeSeconds = 10;
 /** Seconds. */
 export const maxLifetimeSeconds = 30 * 24 * 3600;
 
@@ -99,18 +103,24 @@ export const CreateHostedComputer = z.strictObject({
     .regex(/^(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9._/:@-]*$/, 'the name of an image, such as acme/computer:2')
     .optional()
     .meta({ description: 'One that the engine has and the operator allows; only drivers of container engines.' }),
-  memory_mib: z.number().int().min(128).max(1_048_576).optional().meta({ description: 'At most the usual limit.' }),
+  memory_mib: z
+    .number()
+    .int()
+    .min(leastMemoryMib)
+    .max(1_048_576)
+    .optional()
+    .meta({ description: 'At most the usual limit.' }),
   processes: z
     .number()
     .int()
-    .min(32)
+    .min(leastProcesses)
     .max(1_000_000)
     .optional()
     .meta({ description: 'Processes and threads; at most the usual limit.' }),
   lifetime_seconds: z
     .number()
     .int()
-    .min(10)
+    .min(leastLifetimeSeconds)
     .max(maxLifetimeSeconds)
     .optional()
     .meta({ description: 'It is ended this long after each start. Default: the longest that the operator allows.' }),

@@ -19,6 +19,7 @@ import { Ago } from '../../ui/now.tsx';
 import { hostedStatus, Status } from '../../ui/status.tsx';
 import { TextField } from '../../ui/text-field.tsx';
 import { useAct } from '../../ui/use-act.ts';
+import { CreateLimits, noLimits, useLimits } from './create-limits.tsx';
 import { HostedSettings } from './hosted-settings.tsx';
 import type { ComputersSearch } from './search.ts';
 import { useHandsServices } from './use-hands-services.ts';
@@ -173,11 +174,14 @@ function CreateHosted({ onClose, onCreated }: { onClose: () => void; onCreated: 
   const [name, setName] = useState('');
   const [toolset, setToolset] = useState<HostedComputer['toolset']>('desktop');
   const [closed, setClosed] = useState(false);
+  const [draft, setDraft] = useState(noLimits);
+  const limits = useLimits(draft);
   /** One key for one wish: pressed again after a cut, it is the same computer. */
   const wish = useRef({ text: '', key: '' });
   const create = useAct(async () => {
     const named = name.trim() === '' ? {} : { name: name.trim() };
-    const body = { ...named, toolset, egress: closed ? ('none' as const) : ('public' as const) };
+    const egress = closed ? ('none' as const) : ('public' as const);
+    const body = { ...named, toolset, egress, ...limits.asked };
     const text = JSON.stringify(body);
     if (wish.current.text !== text) wish.current = { text, key: crypto.randomUUID() };
     const made = await api.hosted.createHostedComputer({ body }, { idempotencyKey: wish.current.key });
@@ -192,6 +196,7 @@ function CreateHosted({ onClose, onCreated }: { onClose: () => void; onCreated: 
       label="Create"
       busyLabel="Creating"
       act={create}
+      ready={limits.ready}
       onClose={onClose}
     >
       <ActForm act={create}>
@@ -219,6 +224,7 @@ function CreateHosted({ onClose, onCreated }: { onClose: () => void; onCreated: 
         <Check on={closed} onChange={setClosed}>
           Without a network
         </Check>
+        <CreateLimits draft={draft} limits={limits} onChange={setDraft} />
         <ul className="list-disc pl-5 text-muted">
           <li>It starts at once. Minutes count only while it runs, not while it sleeps or is stopped.</li>
           <li>{closed ? 'It reaches nothing.' : 'It reaches only public addresses, nothing in your network.'}</li>
