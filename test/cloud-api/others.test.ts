@@ -43,10 +43,12 @@ const small = ['work_move', 'work_slot', 'work_gate', 'work_turn', 'ticket_key']
 const known: readonly RegExp[] = [
   // At a start: every call that goes on is looked after.
   /UPDATE phone_call SET look_at = \? WHERE ended_at IS NULL/,
-  // At a start, and each minute: every computer that is there, by an index of those alone.
+  // At a start, each minute, and to count who is awake: every computer that is there, by an index of those alone.
   /SCAN hosted_computer USING INDEX hosted_computer_(locked|present)$/,
   // Every three seconds: people for whom pushes are held back, by an index of those alone.
   /SCAN notification_quiet USING INDEX notification_quiet_held$/,
+  // Where computers are made: the operator’s machines, which are few and nobody’s.
+  /computer_host: SELECT h\.id, h\.name, h\.added_at AS "addedAt", h\.removed_at AS "removedAt" FROM/,
   // What is old goes with each try, so that there are few.
   /DELETE FROM pairing_try/,
   // Once a minute, where it falls into the test: old claims, a portion at a time.

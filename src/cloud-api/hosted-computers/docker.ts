@@ -467,7 +467,7 @@ export function createDockerDriver({
       const computers = refused === null ? await containers().catch(() => null) : null;
       return [
         {
-          id: null,
+          name: null,
           refused,
           limits: held,
           provenAt: proof.provenAt(),

@@ -26,7 +26,7 @@ export interface DriverCapabilities {
 /** One machine on which a driver makes computers. What is not known of it is null. */
 interface DriverHost {
   /** Of a computer host that joined; null: the machine of the cloud or of its engine. */
-  readonly id: string | null;
+  readonly name: string | null;
   /** As in {@link DriverCapabilities}. */
   readonly refused: string | null;
   /** What a computer has at most, which is also what it has unless it asks for less. Mebibytes; processes and threads. Null also: it does not hold. */

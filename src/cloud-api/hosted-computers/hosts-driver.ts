@@ -12,6 +12,13 @@ interface Joined {
   readonly stops: Map<DriverWatcher, () => void>;
 }
 
+interface Machine {
+  /** Null, as its name: this one. */
+  readonly id: string | null;
+  readonly name: string | null;
+  readonly driver: HostedDriver;
+}
+
 /** What one host cannot make, the next one may. */
 const tryNext: ReadonlySet<string> = new Set(['full', 'unsupported', 'not_here']);
 
@@ -42,15 +49,18 @@ export function createHostsDriver({
     stops.set(watcher, driver.watch(null, watcher));
   }
 
-  /** Those that are there, in their order, with the id of each that joined. */
-  async function all(): Promise<readonly { readonly id: string | null; readonly driver: HostedDriver }[]> {
+  /** Those that are there, in their order. */
+  async function all(): Promise<readonly Machine[]> {
     const rows = await hosts.list();
     for (const [id, { driver }] of joined) {
       if (rows.some((row) => row.id === id)) continue;
       joined.delete(id);
       driver.close();
     }
-    return [{ id: null, driver: local }, ...rows.map((row) => ({ id: row.id, driver: driverOf(row) }))];
+    return [
+      { id: null, name: null, driver: local },
+      ...rows.map((row) => ({ id: row.id, name: row.name, driver: driverOf(row) })),
+    ];
   }
 
   /** Null: its host was removed, and the computer with it. */
@@ -111,7 +121,7 @@ export function createHostsDriver({
     hosts: async () =>
       (
         await Promise.all(
-          (await all()).map(async ({ id, driver }) => (await driver.hosts()).map((host) => ({ ...host, id }))),
+          (await all()).map(async ({ name, driver }) => (await driver.hosts()).map((host) => ({ ...host, name }))),
         )
       ).flat(),
     create,

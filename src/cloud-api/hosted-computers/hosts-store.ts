@@ -11,7 +11,9 @@ export interface HostRow {
 
 export interface HostStore {
   /** In the order in which they were added. */
-  list(): Promise<readonly (HostRow & { readonly computers: number })[]>;
+  list(): Promise<readonly HostRow[]>;
+  /** As {@link list}, with the number of computers of each. */
+  counted(): Promise<readonly (HostRow & { readonly computers: number })[]>;
   add(id: string, name: string): Promise<void>;
   /** Null if no host has that id. */
   remove(id: string): Promise<(HostRow & { readonly computers: number }) | null>;
@@ -35,7 +37,8 @@ export function createHostStore(store: SharedStore, now: () => number): HostStor
       id,
     );
   return {
-    async list() {
+    list: () => store.all<HostRow>(`SELECT ${columns} FROM computer_host h WHERE ${there} ORDER BY h.added_at, h.id`),
+    async counted() {
       const sql = `SELECT ${counted} FROM computer_host h WHERE ${there} ORDER BY h.added_at, h.id`;
       const rows = await store.all<HostRow & { computers: number }>(sql);
       return rows.map((row) => ({ ...row, computers: Number(row.computers) }));

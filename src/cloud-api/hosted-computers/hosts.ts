@@ -75,7 +75,7 @@ export function createHostRoutes({
     );
   };
   return [
-    bind(adminListHosts, async () => ({ body: { hosts: await Promise.all((await hosts.list()).map(said)) } })),
+    bind(adminListHosts, async () => ({ body: { hosts: await Promise.all((await hosts.counted()).map(said)) } })),
     bind(adminAddHost, async ({ body: { name, dryRun } }) => {
       refuseIfUnused(name);
       if (dryRun === true) return { body: { dryRun, plan: { name } } };
@@ -85,7 +85,7 @@ export function createHostRoutes({
     }),
     bind(adminRemoveHost, async ({ params: { id }, query: { dryRun } }) => {
       if (dryRun === true) {
-        const row = (await hosts.list()).find((one) => one.id === id);
+        const row = (await hosts.counted()).find((one) => one.id === id);
         if (row === undefined) throw unknown(id);
         return { body: { dryRun, plan: { name: row.name, computers: row.computers } } };
       }

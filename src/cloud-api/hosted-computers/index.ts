@@ -154,7 +154,7 @@ export function createHostedComputers(deps: {
         settings,
         caps,
         ways,
-        pool: createPool({ settings, computers, driver, hosts, bounds }),
+        pool: createPool({ settings, computers, driver, bounds }),
         bounds,
         asked: createAskedProjects(projects, computers),
         events: createEventStream(store, computers, onFault),

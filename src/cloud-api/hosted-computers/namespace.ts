@@ -112,7 +112,7 @@ export function createHostDriver(reach: HostReach, timers: Timers): HostedDriver
     },
     async hosts() {
       const unknown = {
-        id: null,
+        name: null,
         limits: { memory: null, processes: null },
         provenAt: null,
         computers: null,

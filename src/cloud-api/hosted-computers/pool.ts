@@ -4,7 +4,6 @@ import type { ComputerPool } from '../../contracts/hosted-computers/computer.ts'
 import { iso } from '../../kit/clock/clock.ts';
 import type { ComputerBounds } from './bounds.ts';
 import type { HostedDriver } from './driver.ts';
-import type { HostStore } from './hosts-store.ts';
 import type { HostedSettings } from './settings.ts';
 import type { ComputerStore } from './store.ts';
 
@@ -12,13 +11,11 @@ export function createPool({
   settings,
   computers,
   driver,
-  hosts,
   bounds,
 }: {
   readonly settings: Pick<HostedSettings, 'pool'>;
   readonly computers: Pick<ComputerStore, 'countAwake'>;
   readonly driver: Pick<HostedDriver, 'name' | 'capabilities' | 'hosts'>;
-  readonly hosts: Pick<HostStore, 'list'>;
   readonly bounds: ComputerBounds;
 }) {
   const known = () => Promise.all([settings.pool(), computers.countAwake(), driver.capabilities()]);
@@ -36,11 +33,7 @@ export function createPool({
       return { ...set, awake, driver: { name: driver.name, refused, wall, sleepKeeps: sleep, egress, warm } };
     },
     async seenBy(userId: string): Promise<ComputerPool> {
-      const [[{ running, idleSeconds }, awake, can], machines, rows] = await Promise.all([
-        known(),
-        driver.hosts(),
-        hosts.list(),
-      ]);
+      const [[{ running, idleSeconds }, awake, can], machines] = await Promise.all([known(), driver.hosts()]);
       return {
         driver: driver.name,
         refused: withoutIds(can.refused),
@@ -53,8 +46,8 @@ export function createPool({
         warm: can.warm,
         images: can.images ? imagesFor(userId) : [],
         lifetime_seconds: bounds.lifetime === null ? null : bounds.lifetime / 1000,
-        hosts: machines.map(({ id, refused, limits, provenAt, computers, most }) => ({
-          name: id === null ? null : (rows.find((row) => row.id === id)?.name ?? id),
+        hosts: machines.map(({ name, refused, limits, provenAt, computers, most }) => ({
+          name,
           refused: withoutIds(refused),
           memory_mib: limits.memory,
           processes: limits.processes,

@@ -140,7 +140,10 @@ export function createComputerStore({
       await store.write((tx) => tx.run(sql, now(), id));
     },
     countAwake: async () =>
-      (await store.get<{ n: number }>(`SELECT count(*) AS n FROM hosted_computer WHERE ${phaseIn(awake)}`))!.n,
+      (await store.get<{ n: number }>(
+        // By the index of those that are there: deleted ones are many more.
+        `SELECT count(*) AS n FROM hosted_computer WHERE phase <> 'deleted' AND ${phaseIn(awake)}`,
+      ))!.n,
     create: (computer, room) =>
       store.write(function* (tx) {
         const { id, keyId, name, toolset, egress, image, memory, processes, lifetime } = computer;

@@ -92,7 +92,7 @@ const faultOf = (work: Promise<unknown>) =>
 test('a computer lives as it did at a real engine, and a watch hears each state once', async () => {
   const { driver, engine } = await open();
   const limits = { memory: 2048, processes: 1024 };
-  expect(await driver.hosts()).toMatchObject([{ id: null, refused: null, limits, provenAt: null, most: null }]);
+  expect(await driver.hosts()).toMatchObject([{ name: null, refused: null, limits, provenAt: null, most: null }]);
   const lived = await playLife(driver, (changes) => expect.poll(() => changes.at(-1)?.state).toBe('gone'));
   expect(lived.states.map(({ state }) => state)).toEqual(['stopped', 'running', 'sleeping', 'running', 'stopped']);
   expect(lived.states.at(-1)).toMatchObject({ why: null });

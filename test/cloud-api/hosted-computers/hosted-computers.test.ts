@@ -399,7 +399,7 @@ describe.each(engines)('hosted computers on $name', (engine) => {
     const substitute = createSubstituteDriver(() => clock.now());
     onTestFinished(() => substitute.close());
     const clock = createTestClock();
-    const { send, project, create, hosts } = await startHosted(engine, {
+    const { send, project, create } = await startHosted(engine, {
       clock,
       substitute,
       driver: {
@@ -407,7 +407,7 @@ describe.each(engines)('hosted computers on $name', (engine) => {
         capabilities: async () => ({ ...(await substitute.driver.capabilities()), ...driver }),
         hosts: async () => [
           ...(await substitute.driver.hosts()),
-          { ...(await substitute.driver.hosts())[0]!, id: 'host_attic', provenAt: null, most: null },
+          { ...(await substitute.driver.hosts())[0]!, name: 'attic', provenAt: null, most: null },
         ],
       },
       bounds: { images: rules, lifetime: 3_600_000 },
@@ -416,7 +416,6 @@ describe.each(engines)('hosted computers on $name', (engine) => {
     expect(await read()).toMatchObject({ status: 404, error: { code: 'hosted_driver_disabled' } });
     await project();
     await project({ id: 'other', userId: 'user_grace' });
-    await hosts.add('host_attic', 'attic');
     const theirs = await create({ name: 'secret' }, { token: 'grace/computers' });
     expect(await read('ada/compute')).toMatchObject({ status: 403 });
     const at = new Date(clock.now()).toISOString();

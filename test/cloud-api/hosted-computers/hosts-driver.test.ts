@@ -61,11 +61,23 @@ describe.each(engines)('computers of several hosts on $name', (engine) => {
     };
   }
 
+  test('each machine tells its room under its name, in the order in which they get computers', async () => {
+    const { driver } = await open();
+    await driver.create(specOf('cmp_one'));
+    await driver.create(specOf('cmp_two'));
+    const told = (await driver.hosts()).map(({ name, computers }) => [name, computers]);
+    expect(told).toEqual([
+      [null, 1],
+      ['first', 1],
+      ['second', 0],
+    ]);
+  });
+
   test('the first with room gets the next one, in the order in which they joined; where none has, it says so', async () => {
     const { driver, computers, hosts } = await open();
     for (const name of ['a', 'b', 'c', 'd']) await driver.create(specOf(name));
     expect(computers()).toEqual([['a'], ['b'], ['c', 'd']]);
-    expect((await hosts.list()).map((one) => one.computers)).toEqual([1, 2]);
+    expect((await hosts.counted()).map((one) => one.computers)).toEqual([1, 2]);
     await expect(driver.create(specOf('e'))).rejects.toMatchObject({ code: 'full' });
     expect(await hosts.placeOf('e')).toBe(null);
     await driver.delete('b');

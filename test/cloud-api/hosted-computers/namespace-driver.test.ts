@@ -142,11 +142,11 @@ test('what its machine has room for is told, and as far as it is known of a help
     return state.older ? { ok: false, fault: { code: 'bad_request', message: 'op' } } : { ok: true, value: figures };
   });
   const driver = driverOf(host.folder);
-  const none = { id: null, limits: { memory: null, processes: null }, provenAt: null, computers: null, most: null };
+  const none = { name: null, limits: { memory: null, processes: null }, provenAt: null, computers: null, most: null };
   expect(await driver.hosts()).toEqual([{ ...none, refused: expect.stringContaining('No computer-host runs here') }]);
   await host.listen();
   const limits = { memory: 2048, processes: null };
-  const all = { id: null, refused: null, limits, provenAt: 5, computers: 3, most: 20 };
+  const all = { name: null, refused: null, limits, provenAt: 5, computers: 3, most: 20 };
   expect(await driver.hosts()).toEqual([all]);
   state.older = true;
   expect(await driver.hosts()).toEqual([{ ...none, refused: null, most: 20 }]);

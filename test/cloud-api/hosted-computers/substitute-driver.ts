@@ -164,7 +164,7 @@ export function createSubstituteDriver(now: () => number) {
     }),
     hosts: async () => [
       {
-        id: null,
+        name: null,
         refused: settings.refused,
         limits: { memory: 2048, processes: 1024 },
         provenAt: now(),

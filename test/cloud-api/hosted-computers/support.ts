@@ -1,7 +1,6 @@
 /** Hosted computers behind a real server, on either engine, with a clock that stands still, two people and a driver that is one of ours. */
 import { onTestFinished } from 'vitest';
 import { createEvents, eventMigrations } from '../../../src/cloud-api/events/index.ts';
-import { createHostStore } from '../../../src/cloud-api/hosted-computers/hosts-store.ts';
 import {
   type ComputerBounds,
   createCredentials,
@@ -93,7 +92,6 @@ export async function startHosted(engine: Engine, options: HostedOptions = {}) {
   const projects = createProjects(store);
   const { backbone } = createEvents({ store, clock, ids });
   const usage = createUsage({ store, clock, events: backbone });
-  const hosts = createHostStore(store, () => clock.now());
   const sealer = createSealer({ masterKey: 'a master key of a test, which is long', purpose: 'hosted computer' });
   const credentials = createCredentials({ store, clock, sealer });
   const dialIns = openHostedDialIns(credentials.authenticator, { clock, log: { info() {}, warn } });
@@ -150,7 +148,6 @@ export async function startHosted(engine: Engine, options: HostedOptions = {}) {
     clock,
     store,
     place,
-    hosts,
     hosted,
     credentials,
     dialIns,
