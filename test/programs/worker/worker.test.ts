@@ -270,7 +270,10 @@ test('a task that kills each worker that takes it is given up after five, and ca
     const name = `w${attempt}`;
     const one = startVictim({ command: [process.execPath, dying, `http://127.0.0.1:${q.server.port}`, 'ada', name] });
     expect((await one.ended).signal).toBe('SIGKILL');
-    expect(await q.task(id)).toMatchObject({ attempts: attempt, lease_worker_id: name });
+    const { attempts, lease_worker_id: holder } = await q.task(id);
+    expect(attempts).toBe(attempt);
+    // On a busy machine its lease may have ended by now.
+    expect([name, null]).toContain(holder);
   }
   const { worker, events } = begin(q, async () => 'at last', { workerId: 'w6', waitSeconds: 0 });
   const given = async () => (await q.send('GET', '?status=failed')).tasks.map((task) => [task.id, task.error?.code]);
