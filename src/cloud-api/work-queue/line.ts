@@ -56,6 +56,8 @@ const enterSql = `INSERT INTO work_line (id, user_id, needs, rank, fair, round, 
 const readySql = `UPDATE work_line SET parked = '', fair = ?, round = ? WHERE id = ?`;
 const currentRoundSql = `SELECT round FROM work_line WHERE user_id = ? AND rank = ? AND parked = '' AND fair = 1
   ORDER BY round, queued_at, seq, id LIMIT 1`;
+/** In one statement: between two of them the first task of a new line may have come, and its turn would be taken twice. */
+const beginAnewSql = `DELETE FROM work_turn WHERE user_id = ? AND rank = ? AND (${currentRoundSql}) IS NULL`;
 /** Of tasks of a key that come at once each gets a round of its own. */
 const turnSql = `INSERT INTO work_turn (user_id, rank, fairness_key, round) VALUES (?, ?, ?, ?)
   ON CONFLICT (user_id, rank, fairness_key) DO UPDATE SET
@@ -94,7 +96,7 @@ function* becomingReady(
     return;
   }
   const current = yield* tx.get<{ round: number }>(currentRoundSql, userId, rank);
-  if (current === undefined) yield* tx.run('DELETE FROM work_turn WHERE user_id = ? AND rank = ?', userId, rank);
+  if (current === undefined) yield* tx.run(beginAnewSql, userId, rank, userId, rank);
   const turn = yield* tx.get<{ round: number }>(turnSql, userId, rank, key, current?.round ?? 0);
   yield* tx.run(readySql, 1, turn?.round ?? 0, id);
 }
