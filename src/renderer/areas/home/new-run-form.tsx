@@ -122,7 +122,7 @@ function Form({ choices, ask, onDemo }: { choices: QuickChoices | undefined; ask
       onDrop={onFiles}
     >
       <div className="flex flex-wrap items-start gap-2">
-        <label className="min-w-0 max-lg:flex-1 max-sm:basis-2/5 lg:w-52">
+        <label className="min-w-0 max-lg:flex-1 max-sm:basis-[45%] lg:w-52">
           <span className="sr-only">Repository</span>
           <select
             aria-label="Repository"

@@ -46,7 +46,7 @@ export function WhoPicker({
         setOpen(false);
         details.current?.querySelector('summary')?.focus();
       }}
-      className="min-w-0 max-lg:flex-1 max-sm:basis-2/5 sm:relative lg:w-48"
+      className="min-w-0 max-lg:flex-1 max-sm:basis-[45%] sm:relative lg:w-48"
     >
       <summary
         aria-label={`Who: ${says}`}
