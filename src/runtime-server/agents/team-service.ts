@@ -139,8 +139,8 @@ export function createTeamService(
       const team = known.resolve(file, request.preset ?? known.presetOf(file));
       const applied = request.dryRun !== true;
       if (computer !== null) {
-        if (applied) await keep();
         const steps = await deps.abroad.up(computer, team, folder.folderOf(name), request);
+        if (applied) await keep();
         if (applied) await markUp(team, by);
         return { plan: steps, applied };
       }
@@ -163,9 +163,11 @@ export function createTeamService(
       if (!applied) {
         await starts.tryOut(team, plan.starts);
         const all = [...steps, ...(await upElsewhere(team, machines, request))];
-        const asked = edits.isThere(name)
-          ? await sandboxQuestion(deps.sandboxes, team, known.readable(name), edits.shown(name))
-          : null;
+        // Of a guest its person is asked at its home.
+        const asked =
+          deps.forGuests !== true && edits.isThere(name)
+            ? await sandboxQuestion(deps.sandboxes, team, known.readable(name), edits.shown(name))
+            : null;
         return { plan: all, applied, ...(asked === null ? {} : { sandbox: asked }) };
       }
       if (plan.starts.some(({ harness }) => runsInPane(harness))) refuseUnreadable(deps.panes);

@@ -118,7 +118,7 @@ function UpDialog({
   /** Its file does not say what its bots run in. */
   const [question, setQuestion] = useState<SandboxQuestion>();
   const asIs = { ...(preset === undefined ? {} : { preset }), ...(on === null ? {} : { on }) };
-  const mode = sandbox ?? question?.suggests;
+  const mode = question === undefined ? undefined : (sandbox ?? question.suggests);
   const body = { ...asIs, ...(mode === undefined ? {} : { sandbox: mode }) };
   return (
     <PlanDialog

@@ -27,7 +27,7 @@ interface TaskStep {
   readonly title: string | null;
 }
 
-/** The step of a run that a task carries out; null: whoever created it named none. */
+/** The step of a run that a task carries out; null if it carries out none. */
 export function stepOf({ payload }: Pick<Task, 'payload'>): TaskStep | null {
   if (typeof payload.step !== 'object' || payload.step === null) return null;
   const { run, node, title } = payload.step as Record<string, unknown>;
