@@ -235,6 +235,7 @@ export default defineConfig({
         'computer-init': 'src/programs/computer-init/main.ts',
         'sandbox-proxy': 'src/programs/sandbox-proxy/main.ts',
         'sandbox-launch': 'src/programs/sandbox-launch/main.ts',
+        'acp-inside': 'src/programs/acp-inside/main.ts',
         'carrier-simulator': 'tools/carrier-simulator/main.ts',
       },
       'out/server',

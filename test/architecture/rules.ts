@@ -32,6 +32,7 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
   'programs/computer-init': { folders: ['contracts', 'kit'] },
   'programs/sandbox-proxy': { folders: ['contracts', 'kit'] },
   'programs/sandbox-launch': { folders: [], files: ['kit/sandbox/launch-order.ts'] },
+  'programs/acp-inside': { folders: [] },
   'programs/worker': { folders: ['contracts', 'kit', 'client'] },
   // The other side of the carrier's wire: it may not know the side that it stands in for.
   'tools/carrier-simulator': { folders: ['contracts', 'kit'] },
@@ -42,6 +43,7 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
       'programs/converter/protocol.ts',
       'programs/executor/protocol.ts',
       'programs/sandbox-proxy/protocol.ts',
+      'programs/acp-inside/protocol.ts',
     ],
   },
   'cloud-api': {

@@ -4,7 +4,7 @@
  */
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { agent, methods, ndJsonStream, RequestError } from '@agentclientprotocol/sdk';
@@ -133,6 +133,8 @@ async function act(turn) {
   }
   const edit = after(text, 'edit');
   if (edit !== undefined) return change(turn, edit);
+  const viaClient = /\bclient-(\w+) (\S+)(?: `([^`]*)`)?/.exec(text);
+  if (viaClient !== null) return throughClient(turn, viaClient.slice(1));
   const run = /\brun `([^`]+)`/.exec(text)?.[1];
   if (run !== undefined) return execute(turn, run);
   if (text.includes('refuse')) return 'refusal';
@@ -185,6 +187,53 @@ async function change(turn, name) {
   const status = answer === 'once' ? 'completed' : 'failed';
   await turn.report({ sessionUpdate: 'tool_call_update', toolCallId: toolCall.toolCallId, status });
   await say(turn, `The answer was ${answer}.`);
+  return 'end_turn';
+}
+
+/** `client-reads FILE`, `client-writes FILE `TEXT``, `client-runs PROGRAM `ARGUMENTS``; with "asks first" it asks for permission before. */
+async function throughClient(turn, [what, name, more]) {
+  const { client, session, text } = turn;
+  const { fs, terminal } = methods.client;
+  const { id: sessionId, cwd } = session;
+  const path = resolve(cwd, name);
+  const words = more === undefined ? [] : more.split(' ');
+  const toolCallId = `client-${Date.now()}`;
+  const toolCall =
+    what === 'runs'
+      ? { toolCallId, kind: 'execute', title: name, rawInput: { command: [name, ...words].join(' ') } }
+      : { toolCallId, kind: 'edit', title: `Write ${name}`, rawInput: { path }, locations: [{ path }] };
+  await turn.report({ sessionUpdate: 'tool_call', ...toolCall, status: 'pending' });
+  if (text.includes('asks first')) await permit(turn, toolCall);
+  try {
+    if (what === 'reads') {
+      const { content } = await client.request(fs.readTextFile, {
+        sessionId,
+        path,
+        ...(text.includes('second line') ? { line: 2, limit: 1 } : {}),
+      });
+      await say(turn, `It has: ${content}`);
+    } else if (what === 'writes') {
+      await client.request(fs.writeTextFile, { sessionId, path, content: more });
+      await say(turn, 'I wrote it.');
+    } else {
+      const { terminalId } = await client.request(terminal.create, {
+        sessionId,
+        command: name,
+        args: words,
+        outputByteLimit: 100,
+      });
+      const content = [{ type: 'terminal', terminalId }];
+      await turn.report({ sessionUpdate: 'tool_call_update', toolCallId, content });
+      if (text.includes('kills it')) await client.request(terminal.kill, { sessionId, terminalId });
+      const exit = await client.request(terminal.waitForExit, { sessionId, terminalId });
+      const { output, truncated } = await client.request(terminal.output, { sessionId, terminalId });
+      await client.request(terminal.release, { sessionId, terminalId });
+      await say(turn, JSON.stringify({ ...exit, output, truncated }));
+    }
+  } catch (error) {
+    await say(turn, `It was refused: ${error.message} ${JSON.stringify(error.data ?? null)}`);
+  }
+  await turn.report({ sessionUpdate: 'tool_call_update', toolCallId, status: 'completed' });
   return 'end_turn';
 }
 

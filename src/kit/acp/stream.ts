@@ -22,6 +22,8 @@ interface StreamEnds {
   readonly signal: AbortSignal;
   /** What was left out, in words. */
   readonly onLeftOut: (what: string) => void;
+  /** Lines that begin with this mark are no messages: what follows it goes here. */
+  readonly aside?: { readonly mark: string; readonly take: (line: string) => void } | undefined;
 }
 
 export function messageStream(ends: StreamEnds, limits = streamLimits): Stream {
@@ -60,13 +62,17 @@ function write(output: Writable, text: string): Promise<void> {
 }
 
 async function* read(
-  { input, timers, signal, onLeftOut }: StreamEnds,
+  { input, timers, signal, onLeftOut, aside }: StreamEnds,
   { maxLineBytes, maxPerSecond }: StreamLimits,
   asked: Set<unknown>,
 ): AsyncGenerator<AnyMessage, undefined> {
   let inSecond = 0;
   let isSecondOver = true;
   for await (const line of lines(input, maxLineBytes, onLeftOut)) {
+    if (aside !== undefined && line.startsWith(aside.mark)) {
+      aside.take(line.slice(aside.mark.length));
+      continue;
+    }
     const message = messageIn(line, asked);
     if (message === null) {
       if (line.trim() !== '') onLeftOut(`a line that is no message: ${line.trim().slice(0, 200)}`);

@@ -18,6 +18,7 @@ type ProgramName =
   | 'computer-init'
   | 'sandbox-proxy'
   | 'sandbox-launch'
+  | 'acp-inside'
   | 'carrier-simulator';
 
 const sources: Record<ProgramName, string> = {
@@ -30,6 +31,7 @@ const sources: Record<ProgramName, string> = {
   executor: join('src', 'programs', 'executor', 'main.ts'),
   'sandbox-proxy': join('src', 'programs', 'sandbox-proxy', 'main.ts'),
   'sandbox-launch': join('src', 'programs', 'sandbox-launch', 'main.ts'),
+  'acp-inside': join('src', 'programs', 'acp-inside', 'main.ts'),
   'hosted-device': join('src', 'host', 'hosted-device.ts'),
   'computer-init': join('src', 'programs', 'computer-init', 'main.ts'),
   'carrier-simulator': join('tools', 'carrier-simulator', 'main.ts'),

@@ -37,7 +37,7 @@ interface LifeBot {
   readonly agentId: string;
   readonly spec: () => BotSpec;
   readonly recorder: Recorder;
-  readonly on: Pick<LinkOrder, 'onUpdate' | 'onPermission'>;
+  readonly on: Pick<LinkOrder, 'onUpdate' | 'onPermission' | 'may'>;
   readonly mustReplay: boolean;
   readonly show: (state: AgentState, reason: string | null, rule: string) => void;
   /** It runs and has a session. */

@@ -48,7 +48,7 @@ export function createAcpBot(deps: AcpDeps, first: BotSpec, before: TurnRecord |
     agentId,
     spec: () => spec,
     recorder,
-    on: { onUpdate: hear, onPermission: permissions.ask },
+    on: { onUpdate: hear, onPermission: permissions.ask, may: permissions.may },
     mustReplay: before?.status === 'lost',
     show,
     onUp() {

@@ -3,6 +3,7 @@
 import { readFile } from 'node:fs/promises';
 import type { McpServer } from '@agentclientprotocol/sdk';
 import { mcpServer } from '../../contracts/tool-server/mcp.ts';
+import { programCommand } from '../../kit/process/programs.ts';
 import type { BotHomes, BotTokens } from '../agents/bot-homes.ts';
 import type { BotSandboxes } from '../agents/bot-sandboxes.ts';
 import type { Registry } from '../agents/registry.ts';
@@ -47,7 +48,12 @@ export function composeAcp(
     const secrets = await deps.secrets.given(spec);
     const token = await deps.tokens.mint(spec.agentId);
     await homes.writeToken(spec.agentId, token);
-    const whole = { ...launch, env: { ...launch.env, ...secrets } };
+    const whole = {
+      ...launch,
+      command: [...programCommand('acp-inside'), ...launch.command] as const,
+      program: launch.command[0],
+      env: { ...launch.env, ...secrets },
+    };
     const placed = await deps.sandboxes.confine(spec, whole, paths);
     const tools = await toolServer(paths, token);
     return {

@@ -19,6 +19,8 @@ import { messageStream } from '../../kit/acp/stream.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
 import { type ServedProcess, startServedProcess } from '../../kit/process/served-process.ts';
 import { record } from '../harness/values.ts';
+import { type ClientMethods, createClientMethods, type May } from './client-methods.ts';
+import { createInside } from './inside.ts';
 import { modesOf, readUpdate, type Update } from './updates.ts';
 
 /** An agent that says nothing at its start in this time is ended. */
@@ -42,6 +44,8 @@ export interface LinkOrder {
   /** What the agent was told earlier, as it replays it. */
   readonly onReplayed: (text: string) => void;
   readonly onPermission: (request: RequestPermissionRequest, signal: AbortSignal) => Promise<RequestPermissionResponse>;
+  /** About what it asks of its client. */
+  readonly may: May;
   /** It printed something that is no message. */
   readonly onLeftOut: (what: string) => void;
 }
@@ -91,8 +95,17 @@ async function connect(
   gone: Promise<string>,
 ): Promise<AgentLink> {
   const closing = new AbortController();
-  const heard: Heard = { session: null, isReplaying: false, modes: null };
-  const connection = client({ name: 'gantry' })
+  const heard: Heard = { session: null, isReplaying: false, modes: null, terminals: new Map() };
+  const { inside, aside } = createInside(process.stdin, gone);
+  const serves = createClientMethods(inside, {
+    may: order.may,
+    cwd: order.cwd,
+    shows(terminal, output) {
+      const id = heard.terminals.get(terminal);
+      if (id !== undefined) order.onUpdate({ kind: 'tool', report: { id, output } });
+    },
+  });
+  const connection = serveMethods(client({ name: 'gantry' }), serves, heard)
     .onRequest(methods.client.session.requestPermission, ({ params, signal }) => order.onPermission(params, signal))
     .onNotification(
       methods.client.session.update,
@@ -106,6 +119,7 @@ async function connect(
         timers,
         signal: closing.signal,
         onLeftOut: order.onLeftOut,
+        aside,
       }),
     );
   void gone.then(() => {
@@ -122,7 +136,7 @@ async function connect(
     'initialize',
     agent.request(methods.agent.initialize, {
       protocolVersion: PROTOCOL_VERSION,
-      clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false },
+      clientCapabilities: { fs: { readTextFile: true, writeTextFile: true }, terminal: true },
       clientInfo: { name: 'gantry', title: 'Gantry', version: '1' },
     }),
   );
@@ -165,12 +179,50 @@ async function connect(
   };
 }
 
+/** Only the session that this agent works in asks anything of its client. */
+function serveMethods(app: ReturnType<typeof client>, serves: ClientMethods, heard: Heard): ReturnType<typeof client> {
+  const { fs, terminal } = methods.client;
+  const of = ({ sessionId }: { readonly sessionId: string }) => {
+    if (sessionId !== heard.session) throw RequestError.invalidParams({ details: `There is no session ${sessionId}.` });
+  };
+  const on =
+    <Params extends { readonly sessionId: string }, Result>(
+      serve: (params: Params, signal: AbortSignal) => Promise<Result>,
+    ) =>
+    ({ params, signal }: { readonly params: Params; readonly signal: AbortSignal }): Promise<Result> => {
+      of(params);
+      return serve(params, signal);
+    };
+  return app
+    .onRequest(fs.readTextFile, on(serves.readFile))
+    .onRequest(fs.writeTextFile, on(serves.writeFile))
+    .onRequest(terminal.create, on(serves.createTerminal))
+    .onRequest(
+      terminal.output,
+      on(({ terminalId }) => serves.output(terminalId)),
+    )
+    .onRequest(
+      terminal.waitForExit,
+      on(({ terminalId }) => serves.wait(terminalId)),
+    )
+    .onRequest(
+      terminal.kill,
+      on(({ terminalId }) => serves.kill(terminalId)),
+    )
+    .onRequest(
+      terminal.release,
+      on(({ terminalId }) => serves.release(terminalId)),
+    );
+}
+
 /** What reports are judged by. */
 interface Heard {
   /** Before it is known nothing can be meant for it. */
   session: string | null;
   isReplaying: boolean;
   modes: ConversationModes | null;
+  /** The calls that show them, by terminal. */
+  readonly terminals: Map<string, string>;
 }
 
 function take(heard: Heard, order: LinkOrder, params: unknown): void {
@@ -181,6 +233,8 @@ function take(heard: Heard, order: LinkOrder, params: unknown): void {
     return;
   }
   if (heard.session === null || sessionId !== heard.session) return;
+  if (said.kind === 'tool')
+    for (const terminal of said.report.terminals ?? []) heard.terminals.set(terminal, said.report.id);
   if (said.kind === 'mode' && heard.modes !== null) heard.modes = { ...heard.modes, current: said.mode };
   order.onUpdate(said);
 }

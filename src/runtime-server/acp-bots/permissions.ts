@@ -4,7 +4,7 @@
  */
 import type { PermissionOption, RequestPermissionRequest, RequestPermissionResponse } from '@agentclientprotocol/sdk';
 import { AppError } from '../../contracts/common/errors.ts';
-import { type Policy, strictest } from '../policy/index.ts';
+import { type Policy, type PolicyAction, strictest } from '../policy/index.ts';
 import type { Recorder } from './conversation.ts';
 import type { AcpApprovals } from './deps.ts';
 import { type AskedCall, actionsOf, askOf } from './question.ts';
@@ -34,6 +34,8 @@ export function createPermissions(
 ) {
   const { recorder } = bot;
   const open = new Map<symbol, { title: string; id: string | null; cut: () => void }>();
+  /** Actions that a person or a rule agreed to in this turn, when the agent asked. */
+  const agreed = new Set<string>();
   const tell = () => bot.onChange([...open.values()].map(({ title }) => title));
 
   /** With what was reported of the call before, which the question need not repeat. */
@@ -53,16 +55,43 @@ export function createPermissions(
     const report = toolReport({ ...request.toolCall });
     if (report !== null) recorder.take({ kind: 'tool', report });
     const call = callOf(request);
+    const asked = await judge(call);
+    const { ruled, question } = asked;
+    if (ruled !== null && ruled.verdict !== 'ask')
+      recorder.question(`${question.title}: ${ruled.rule}`, null, ruled.verdict === 'allow' ? 'approved' : 'rejected');
+    const allowed = await decide(call, asked, signal);
+    if (allowed === true) for (const action of asked.actions) agreed.add(keyOf(action));
+    return allowed === null ? cancelled : chosen(request.options, allowed);
+  }
+
+  /** What the agent asks of its client: nobody is asked twice about what was agreed to in this turn. */
+  async function may(call: AskedCall, signal: AbortSignal): Promise<string | null> {
+    const asked = await judge(call);
+    if (asked.ruled?.verdict === 'deny') {
+      recorder.question(`${asked.question.title}: ${asked.ruled.rule}`, null, 'rejected');
+      return `Not allowed: ${asked.ruled.rule}. Nothing was done.`;
+    }
+    if (asked.actions.length > 0 && asked.actions.every((action) => agreed.has(keyOf(action)))) return null;
+    const allowed = await decide(call, asked, signal);
+    if (allowed === null) return 'Nobody answered the question. Nothing was done.';
+    return allowed ? null : 'A person said no. Nothing was done.';
+  }
+
+  async function judge(call: AskedCall) {
     const asking = { agentId: bot.agentId, address: bot.address, cwd: bot.cwd(), workspace: bot.workspace };
     const actions = await actionsOf(asking, call);
-    const question = askOf(asking, call, actions);
     const [first, ...more] = actions.map((action) => deps.policy.decide(action, null));
     const ruled = first === undefined ? null : strictest([first, ...more]);
-    if (ruled !== null && ruled.verdict !== 'ask') {
-      const allowed = ruled.verdict === 'allow';
-      recorder.question(`${question.title}: ${ruled.rule}`, null, allowed ? 'approved' : 'rejected');
-      return chosen(request.options, allowed);
-    }
+    return { actions, ruled, question: askOf(asking, call, actions) };
+  }
+
+  /** Null: nobody decided, and it is not done. */
+  async function decide(
+    call: AskedCall,
+    { ruled, question }: Awaited<ReturnType<typeof judge>>,
+    signal: AbortSignal,
+  ): Promise<boolean | null> {
+    if (ruled !== null && ruled.verdict !== 'ask') return ruled.verdict === 'allow';
     const why = call.diffs.some(({ cut }) => cut === true)
       ? 'the change is too long to be shown whole'
       : open.size >= maxOpen
@@ -70,16 +99,12 @@ export function createPermissions(
         : null;
     if (why !== null) {
       recorder.note(`${question.title}: not asked, because ${why}.`);
-      return cancelled;
+      return null;
     }
-    return waitFor(request, question, signal);
+    return waitFor(question, signal);
   }
 
-  async function waitFor(
-    request: RequestPermissionRequest,
-    question: ReturnType<typeof askOf>,
-    signal: AbortSignal,
-  ): Promise<RequestPermissionResponse> {
+  async function waitFor(question: ReturnType<typeof askOf>, signal: AbortSignal): Promise<boolean | null> {
     const key = Symbol(question.title);
     const { promise: gone, resolve: cut } = Promise.withResolvers<'cut'>();
     const entry: { title: string; id: string | null; cut: () => void } = {
@@ -99,12 +124,12 @@ export function createPermissions(
       const decided = answer !== 'cut' && (answer.kind === 'approve' || answer.kind === 'reject') ? answer : null;
       answered(decided === null ? 'withdrawn' : decided.kind === 'approve' ? 'approved' : 'rejected');
       if (decided?.note) recorder.note(`A person said: ${decided.note}`);
-      return decided === null ? cancelled : chosen(request.options, decided.kind === 'approve');
+      return decided === null ? null : decided.kind === 'approve';
     } catch (error) {
       const why = error instanceof AppError ? error.fact : String(error);
       deps.log.warn('A question of an agent could not be asked.', { agentId: bot.agentId, error: why });
       recorder.note(`${question.title}: it could not be asked. ${why}`);
-      return cancelled;
+      return null;
     } finally {
       signal.removeEventListener('abort', entry.cut);
       open.delete(key);
@@ -114,6 +139,9 @@ export function createPermissions(
 
   return {
     ask,
+    may,
+    /** What was agreed to in one turn counts in no other. */
+    newTurn: () => agreed.clear(),
     ids: (): string[] => [...open.values()].flatMap(({ id }) => id ?? []),
     /** Nobody waits for an answer any more: the turn is being cancelled, or the agent is gone. */
     cutAll(): void {
@@ -121,6 +149,8 @@ export function createPermissions(
     },
   };
 }
+
+const keyOf = ({ tool, path, command }: PolicyAction): string => JSON.stringify([tool, path, command]);
 
 /** Characters of a question in the state of its bot; the approval has it whole. */
 const maxShown = 120;

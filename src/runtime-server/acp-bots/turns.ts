@@ -41,6 +41,7 @@ export function createTurns(
     const link = life.link();
     if (link === null) return { state: 'held', why: 'it is not running' };
     isTaking = true;
+    permissions.newTurn();
     try {
       const { deliveryId } = message;
       const threadId = await store.read((tx) => deps.threadOf(tx, deliveryId));

@@ -19,6 +19,8 @@ export interface ToolReport {
   readonly output?: string;
   readonly diffs?: readonly ConversationDiff[];
   readonly places?: readonly string[];
+  /** Terminals of its client whose output is its own. */
+  readonly terminals?: readonly string[];
 }
 
 export type Update =
@@ -93,6 +95,7 @@ export function toolReport(said: Json): ToolReport | null {
   const status = statuses[text(said.status)];
   const content = Array.isArray(said.content) ? listOf(said.content) : null;
   const places = Array.isArray(said.locations) ? listOf(said.locations).map(placeOf) : null;
+  const terminals = (content ?? []).flatMap((part) => (part.type === 'terminal' ? text(part.terminalId) : []));
   const raw = outputOf(said.rawOutput);
   const output = content === null ? raw : contentText(content) || raw;
   return {
@@ -104,6 +107,7 @@ export function toolReport(said: Json): ToolReport | null {
     ...(output === undefined || output === '' ? {} : { output }),
     ...(content === null ? {} : { diffs: content.filter((part) => part.type === 'diff').map(diffOf) }),
     ...(places === null ? {} : { places }),
+    ...(terminals.length === 0 ? {} : { terminals }),
   };
 }
 

@@ -72,6 +72,8 @@ export interface BotPaths {
 
 export interface Launch {
   readonly command: readonly [string, ...string[]];
+  /** The bot's own program, where a program of Gantry's starts it. Default: the first word of the command. */
+  readonly program?: string;
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
   readonly cols: number;
