@@ -416,11 +416,12 @@ export function tokenOf({ auth }: Route): string | null {
   return auth.includes('peer') ? 'GANTRY_TICKET' : null;
 }
 
-export type Place = 'cloud' | 'engine' | 'peer';
+export type Place = 'cloud' | 'engine' | 'peer' | 'cluster';
 const baseOf: Readonly<Record<Place, string>> = {
   cloud: 'GANTRY_URL',
   engine: 'GANTRY_ENGINE_URL',
   peer: 'GANTRY_PEER_URL',
+  cluster: 'GANTRY_CLUSTER_URL',
 };
 
 function pathOf(route: Route, { params, query }: Example): string {

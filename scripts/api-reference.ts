@@ -48,6 +48,7 @@ const who: Readonly<Record<string, string>> = {
   device: 'a paired computer by its signature',
   peer: 'another computer with a ticket',
   internal: 'the service token',
+  cluster: 'the API server of a Kubernetes cluster by its certificate',
 };
 
 const note = '<!-- Made by scripts/openapi.ts from the route tables. Do not edit: npm run references -->';
@@ -108,6 +109,7 @@ Ids such as \`dag_1\` stand for your own. Examples with \`dryRun\` change nothin
 Gantry, and says which status it answers until then. A paired computer signs its calls, so those examples show no credential. \`GANTRY_SERVICE_TOKEN\` is in
 \`internal-token\` in the data folder; \`GANTRY_BOT_TOKEN\` is the token in the file that \`GANTRY_TOKEN_FILE\` names in a bot's terminal. \`GANTRY_TICKET\` is
 what the cloud gives a computer that calls another one at \`GANTRY_PEER_URL\`; the test checks only the arguments of these examples.
+\`GANTRY_CLUSTER_URL\` is asked by a cluster's API server, with its own certificate: ask it by \`kubectl get --raw\`.
 `;
 
 const inBraces = (path: string): string => path.replace(/:([A-Za-z0-9_]+)/g, '{$1}');

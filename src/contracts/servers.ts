@@ -14,6 +14,7 @@ import { hostRoutes } from './hosted-computers/hosts.ts';
 import { hostedComputerRoutes } from './hosted-computers/routes.ts';
 import { identityRoutes } from './identity/routes.ts';
 import { linkRoutes, localPairingRoutes } from './link/routes.ts';
+import { externalMetricRoutes } from './metrics/external.ts';
 import { metricsRoutes } from './metrics/routes.ts';
 import { notificationRoutes } from './notifications/routes.ts';
 import { phoneEngineRoutes, phoneRoutes } from './phone/routes.ts';
@@ -22,7 +23,7 @@ import { usageRoutes } from './usage/routes.ts';
 import { workQueueRoutes } from './work-queue/routes.ts';
 
 export interface ServerTable {
-  readonly name: 'cloud' | 'engine' | 'peer';
+  readonly name: 'cloud' | 'engine' | 'peer' | 'cluster';
   readonly url: string;
   readonly description: string;
   readonly routes: readonly Route[];
@@ -84,5 +85,12 @@ export const serverTables: readonly ServerTable[] = [
     description:
       'Other computers of the same person, through the link or a forwarded port; only while this one is paired.',
     routes: peerRoutes,
+  },
+  {
+    name: 'cluster',
+    url: 'https://127.0.0.1:3443',
+    description:
+      'The API server of a Kubernetes cluster, which passes the questions of its autoscaler on; only where GANTRY_CLUSTER_LISTEN is set.',
+    routes: externalMetricRoutes,
   },
 ];

@@ -83,6 +83,8 @@ export interface CloudOptions {
   readonly openStore?: typeof openSharedStore | undefined;
   /** The port of the web interface, taken but not yet served. */
   readonly listener: OpenListener;
+  /** The port for a cluster's API server, opened but not yet served, and the names in its client certificates; absent: none asks. */
+  readonly cluster?: { readonly listener: Omit<OpenListener, 'accept'>; readonly names: readonly string[] } | null;
   readonly openLink: (parts: LinkParts) => LinkEnd | Promise<LinkEnd>;
   /** Seals what signs for the computers. */
   readonly masterKey: string;

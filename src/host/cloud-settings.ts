@@ -10,6 +10,7 @@ import { AppError } from '../contracts/common/errors.ts';
 import type { ImageRule } from '../kit/docker/image-rule.ts';
 import { createAddressOf } from '../kit/http/client-address.ts';
 import type { Address } from '../kit/http/server.ts';
+import { type ClusterSettings, readClusterSettings } from './cluster-settings.ts';
 import { type ComputersEngine, readComputerBounds, readComputersEngine } from './computers-engine.ts';
 import { readImageRules } from './image-rules.ts';
 import { type PhoneSettings, readPhoneSettings } from './phone-settings.ts';
@@ -25,6 +26,8 @@ export interface CloudSettings {
   readonly listen: Address;
   readonly oidc: OidcSettings;
   readonly trustedProxies: readonly string[];
+  /** Absent or null: no cluster's API server asks for figures. */
+  readonly cluster?: ClusterSettings | null;
   readonly push: PushSettings;
   /** Who may name which images in tasks; absent or null: everybody any. */
   readonly taskImages?: readonly ImageRule[] | null;
@@ -87,6 +90,7 @@ export function readCloudSettings(
     listen: addressOf(pick('listen') ?? defaultListen),
     oidc: { issuer, clientId, clientSecret: secretFile === null ? null : secretIn(secretFile) },
     trustedProxies: proxiesIn(pick('trustedProxy') ?? ''),
+    cluster: readClusterSettings(env, (value) => addressOf(value, 'GANTRY_CLUSTER_LISTEN')),
     push: readPushSettings(env),
     taskImages: readImageRules(env, 'GANTRY_TASK_IMAGES'),
     phone: readPhoneSettings(env),
@@ -139,11 +143,14 @@ function isLoopback(hostname: string): boolean {
   return bare === 'localhost' || (ipaddr.isValid(bare) && ipaddr.process(bare).range() === 'loopback');
 }
 
-function addressOf(value: string): Address {
+function addressOf(value: string, variable = `${names.listen.flag} (${names.listen.env})`): Address {
   const match = /^(?:\[([0-9a-fA-F:]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(value);
   const host = match?.[1] ?? match?.[2];
   const port = Number(match?.[3]);
-  if (host === undefined || port > 65_535) throw bad('listen', value, 'Give host and port, such as 127.0.0.1:3010.');
+  if (host === undefined || port > 65_535) {
+    const fact = `${JSON.stringify(value)} is not a valid value for ${variable}.`;
+    throw new AppError('usage', fact, 'Give host and port, such as 127.0.0.1:3010.');
+  }
   return { host, port };
 }
 

@@ -25,6 +25,7 @@ import { stopReason } from './engine-server.ts';
 import { packageVersion } from './places.ts';
 import { databaseCheck } from './runtime-checks.ts';
 import { ownEdgeOf, serveCloud } from './serve-cloud.ts';
+import { serveCluster } from './serve-cluster.ts';
 import { checkSharedSecrets } from './shared-secrets.ts';
 import { cloudRows, watchRows } from './watched-rows.ts';
 
@@ -42,6 +43,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
     const parts = await composeParts(options, opened, closing);
     const areas = await composeAreas(parts, closing);
     const dispatcher = serveCloud(parts, areas);
+    serveCluster(parts, areas, closing);
     // In the same turn as serving, before any computer can dial in: what is held until then would not be woken.
     followEndings(parts, areas, dispatcher, closing);
     await startAreas(areas);

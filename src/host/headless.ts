@@ -5,6 +5,7 @@ import type { DispatcherOptions } from '../kit/http/dispatcher.ts';
 import { createCloud } from './cloud.ts';
 import type { CloudOptions } from './cloud-options.ts';
 import type { CloudSettings } from './cloud-settings.ts';
+import { openClusterPort } from './cluster-listener.ts';
 import { type CloudFolder, openCloudFolder } from './data-folder.ts';
 import { openDialIns } from './dial-ins.ts';
 import { openAddress } from './listeners.ts';
@@ -50,6 +51,9 @@ export function startHeadless(options: HeadlessOptions): Promise<Headless> {
     const { host } = settings.listen;
     const listener = await openAddress(settings.listen, 'Choose another with `gantry cloud --listen <host:port>`.');
     closing.add('web port', () => listener.close());
+    const { cluster } = settings;
+    const clusterListener = cluster == null ? null : await openClusterPort(cluster);
+    closing.add('cluster port', () => clusterListener?.close());
     const cloud = await createCloud({
       mode: {
         kind: 'headless',
@@ -63,6 +67,7 @@ export function startHeadless(options: HeadlessOptions): Promise<Headless> {
       databaseUrl: settings.databaseUrl,
       openStore: options.openStore,
       listener,
+      cluster: clusterListener === null ? null : { listener: clusterListener, names: cluster?.names ?? [] },
       openLink: (parts) =>
         openDialIns(parts, {
           address: settings.replicaUrl ?? addressOf(host, listener.port),

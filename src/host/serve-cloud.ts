@@ -20,7 +20,7 @@ import { createUpgradeListener, createWebListener, isPage, isWayBack } from './w
 
 const minuteMs = 60_000;
 
-export function serveCloud(parts: CloudParts, areas: Pick<CloudAreas, 'routes' | 'owners'>): Dispatcher {
+export function serveCloud(parts: CloudParts, areas: Pick<CloudAreas, 'routes' | 'owners' | 'hosted'>): Dispatcher {
   const { mode, store, identity, composed, local, origin, clock, ids, log, addressOf } = parts;
   const { link, upgrade, between } = composed.linkEnd;
   const ownEdge = ownEdgeOf(mode);
@@ -37,7 +37,11 @@ export function serveCloud(parts: CloudParts, areas: Pick<CloudAreas, 'routes' |
       ...identity.authenticators,
       composed.authenticator,
     ],
-    routes: [...areas.routes, ...(local?.pairing ?? noComputerHere), metricsRoute(parts.metrics, log)],
+    routes: [
+      ...areas.routes,
+      ...(local?.pairing ?? noComputerHere),
+      metricsRoute([...parts.metrics, ...areas.hosted.metrics], log),
+    ],
     meter: parts.meter,
     telemetry: parts.telemetry,
     owners: areas.owners,

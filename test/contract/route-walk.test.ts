@@ -21,7 +21,7 @@ import { type Call, keepUntilEnd, rawRequest, steadyCaller } from '../kit/http/s
 import { ownersOf } from '../support/owner-lookups.ts';
 
 /** The peer server has a walk of its own: nobody but a ticket gets in there. */
-type Server = Exclude<ServerTable['name'], 'peer'>;
+type Server = Exclude<ServerTable['name'], 'peer' | 'cluster'>;
 interface Servers {
   readonly pair: Awaited<ReturnType<typeof startPair>>;
   readonly bot: string;
@@ -86,7 +86,9 @@ interface Case {
   readonly route: Pick<Route, 'method' | 'path' | 'op' | 'auth' | 'owner' | 'errors'>;
 }
 const walk: Case[] = serverTables.flatMap(({ name: server, routes }) =>
-  server === 'peer' ? [] : routes.map((route) => ({ name: `${server} ${route.op}`, server, route })),
+  server === 'peer' || server === 'cluster'
+    ? []
+    : routes.map((route) => ({ name: `${server} ${route.op}`, server, route })),
 );
 const pathOf = (route: Case['route']) =>
   route.path

@@ -11,7 +11,7 @@ import { keepUntilEnd } from '../kit/http/support.ts';
 import { startWorld, type World } from './api-world.ts';
 import { shellWords } from './shell-words.ts';
 
-type Place = 'cloud' | 'engine' | 'peer';
+type Place = 'cloud' | 'engine' | 'peer' | 'cluster';
 interface Case {
   readonly op: string;
   readonly place: Place;
@@ -22,7 +22,9 @@ interface Case {
 const cases: Case[] = serverTables
   .flatMap(({ name: place, routes }) => routes.map((route): Case => ({ op: route.op, place, route })))
   .filter(({ route }, index, all) => all.findIndex((one) => one.route === route) === index);
-const sent = [...cases.filter(({ place }) => place !== 'peer')].sort((a, b) => lateness(a.route) - lateness(b.route));
+const sent = [...cases.filter(({ place }) => place === 'cloud' || place === 'engine')].sort(
+  (a, b) => lateness(a.route) - lateness(b.route),
+);
 function lateness({ method, path }: Route): number {
   // What lies deeper ends before what it lies in.
   return method === 'DELETE' ? 100 - path.replace(/^\/api\/v1/, '').split('/').length : 0;
@@ -130,8 +132,9 @@ describe.each(['curl', 'client'] as const)('%s', (by) => {
   });
 });
 
-test('the examples of what computers ask each other fit their routes', () => {
-  for (const { route } of cases.filter(({ place }) => place === 'peer')) expect(() => exampleOf(route)).not.toThrow();
+test('the examples of what computers ask each other, and a cluster its cloud, fit their routes', () => {
+  for (const { route } of cases.filter(({ place }) => place === 'peer' || place === 'cluster'))
+    expect(() => exampleOf(route)).not.toThrow();
 });
 
 test('what is said to be needed is said of operations that are there', () => {

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { waitingApprovals } from '../../src/cloud-api/approvals/store.ts';
-import { queueFigures } from '../../src/cloud-api/work-queue/figures.ts';
+import { byLabelMetrics, queueFigures } from '../../src/cloud-api/work-queue/figures.ts';
 import { cloudMigrations } from '../../src/host/cloud-migrations.ts';
 import { startCombined } from '../../src/host/combined.ts';
 import { placesIn } from '../../src/host/places.ts';
@@ -91,7 +91,7 @@ test('no figure of a scrape walks a table to its end: each read has a limit, or 
     await read(recorded.store);
     for (const sql of recorded.asked.keys()) asked.push({ sql, store });
   }
-  expect(asked).toHaveLength(6);
+  expect(asked).toHaveLength(9);
   for (const { sql, store } of asked) {
     const plan = await store.read((tx) => tx.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, ...nulls(sql)));
     const scans = plan.filter(({ detail }) => detail.startsWith('SCAN') && !/LIMIT \d+/.test(sql));
@@ -116,5 +116,6 @@ const readRuntime = (store: SharedStore) =>
 async function readCloud(store: SharedStore): Promise<void> {
   await waitingApprovals(store, 0);
   await queueFigures(store, 0);
+  for (const { read } of byLabelMetrics(store, systemClock)) await read();
 }
 type Reads = Parameters<typeof waitingSince>[0] & Parameters<typeof openSteps>[0];

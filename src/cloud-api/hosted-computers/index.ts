@@ -5,6 +5,7 @@
 import type { Timers } from '../../kit/clock/timers.ts';
 import type { BoundRoute, OwnerLookups } from '../../kit/http/types.ts';
 import type { Ids } from '../../kit/ids/ids.ts';
+import type { Metric } from '../../kit/metrics/metric.ts';
 import type { SharedStore } from '../../kit/store/shared-store.ts';
 import type { RecordUsage } from '../usage/index.ts';
 import { createHostedApprovals } from './approvals.ts';
@@ -15,6 +16,7 @@ import type { Credentials } from './credentials.ts';
 import { createDevices, type Devices } from './devices.ts';
 import type { HostedDriver } from './driver.ts';
 import { createEventStream } from './event-stream.ts';
+import { hostedMetrics } from './figures.ts';
 import { createHostRoutes, createJoinedDriver } from './hosts.ts';
 import { createHostsDriver } from './hosts-driver.ts';
 import { createHostStore } from './hosts-store.ts';
@@ -42,6 +44,7 @@ export interface HostedComputers {
   readonly routes: readonly BoundRoute[];
   readonly owners: OwnerLookups;
   readonly devices: Devices;
+  readonly metrics: readonly Metric[];
   /** Compares with the driver, and starts the periodic work. */
   start(): Promise<void>;
   /** Removes computers that were deleted longer ago than the retention. */
@@ -160,6 +163,7 @@ export function createHostedComputers(deps: {
         events: createEventStream(store, computers, onFault),
       }),
     ],
+    metrics: hostedMetrics({ computers, driver }),
     async start() {
       await turns.begin();
       watch.start();

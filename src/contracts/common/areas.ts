@@ -25,6 +25,7 @@ const claimed: readonly (readonly [prefix: string, shape: ErrorShape])[] = [
   ['/open', 'plain'],
   ['/login', 'plain'],
   ['/metrics', 'plain'],
+  ['/apis/external.metrics.k8s.io', 'plain'],
 ];
 
 /** The error shape of the area that claims `path`, or null for a page. */

@@ -11,10 +11,21 @@ export type Method = (typeof methods)[number];
 /**
  * Kinds of principal: `owner` the person of this computer (token file, cookie); `user` a signed-in person of a cloud; `key` an
  * API key; `bot` a bot's own token, weaker than its owner's; `link` the embedded or paired cloud API on the engine's socket;
- * `device` a runtime by its signature; `peer` a peer ticket; `internal` the service token; `public` nobody in particular. An
- * address such as localhost is never a principal: a web page and every program on the computer can reach it too.
+ * `device` a runtime by its signature; `peer` a peer ticket; `internal` the service token; `cluster` the API server of a
+ * Kubernetes cluster by its certificate; `public` nobody in particular. An address such as localhost is never a principal: a web page and every program on the computer can reach it too.
  */
-export const principalKinds = ['public', 'owner', 'user', 'key', 'bot', 'link', 'device', 'peer', 'internal'] as const;
+export const principalKinds = [
+  'public',
+  'owner',
+  'user',
+  'key',
+  'bot',
+  'link',
+  'device',
+  'peer',
+  'internal',
+  'cluster',
+] as const;
 export type PrincipalKind = (typeof principalKinds)[number];
 
 /** The closed list of scopes. */

@@ -104,6 +104,7 @@ const credentials: Readonly<Record<PrincipalKind, string>> = {
   peer: 'The ticket of another computer',
   link: 'A link',
   internal: 'The internal service token',
+  cluster: 'The certificate of a cluster’s API server',
 };
 
 /** Who asks behind a link: a key or a bot has no more rights there than in front of it. */

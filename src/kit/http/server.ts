@@ -71,7 +71,7 @@ export interface Address {
 }
 
 /** Listens on an address. `advice` says what to do if it is taken. */
-export async function listenOn(server: Server, { host, port }: Address, advice: string): Promise<number> {
+export async function listenOn(server: NetServer, { host, port }: Address, advice: string): Promise<number> {
   const shown = host === '127.0.0.1' ? `Port ${port}` : `${host}:${port}`;
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause: NodeJS.ErrnoException) => {
