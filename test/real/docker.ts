@@ -7,11 +7,12 @@
  * fails, with 77 where it cannot be tried.
  * `GANTRY_DOCKER_FOLDER` names a folder that is kept, with the images, so that a next run builds less.
  */
-import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { root } from '../docs/blocks.ts';
+import { certify } from '../support/certify.ts';
 import { noDaemon } from '../support/docker/daemon.ts';
 import { unmountBelow } from '../support/mounts.ts';
 import { createNetwork, noNetwork } from '../support/namespaces.ts';
@@ -90,16 +91,6 @@ function holdDriver(data: string): Promise<number> {
     env: { ...process.env, GANTRY_ENGINE_DATA: data },
   });
   return new Promise((resolve) => suite.on('exit', (code) => resolve(code ?? 1)));
-}
-
-function certify(file: string, names: readonly string[]): string {
-  const alternatives = names.map((name) => `DNS:${name}`).join();
-  const words = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
-  const about = ['-subj', '/CN=gantry play', '-addext', `subjectAltName=${alternatives}`];
-  execFileSync('openssl', [...words, ...about, '-keyout', `${file}.key`, '-out', file], { stdio: 'ignore' });
-  // Containers read it as another user.
-  chmodSync(file, 0o644);
-  return file;
 }
 
 /** In containers of a Docker without a network. */

@@ -130,7 +130,7 @@ export async function startCluster(options: {
       kubeconfigInside: writeKubeconfig(join(folder, 'inside.kubeconfig'), server, authority, admin),
       ...{ api, control, controlPlace, nodes, outside, lacking, close },
       async importArchive(archive) {
-        for (const node of nodes) await node.ctr('image', 'import', archive);
+        await Promise.all(nodes.map((node) => node.ctr('image', 'import', archive)));
       },
     };
   }

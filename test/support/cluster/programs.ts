@@ -80,8 +80,9 @@ export function buildPrograms(folder: string): void {
     execFileSync(join(bin, 'openapi-gen'), words, { cwd: tree, env, stdio: ['ignore', 'ignore', 'inherit'] });
   }
   const about = { gitVersion: version, gitMajor: '1', gitMinor: '20' };
-  const place = 'k8s.io/kubernetes/vendor/k8s.io/component-base/version';
-  const named = Object.entries(about).map(([name, value]) => `-X ${place}.${name}=${value}`);
+  // The API server tells its version by the second, everything else by the first.
+  const places = ['component-base/version', 'client-go/pkg/version'].map((path) => `k8s.io/kubernetes/vendor/k8s.io/${path}`);
+  const named = places.flatMap((place) => Object.entries(about).map(([name, value]) => `-X ${place}.${name}=${value}`));
   for (const name of wanted) {
     go('build', '-ldflags', `${named.join(' ')} -s -w`, '-o', join(bin, `${name}.new`), `./cmd/${name}`);
     renameSync(join(bin, `${name}.new`), join(bin, name));
