@@ -50,7 +50,7 @@ export function createHostedDialer({
       const { over, dial } = offered;
       offered = null;
       dialling = dial.computer;
-      return { cloudUrl: nowhere, computerId: dial.computer, key: dial.key, over };
+      return { cloudUrl: dial.cloud ?? nowhere, computerId: dial.computer, key: dial.key, over };
     },
     serve: { engine: (connection) => serving(connection), peer: (connection) => connection.destroy() },
     linkToken: () => tokens.next(),

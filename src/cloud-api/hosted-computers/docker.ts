@@ -40,7 +40,7 @@ import {
   type DriverCapabilities,
   DriverFault,
   type DriverState,
-  type HostedDriver,
+  type OfferingDriver,
 } from './driver.ts';
 
 interface DockerSettings {
@@ -102,7 +102,7 @@ export function createDockerDriver({
   readonly clock: Clock;
   readonly timers: Timers;
   readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
-}): HostedDriver {
+}): OfferingDriver {
   const { socket } = settings;
   const engine = later(() => openEngine({ socket }));
   const greeting = later(() => openEngine({ socket, within: greetsWithin }));

@@ -144,17 +144,21 @@ export interface HostedDriver {
   hosts(): Promise<readonly DriverHost[]>;
   /** Creates its files; a new one is stopped afterwards, or runs already: see {@link DriverCapabilities.warm}. */
   create(spec: ComputerSpec): Promise<DriverState>;
-  /** Resolves once its program listens; also for a running one. Wakes a sleeping one. */
-  start(computer: string): Promise<DriverState>;
+  /**
+   * Resolves once its program listens; also for a running one. Wakes a sleeping one. `dial` is with what a computer dials that is offered no connection;
+   * other drivers do without it.
+   */
+  start(computer: string, dial?: Dial): Promise<DriverState>;
   /** As {@link DriverCapabilities.sleep} says. Also for a sleeping one. */
   sleep(computer: string): Promise<void>;
-  /** Resolves once its program listens; also for a running one. */
-  wake(computer: string): Promise<DriverState>;
+  /** As `start`; `not_running` for a stopped one. */
+  wake(computer: string, dial?: Dial): Promise<DriverState>;
   /**
    * Hands a computer's program a connection, on which it dials its cloud: it has no other way to it, and no address. Only the program can use it, and
-   * nothing else in the computer. `not_running` or `sleeping` if the program does not run.
+   * nothing else in the computer. `not_running` or `sleeping` if the program does not run. Null: something of its engine beside the computer dials for
+   * it, as long as it runs, with what its start was given.
    */
-  offer(computer: string, dial: Dial): Promise<Duplex>;
+  readonly offer: ((computer: string, dial: Dial) => Promise<Duplex>) | null;
   /** Keeps its files. Also for a stopped one. */
   stop(computer: string): Promise<void>;
   /** Removes it with all its files. Also for one that does not exist. */
@@ -168,4 +172,9 @@ export interface HostedDriver {
    */
   watch(since: string | null, watcher: DriverWatcher): () => void;
   close(): void;
+}
+
+/** A driver whose computers dial only on what they are offered. */
+export interface OfferingDriver extends HostedDriver {
+  readonly offer: NonNullable<HostedDriver['offer']>;
 }

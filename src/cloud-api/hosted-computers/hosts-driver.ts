@@ -2,12 +2,12 @@
  * The driver `namespace` over several machines: this one's computer host, and those that joined. A new computer is made by the first that has room, in
  * the order in which they were added, and stays there. Must not know how a host is reached.
  */
-import type { DriverCapabilities, DriverState, DriverWatcher, HostedDriver } from './driver.ts';
+import type { DriverCapabilities, DriverState, DriverWatcher, OfferingDriver } from './driver.ts';
 import { DriverFault } from './driver.ts';
 import type { HostRow, HostStore } from './hosts-store.ts';
 
 interface Joined {
-  readonly driver: HostedDriver;
+  readonly driver: OfferingDriver;
   /** Ends what watches it. */
   readonly stops: Map<DriverWatcher, () => void>;
 }
@@ -16,7 +16,7 @@ interface Machine {
   /** Null, as its name: this one. */
   readonly id: string | null;
   readonly name: string | null;
-  readonly driver: HostedDriver;
+  readonly driver: OfferingDriver;
 }
 
 /** What one host cannot make, the next one may. */
@@ -28,14 +28,14 @@ export function createHostsDriver({
   open,
 }: {
   /** Of this machine. */
-  readonly local: HostedDriver;
+  readonly local: OfferingDriver;
   readonly hosts: Pick<HostStore, 'list' | 'placeOf' | 'setPlace'>;
-  readonly open: (host: HostRow) => HostedDriver;
-}): HostedDriver {
+  readonly open: (host: HostRow) => OfferingDriver;
+}): OfferingDriver {
   const joined = new Map<string, Joined>();
   const watchers = new Set<DriverWatcher>();
 
-  function driverOf(host: HostRow): HostedDriver {
+  function driverOf(host: HostRow): OfferingDriver {
     const known = joined.get(host.id);
     if (known !== undefined) return known.driver;
     const made: Joined = { driver: open(host), stops: new Map() };
@@ -64,19 +64,19 @@ export function createHostsDriver({
   }
 
   /** Null: its host was removed, and the computer with it. */
-  async function having(computer: string): Promise<HostedDriver | null> {
+  async function having(computer: string): Promise<OfferingDriver | null> {
     const host = await hosts.placeOf(computer);
     if (host === null) return local;
     return host.removedAt === null ? driverOf(host) : null;
   }
 
-  async function at<Result>(computer: string, work: (driver: HostedDriver) => Promise<Result>): Promise<Result> {
+  async function at<Result>(computer: string, work: (driver: OfferingDriver) => Promise<Result>): Promise<Result> {
     const driver = await having(computer);
     if (driver === null) throw new DriverFault('not_found', `The computer host of ${computer} was removed.`);
     return work(driver);
   }
 
-  async function create(spec: Parameters<HostedDriver['create']>[0]): Promise<DriverState> {
+  async function create(spec: Parameters<OfferingDriver['create']>[0]): Promise<DriverState> {
     const { computer } = spec;
     const placed = await hosts.placeOf(computer);
     if (placed !== null) return at(computer, (driver) => driver.create(spec));
@@ -125,9 +125,9 @@ export function createHostsDriver({
         )
       ).flat(),
     create,
-    start: (computer) => at(computer, (driver) => driver.start(computer)),
+    start: (computer, dial) => at(computer, (driver) => driver.start(computer, dial)),
     sleep: (computer) => at(computer, (driver) => driver.sleep(computer)),
-    wake: (computer) => at(computer, (driver) => driver.wake(computer)),
+    wake: (computer, dial) => at(computer, (driver) => driver.wake(computer, dial)),
     offer: (computer, dial) => at(computer, (driver) => driver.offer(computer, dial)),
     stop: (computer) => at(computer, (driver) => driver.stop(computer)),
     async delete(computer) {

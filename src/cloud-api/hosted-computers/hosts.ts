@@ -11,7 +11,7 @@ import { type BoundRoute, bind } from '../../kit/http/types.ts';
 import type { Ids } from '../../kit/ids/ids.ts';
 import type { Link } from '../link/link.ts';
 import type { Credentials } from './credentials.ts';
-import type { HostedDriver } from './driver.ts';
+import type { OfferingDriver } from './driver.ts';
 import type { HostRow, HostStore } from './hosts-store.ts';
 import { createHostDriver } from './namespace.ts';
 
@@ -20,7 +20,7 @@ export function createJoinedDriver(
   { id, name }: Pick<HostRow, 'id' | 'name'>,
   link: Link,
   timers: Timers,
-): HostedDriver {
+): OfferingDriver {
   const known = `The computer host ${name}`;
   return createHostDriver(
     {

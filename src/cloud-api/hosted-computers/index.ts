@@ -14,7 +14,7 @@ import { createCalls } from './calls.ts';
 import { createCaps } from './caps.ts';
 import type { Credentials } from './credentials.ts';
 import { createDevices, type Devices } from './devices.ts';
-import type { HostedDriver } from './driver.ts';
+import type { HostedDriver, OfferingDriver } from './driver.ts';
 import { createEventStream } from './event-stream.ts';
 import { hostedMetrics } from './figures.ts';
 import { createHostRoutes, createJoinedDriver } from './hosts.ts';
@@ -34,7 +34,7 @@ import { createWays, type HostedLink } from './ways.ts';
 export type { ComputerBounds } from './bounds.ts';
 export { type Credentials, createCredentials, isHosted } from './credentials.ts';
 export { createDockerDriver } from './docker.ts';
-export type { HostedDriver } from './driver.ts';
+export type { HostedDriver, OfferingDriver } from './driver.ts';
 export { hostedComputerMigrations } from './migrations.ts';
 export { createNamespaceDriver } from './namespace.ts';
 export { createTakeOffered } from './offered.ts';
@@ -62,7 +62,7 @@ export function createHostedComputers(deps: {
   readonly timers: Timers;
   readonly ids: Ids;
   /** `joined`: it also makes computers on further machines, whose computer hosts join. */
-  readonly driver: HostedDriver | { readonly joined: HostedDriver };
+  readonly driver: HostedDriver | { readonly joined: OfferingDriver };
   /** What computers may ask for. Default: what the driver allows. */
   readonly bounds?: ComputerBounds | undefined;
   /** How computers dial in. */

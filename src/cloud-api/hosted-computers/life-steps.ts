@@ -2,6 +2,7 @@
  * Single steps in a computer's life. Each is called with the computer's turn held: the database records the intended state, the driver carries it out, and
  * the database records the result. Must not know who asked for it.
  */
+import type { Dial } from '../../kit/link/offer.ts';
 import type { SharedStore } from '../../kit/store/shared-store.ts';
 import { type ComputerSpec, DriverFault, type HostedDriver } from './driver.ts';
 import type { Prices } from './meters.ts';
@@ -73,11 +74,11 @@ export function createLifeSteps(deps: LifeStepsDeps) {
   }
 
   /** One that runs and does not dial is stopped: nobody can call it, and its minutes are not counted. */
-  async function up(row: ComputerRow, byDriver: () => Promise<unknown>): Promise<void> {
+  async function up(row: ComputerRow, byDriver: (dial: Dial) => Promise<unknown>): Promise<void> {
     let runs = false;
     try {
-      await ways.dial(row, async () => {
-        await byDriver();
+      await ways.dial(row, async (dial) => {
+        await byDriver(dial);
         runs = true;
       });
     } catch (fault) {
@@ -93,7 +94,7 @@ export function createLifeSteps(deps: LifeStepsDeps) {
     try {
       // A new one is made whatever has its name: a stranger's computer must not become this one.
       if (room === undefined || (await driver.inspect(id)) === null) await driver.create(specOf(row));
-      await up(row, () => driver.start(id));
+      await up(row, (dial) => driver.start(id, dial));
       return (await move(id, 'ready')) ?? row;
     } catch (fault) {
       const known = await failed(id, fault);
@@ -107,7 +108,7 @@ export function createLifeSteps(deps: LifeStepsDeps) {
     if (row === null) throw starting(id);
     try {
       // The link of before may have been taken for dead while it slept.
-      await up(row, () => driver.wake(id));
+      await up(row, (dial) => driver.wake(id, dial));
       return row;
     } catch (fault) {
       throw await failed(id, fault);

@@ -27,6 +27,7 @@ import {
   type DriverState,
   type DriverWatcher,
   type HostedDriver,
+  type OfferingDriver,
 } from './driver.ts';
 
 interface Asked {
@@ -75,7 +76,7 @@ export function createNamespaceDriver({
   /** The folder of the helper's computers and its socket; default: the helper's own default. */
   readonly folder?: string | undefined;
   readonly timers: Timers;
-}): HostedDriver {
+}): OfferingDriver {
   const path = socketIn(folder);
   const reach = {
     name: `The computer-host at ${path}`,
@@ -87,7 +88,7 @@ export function createNamespaceDriver({
 }
 
 /** One computer host, wherever it is. */
-export function createHostDriver(reach: HostReach, timers: Timers): HostedDriver {
+export function createHostDriver(reach: HostReach, timers: Timers): OfferingDriver {
   const conversation = createConversation(reach.open, timers);
   const watches = createWatches(conversation, timers);
   const { ask } = conversation;

@@ -1,6 +1,6 @@
 /**
  * The way to a computer's own program: the link that it dialled, as its owner `platform-drv:<id>`, whichever replica holds it. A computer that is not
- * linked is offered a connection to dial on. Must not know routes or meters.
+ * linked is offered a connection to dial on; one that dials without is waited for. Must not know routes or meters.
  */
 import { type Agent, type OutgoingHttpHeaders, request as startRequest } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -9,6 +9,7 @@ import { driverUser } from '../../contracts/hosted-computers/computer.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
 import { clientOf, linkHeaders, surfaceOf } from '../../kit/http/principals.ts';
 import type { Principal } from '../../kit/http/types.ts';
+import type { Dial } from '../../kit/link/offer.ts';
 import type { Upstream } from '../link/ask.ts';
 import { createLinkAgent, type Link } from '../link/link.ts';
 import { readAnswer } from '../link/read-answer.ts';
@@ -16,6 +17,8 @@ import type { Credentials } from './credentials.ts';
 import { DriverFault, type HostedDriver } from './driver.ts';
 import { type ComputerRow, unavailable } from './model.ts';
 import type { TakeOffered } from './offered.ts';
+
+type Offer = NonNullable<HostedDriver['offer']>;
 
 interface Question {
   readonly method: string;
@@ -26,7 +29,7 @@ interface Question {
 
 export interface Ways {
   /** Resolves once the computer has dialled again, after what is done before it. Throws if it does not. Calls made meanwhile wait for it. */
-  dial(row: ComputerRow, before: () => Promise<unknown>): Promise<void>;
+  dial(row: ComputerRow, before: (dial: Dial) => Promise<unknown>): Promise<void>;
   /** Has it dial if no replica has its link. Never rejects: the next call says why it cannot be reached. */
   keep(row: ComputerRow): Promise<void>;
   /** Ends its link here: it stopped, or is gone. */
@@ -82,8 +85,8 @@ export function createWays({
   }
 
   /** True once the computer has dialled on a new connection; false if that closed before. */
-  async function offerOnce(row: ComputerRow, key: string, signal: AbortSignal): Promise<boolean> {
-    const connection = await driver.offer(row.id, { computer: row.id, key, at: now() });
+  async function offerOnce(row: ComputerRow, offer: Offer, dial: Dial, signal: AbortSignal): Promise<boolean> {
+    const connection = await offer(row.id, dial);
     return new Promise<boolean>((resolve) => {
       const done = (linked: boolean) => {
         stop();
@@ -103,16 +106,30 @@ export function createWays({
     });
   }
 
-  async function dialNow(row: ComputerRow): Promise<void> {
+  /** True once the link is another one than `former`, at whichever replica. */
+  async function linkedAnew(row: ComputerRow, former: string | null, signal: AbortSignal): Promise<boolean> {
+    if (!(await link.untilLinked(row.id, dialsWithinMs, signal))) return false;
+    // Each connection has a bearer of its own; what stopped may still be taken for linked.
+    return (await link.credential(row.id)) !== former;
+  }
+
+  function dialOf(row: ComputerRow): Dial {
     const key = keyOf(row);
     if (key === null) throw new Error(`it is ${row.phase}`);
+    return { computer: row.id, key, at: now() };
+  }
+
+  async function dialNow(row: ComputerRow, former: string | null): Promise<void> {
+    const { offer } = driver;
     const late = new AbortController();
     const cancel = timers.after(dialsWithinMs, () => late.abort());
     const signal = AbortSignal.any([late.signal, closing.signal]);
     try {
       for (let tries = 0; !signal.aborted; tries += 1) {
-        if (await offerOnce(row, key, signal)) return;
-        if (tries >= atOnce) await delay(againMs, undefined, { signal }).catch(() => {});
+        if (offer === null) {
+          if (await linkedAnew(row, former, signal)) return;
+        } else if (await offerOnce(row, offer, dialOf(row), signal)) return;
+        if (offer === null || tries >= atOnce) await delay(againMs, undefined, { signal }).catch(() => {});
       }
     } finally {
       cancel();
@@ -120,10 +137,14 @@ export function createWays({
     throw new Error(`its program did not dial within ${dialsWithinMs / 1000} s; stop it and start it again`);
   }
 
-  function dial(row: ComputerRow, before: () => Promise<unknown> = async () => {}): Promise<void> {
-    const work = before()
-      .then(() => dialNow(row))
-      .finally(() => dialling.delete(row.id));
+  async function dialAfter(row: ComputerRow, before: (dial: Dial) => Promise<unknown>): Promise<void> {
+    const former = driver.offer === null ? await link.credential(row.id) : null;
+    await before(dialOf(row));
+    await dialNow(row, former);
+  }
+
+  function dial(row: ComputerRow, before: (dial: Dial) => Promise<unknown> = async () => {}): Promise<void> {
+    const work = dialAfter(row, before).finally(() => dialling.delete(row.id));
     dialling.set(row.id, work);
     return work;
   }

@@ -16,6 +16,11 @@ const Dial = z.strictObject({
   key: z.string().min(32).max(256),
   /** The cloud's time, by which it judges signatures. Milliseconds since the epoch. */
   at: z.number().int().min(0),
+  /** The cloud's address, where the connection ends at its public listener, which answers only to its name. Absent: at what takes only this dial. */
+  cloud: z
+    .url({ protocol: /^https?$/ })
+    .max(300)
+    .optional(),
 });
 export type Dial = z.infer<typeof Dial>;
 
@@ -90,7 +95,8 @@ export async function takeOffer(socket: Socket, secret: string): Promise<Dial | 
   return offer;
 }
 
-const prove = (secret: string, dial: Dial | null) =>
-  createHmac('sha256', secret)
-    .update(`offer ${dial === null ? '' : `${dial.computer} ${dial.key} ${dial.at}`}`)
-    .digest('hex');
+function prove(secret: string, dial: Dial | null): string {
+  const { computer, key, at, cloud } = dial ?? {};
+  const said = [computer, key, at, cloud].filter((part) => part !== undefined).join(' ');
+  return createHmac('sha256', secret).update(`offer ${said}`).digest('hex');
+}

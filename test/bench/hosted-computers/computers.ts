@@ -7,7 +7,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { createNamespaceDriver, type HostedDriver } from '../../../src/cloud-api/hosted-computers/index.ts';
+import { createNamespaceDriver, type OfferingDriver } from '../../../src/cloud-api/hosted-computers/index.ts';
 import { systemTimers } from '../../../src/kit/clock/timers.ts';
 import type { HostedState } from '../../../src/programs/computer-host/protocol.ts';
 import { namesFor } from '../../../src/programs/computer-host/settings.ts';
@@ -186,7 +186,7 @@ function four({ quick }: FigureOptions): Promise<Measured> {
 const firstCalls = { desktop: ['computer', 'screenshot', {}], shell: ['shell', 'exec', { command: 'true' }] } as const;
 
 /** With one that is warm before each claim. Milliseconds from the create. */
-async function claims(driver: HostedDriver, toolset: keyof typeof firstCalls, rounds: number) {
+async function claims(driver: OfferingDriver, toolset: keyof typeof firstCalls, rounds: number) {
   const callable: number[] = [];
   const acted: number[] = [];
   const [kind, member, input] = firstCalls[toolset];
@@ -214,7 +214,7 @@ async function claims(driver: HostedDriver, toolset: keyof typeof firstCalls, ro
 }
 
 /** Resolves once one is. */
-async function isWarm(driver: HostedDriver, toolset: keyof typeof firstCalls): Promise<void> {
+async function isWarm(driver: OfferingDriver, toolset: keyof typeof firstCalls): Promise<void> {
   for (;;) {
     const { refused, warm } = await driver.capabilities();
     if (refused !== null || warm === null) throw new Error(refused ?? 'The driver keeps none warm.');
@@ -225,7 +225,7 @@ async function isWarm(driver: HostedDriver, toolset: keyof typeof firstCalls): P
 
 /** Each with one computer of each kind kept warm. */
 const claimed: Readonly<
-  Record<string, { missing(): string | null; open(): Promise<{ driver: HostedDriver; close(): Promise<void> }> }>
+  Record<string, { missing(): string | null; open(): Promise<{ driver: OfferingDriver; close(): Promise<void> }> }>
 > = {
   namespace: {
     missing: noComputers,

@@ -1,6 +1,6 @@
 /** Which of several computer hosts gets a computer, and where what is asked of it goes then. */
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { type ComputerSpec, DriverFault, type HostedDriver } from '../../../src/cloud-api/hosted-computers/driver.ts';
+import { type ComputerSpec, DriverFault, type OfferingDriver } from '../../../src/cloud-api/hosted-computers/driver.ts';
 import { createHostsDriver } from '../../../src/cloud-api/hosted-computers/hosts-driver.ts';
 import { createHostStore } from '../../../src/cloud-api/hosted-computers/hosts-store.ts';
 import { hostedComputerMigrations } from '../../../src/cloud-api/hosted-computers/index.ts';
@@ -33,7 +33,7 @@ describe.each(engines)('computers of several hosts on $name', (engine) => {
     const host = (room: number) => {
       const substitute = createSubstituteDriver(() => clock.now());
       onTestFinished(() => substitute.close());
-      const driver: HostedDriver = {
+      const driver: OfferingDriver = {
         ...substitute.driver,
         async create(spec) {
           const there = substitute.computers();

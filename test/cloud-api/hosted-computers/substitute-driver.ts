@@ -12,7 +12,7 @@ import {
   DriverFault,
   type DriverState,
   type DriverWatcher,
-  type HostedDriver,
+  type OfferingDriver,
 } from '../../../src/cloud-api/hosted-computers/driver.ts';
 import type { ToolsetResult } from '../../../src/contracts/computer-use/toolset.ts';
 import { createHostedDialer } from '../../../src/host/hosted-dialer.ts';
@@ -150,7 +150,7 @@ export function createSubstituteDriver(now: () => number) {
     });
   }
 
-  const driver: HostedDriver = {
+  const driver: OfferingDriver = {
     name: 'substitute',
     away: async () => settings.away,
     capabilities: async () => ({

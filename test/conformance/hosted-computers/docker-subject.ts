@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createDockerDriver } from '../../../src/cloud-api/hosted-computers/docker.ts';
-import type { HostedDriver } from '../../../src/cloud-api/hosted-computers/driver.ts';
+import type { OfferingDriver } from '../../../src/cloud-api/hosted-computers/driver.ts';
 import { readComputersEngine } from '../../../src/host/computers-engine.ts';
 import { systemClock } from '../../../src/kit/clock/clock.ts';
 import { systemTimers } from '../../../src/kit/clock/timers.ts';
@@ -24,7 +24,7 @@ export interface DockerSubject extends DriverSubject {
   /** Of the command `docker` at this engine. */
   docker(...words: readonly string[]): string;
   /** `env`: as the cloud has it, besides the subject's own. */
-  connect(env?: Readonly<Record<string, string>>): HostedDriver;
+  connect(env?: Readonly<Record<string, string>>): OfferingDriver;
   readonly socket: string;
   readonly folder: string;
 }

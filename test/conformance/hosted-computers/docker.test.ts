@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createDockerDriver } from '../../../src/cloud-api/hosted-computers/docker.ts';
-import type { ComputerSpec, HostedDriver } from '../../../src/cloud-api/hosted-computers/driver.ts';
+import type { ComputerSpec, OfferingDriver } from '../../../src/cloud-api/hosted-computers/driver.ts';
 import { readComputersEngine } from '../../../src/host/computers-engine.ts';
 import { systemClock } from '../../../src/kit/clock/clock.ts';
 import { systemTimers, type Timers } from '../../../src/kit/clock/timers.ts';
@@ -21,7 +21,7 @@ describeDriver('docker', noEngine(), () => openDocker(toolset));
 
 describe.skipIf(noEngine() !== null)('the driver docker, and what others do with its engine', () => {
   let subject: DockerSubject;
-  let driver: HostedDriver;
+  let driver: OfferingDriver;
   const one = lifeOf.computer;
 
   beforeAll(async () => {
@@ -265,7 +265,7 @@ describe.skipIf(noEngine() !== null)('the driver docker, and what others do with
 
 describe.skipIf(noEngine() !== null)('computers in containers that are kept warm', () => {
   let subject: DockerSubject;
-  const opened: HostedDriver[] = [];
+  const opened: OfferingDriver[] = [];
   const env = { GANTRY_COMPUTERS_WARM_SHELL: '1' };
   const spec: ComputerSpec = { ...lifeOf, limits: { memory: null, processes: null }, lifetime: null };
   const cloud = (more: Readonly<Record<string, string>> = env) => {
@@ -273,11 +273,11 @@ describe.skipIf(noEngine() !== null)('computers in containers that are kept warm
     opened.push(driver);
     return driver;
   };
-  const warmOf = async (driver: HostedDriver) => (await driver.capabilities()).warm;
-  const readyOf = (driver: HostedDriver, shell: number) =>
+  const warmOf = async (driver: OfferingDriver) => (await driver.capabilities()).warm;
+  const readyOf = (driver: OfferingDriver, shell: number) =>
     expect.poll(() => warmOf(driver), { timeout: 120_000 }).toEqual({ desktop: 0, shell });
   const containers = () => subject.docker('ps', '-aq').split('\n').filter(Boolean);
-  const run = async (driver: HostedDriver, computer: string, command: string) => {
+  const run = async (driver: OfferingDriver, computer: string, command: string) => {
     const { body } = await callOver(
       computer,
       (dial) => driver.offer(computer, dial),

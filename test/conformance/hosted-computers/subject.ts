@@ -1,5 +1,5 @@
 /** What the suite of hosted drivers needs of an engine besides the driver itself. */
-import type { ComputerSpec, HostedDriver } from '../../../src/cloud-api/hosted-computers/driver.ts';
+import type { ComputerSpec, OfferingDriver } from '../../../src/cloud-api/hosted-computers/driver.ts';
 import type { Attempt } from '../../support/computers/probe.ts';
 
 export type Attempts = Readonly<Record<string, Attempt>>;
@@ -10,9 +10,9 @@ export interface DriverSubject {
   /** What its computers are, where a test asks for no kind: its engine may have an image with or without a browser. */
   readonly toolset: ComputerSpec['toolset'];
   /** What its driver says of itself, all of which the suite checks. */
-  readonly promises: Omit<Awaited<ReturnType<HostedDriver['capabilities']>>, 'refused'>;
+  readonly promises: Omit<Awaited<ReturnType<OfferingDriver['capabilities']>>, 'refused'>;
   /** A driver as each cloud has one. */
-  connect(): HostedDriver;
+  connect(): OfferingDriver;
   /** kill -9 of what serves the driver. Resolves when it serves again. */
   kill(): Promise<void>;
   /** Ends everything in a computer, as its own crash would. */

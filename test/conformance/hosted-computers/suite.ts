@@ -7,7 +7,7 @@ import type {
   ComputerSpec,
   DriverChange,
   DriverState,
-  HostedDriver,
+  OfferingDriver,
 } from '../../../src/cloud-api/hosted-computers/driver.ts';
 import { startHosted } from '../../cloud-api/hosted-computers/support.ts';
 import { callOver, type LinkedComputer, linkComputer } from '../../support/computers/dialled.ts';
@@ -39,7 +39,7 @@ export function describeDriver(name: string, missing: string | null, open: () =>
 
   describe.skipIf(missing !== null)(`the driver ${name}`, () => {
     let subject: DriverSubject;
-    let driver: HostedDriver;
+    let driver: OfferingDriver;
 
     const spec = (computer: string, more: Partial<ComputerSpec> = {}) =>
       specOf(computer, { toolset: subject.toolset, ...more });
