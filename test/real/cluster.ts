@@ -54,6 +54,8 @@ async function main(wanted: readonly PartName[]): Promise<number> {
   const images = join(folder, 'images');
   const hosts = { cloud: 'gantry.test', provider: 'id.test' };
   let cluster: Cluster | null = null;
+  // What a run that was killed has left in a folder that is kept.
+  rmSync(join(folder, 'cluster'), { recursive: true, force: true });
   try {
     buildPrograms(folder);
     await build(images);

@@ -81,7 +81,9 @@ export function buildPrograms(folder: string): void {
   }
   const about = { gitVersion: version, gitMajor: '1', gitMinor: '20' };
   // The API server tells its version by the second, everything else by the first.
-  const places = ['component-base/version', 'client-go/pkg/version'].map((path) => `k8s.io/kubernetes/vendor/k8s.io/${path}`);
+  const places = ['component-base/version', 'client-go/pkg/version'].map(
+    (path) => `k8s.io/kubernetes/vendor/k8s.io/${path}`,
+  );
   const named = places.flatMap((place) => Object.entries(about).map(([name, value]) => `-X ${place}.${name}=${value}`));
   for (const name of wanted) {
     go('build', '-ldflags', `${named.join(' ')} -s -w`, '-o', join(bin, `${name}.new`), `./cmd/${name}`);
