@@ -113,7 +113,7 @@ export function createDialIns(deps: {
       const before = Math.max(newest(device.computerId), elsewhere);
       if (epoch <= before) throw older(epoch, before);
       if (socket.destroyed) return;
-      server.handleUpgrade(request, socket, head, (ws) => connections.add(device, { epoch, token }, ws));
+      server.handleUpgrade(request, socket, head, (ws) => connections.add(device, { epoch, token }, ws, socket));
     } finally {
       arriving.delete(arrival);
     }
@@ -242,13 +242,14 @@ function createConnections({
 
   return {
     /** Called in the tick in which its WebSocket opens: its first messages follow at once. */
-    add({ computerId, pairing }: Device, connection: Connection, socket: WebSocket): void {
+    add({ computerId, pairing }: Device, connection: Connection, socket: WebSocket, below: Duplex): void {
       const entry = entryOf(computerId);
       const linked: Linked = {
         ...connection,
         pairing,
         carrier: createCarrier({
           socket,
+          below,
           timers,
           onUp: () => raise(computerId, entry, linked),
           onDraining: (kind) => leave(computerId, entry, linked, kind === 'replaced'),

@@ -1,23 +1,14 @@
 /**
- * One WebSocket as a carrier of byte pipes: core HTTP/2 over a real socket pair, each pipe a CONNECT stream with flow control of its own. The cloud
- * opens pipes, the runtime accepts them. Owns pings, limits, draining and the end; after the end nothing stays open and no caller keeps waiting.
- * First user: dial-ins of the cloud; second: the dialer of the runtime. Must not know who dials, or routes.
+ * One WebSocket as a carrier of byte pipes with flow control of their own. The cloud opens pipes, the runtime accepts them. Owns pings, limits, draining
+ * and the end; after the end nothing stays open and no caller keeps waiting. First user: dial-ins of the cloud; second: the dialer of the runtime. Must not
+ * know who dials, or routes.
  */
-import {
-  type ClientHttp2Session,
-  connect,
-  constants,
-  type Http2Session,
-  type Http2Stream,
-  performServerHandshake,
-  type ServerHttp2Stream,
-} from 'node:http2';
-import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 import type { Timers } from '../clock/timers.ts';
-import { joinWebSocket } from './join.ts';
-import { drainingEvent, Pipe } from './pipe.ts';
-import { createSocketPair } from './socket-pair.ts';
+import { createMultiplex } from './multiplex.ts';
+import { drainingEvent, type Pipe } from './pipe.ts';
+import { createWire } from './wire.ts';
 
 /** Pipes of one carrier at the same time, idle ones included. */
 export const maxPipes = 256;
@@ -30,8 +21,10 @@ const maxMisses = 2;
 const askAfterMs = 3_000;
 /** It answers at once, unless its program stands still. On a cut that nobody reports, callers wait for both times and no longer. */
 const answerMs = 9_000;
-/** Pings, their answers and smaller frames of HTTP/2: nobody waits for what follows them. */
-const controlBytes = 17;
+/** Bytes that the network has not taken, at which pipes wait. */
+const maxWaiting = 512 * 1024;
+/** The same at which the other side counts as broken: it asks for answers and reads none. */
+const maxUnread = 8 * 1024 * 1024;
 /** How long the streams of a replaced or closing carrier may take to finish. */
 const drainMs = 30_000;
 /** From the WebSocket to HTTP/2 on both sides. */
@@ -50,6 +43,8 @@ export interface CarrierEnd {
 interface CarrierDeps {
   /** Opened in this very tick: later its first messages would be lost. */
   readonly socket: WebSocket;
+  /** The connection that the WebSocket runs over. */
+  readonly below: Duplex;
   readonly timers: Timers;
   /** Accepts a pipe that the other side opens; false: there is no such endpoint. Absent on the opening side. */
   readonly accept?: (side: string, pipe: Pipe) => boolean;
@@ -74,23 +69,8 @@ export interface Carrier {
   end(kind: EndKind, reason: string): void;
 }
 
-/** Answers to several streams at once must neither fill the memory nor wait for each other. */
-const windowOfPipe = 1 << 19;
-const windowOfCarrier = 1 << 24;
-const shared = {
-  // Counts data that slow readers have not read; at the default of 10 MB they would keep others from opening a pipe.
-  maxSessionMemory: 2 * maxPipes,
-  maxHeaderListPairs: 8,
-  maxSettings: 16,
-};
-const settings = { initialWindowSize: windowOfPipe, enablePush: false, maxHeaderListSize: 4096 };
-/** Every cancelled request is a reset; at the default of 33 a second a busy page would cut the link. */
-const resets = { streamResetBurst: 10_000, streamResetRate: 1000 };
-
 export function createCarrier(deps: CarrierDeps): Carrier {
   const { socket, timers } = deps;
-  const pipes = createPipes(deps.accept);
-  let session: Http2Session | null = null;
   let up = false;
   let draining: 'replaced' | 'closing' | null = null;
   let drainReason = '';
@@ -98,59 +78,45 @@ export function createCarrier(deps: CarrierDeps): Carrier {
   const cancelSetup = timers.after(setupMs, () => end('broken', 'The other side was not ready in time.'));
   let cancelDrain = () => {};
 
+  const wire = createWire(socket, deps.below);
   const silence = createSilenceWatch({
     timers,
-    ping,
-    isSending: () => join.waiting > 0,
+    isSending: () => wire.waiting > 0,
     onSilent: (ms) => end('silent', `Nothing was heard for ${ms / 1000} s.`),
   });
-  const join = joinWebSocket(socket, {
-    onHeard: () => silence.heard(),
-    onSaid: (bytes) => silence.said(bytes),
-    onClosed: ({ code, reason }) => finish(kindOf(code), reason),
-  });
-  createSocketPair().then(
-    ([inner, outer]) => {
-      for (const half of [inner, outer]) half.on('error', () => {});
-      if (ended) {
-        inner.destroy();
-        outer.destroy();
-        return;
-      }
-      begin(inner);
-      join.to(outer);
-      outer.once('close', lost);
+  const pipes = createMultiplex({
+    send(parts, asks) {
+      wire.send(parts);
+      if (asks) silence.asked();
+      else if (wire.waiting > maxUnread) end('broken', 'The other side does not read the answers that it asks for.');
     },
-    (fault) => end('broken', `No socket could be made: ${String(fault)}`),
-  );
-
-  function begin(inner: Socket): void {
-    const made: Http2Session = deps.accept === undefined ? openingSession(inner) : acceptingSession(inner);
-    session = made;
-    if (deps.accept !== undefined) made.on('stream', pipes.take as never);
-    made.on('error', () => {});
-    made.once('remoteSettings', () => {
-      made.setLocalWindowSize(windowOfCarrier);
+    isFull: () => wire.waiting >= maxWaiting,
+    ...(deps.accept === undefined ? {} : { accept: deps.accept }),
+    maxAccepted: maxTaken,
+    onUp() {
       if (ended) return;
       up = true;
       cancelSetup();
-      silence.begin();
+      silence.begin(() => pipes.ping());
       deps.onUp();
-    });
-    made.on('goaway', (_code, _last, data) => {
-      if (draining === null)
-        markDraining(data?.toString() === 'replaced' ? 'replaced' : 'closing', 'The other side closes.', drainMs);
-    });
-    made.once('close', lost);
-  }
-
-  function ping(): void {
-    try {
-      session?.ping(() => {});
-    } catch {
-      // It is ending, and reports its end on its own.
-    }
-  }
+    },
+    onGoAway(data) {
+      if (markDraining(data === 'replaced' ? 'replaced' : 'closing', 'The other side closes.', drainMs)) endIfDrained();
+    },
+    onClosed: endIfDrained,
+    onFault: (why) => end('broken', why),
+  });
+  wire.listen({
+    onBytes(bytes) {
+      silence.heard();
+      pipes.take(bytes);
+    },
+    onSent() {
+      if (wire.waiting < maxWaiting / 2) pipes.resume();
+    },
+    onClosed: ({ code, reason }) => finish(kindOf(code), reason),
+  });
+  pipes.start();
 
   function markDraining(kind: 'replaced' | 'closing', reason: string, graceMs: number): boolean {
     if (ended) return false;
@@ -159,21 +125,20 @@ export function createCarrier(deps: CarrierDeps): Carrier {
     if (draining !== null) return false;
     draining = kind;
     drainReason = reason;
-    pipes.tellDraining();
+    pipes.tell(drainingEvent);
     deps.onDraining(kind);
     return true;
   }
 
-  /** No stream is left: after draining, this is the normal end. */
-  function lost(): void {
-    if (draining === null) end('broken', 'The connection inside the link closed.');
-    else end(draining, drainReason);
+  /** Without a pipe, draining has come to its end. */
+  function endIfDrained(): void {
+    if (draining !== null && pipes.size === 0) end(draining, drainReason);
   }
 
   function end(kind: EndKind, reason: string): void {
     if (ended) return;
     // The reason is shortened to fit a close frame.
-    join.close(endCodes[kind], reason.slice(0, 100));
+    wire.close(endCodes[kind], reason.slice(0, 100));
     finish(kind, reason);
   }
 
@@ -183,10 +148,8 @@ export function createCarrier(deps: CarrierDeps): Carrier {
     cancelSetup();
     cancelDrain();
     silence.stop();
-    // The pipes first: a session's leftovers must not decide whether a caller waits for ever.
     pipes.end(reason);
-    session?.destroy();
-    join.destroy();
+    wire.destroy();
     deps.onEnd({ kind, reason });
   }
 
@@ -198,79 +161,15 @@ export function createCarrier(deps: CarrierDeps): Carrier {
       return pipes.size;
     },
     open(side) {
-      if (!up || ended || draining !== null) return null;
-      return pipes.open(session as ClientHttp2Session, side);
+      if (!up || ended || draining !== null || pipes.size >= maxPipes) return null;
+      return pipes.open(side);
     },
     drain(kind, reason, graceMs = drainMs) {
       if (!markDraining(kind, reason, graceMs)) return;
-      if (!up || session === null || session.destroyed) return end(kind, reason);
-      session.goaway(constants.NGHTTP2_NO_ERROR, 0, Buffer.from(kind));
-      session.close();
+      if (up) pipes.goAway(kind);
+      endIfDrained();
     },
     end,
-  };
-}
-
-function openingSession(inner: Socket): ClientHttp2Session {
-  const options = { ...shared, settings, peerMaxConcurrentStreams: maxPipes, createConnection: () => inner };
-  return connect('http://runtime', options);
-}
-
-function acceptingSession(inner: Socket): Http2Session {
-  const options = { ...shared, ...resets, settings: { ...settings, maxConcurrentStreams: maxTaken } };
-  return performServerHandshake(inner, options);
-}
-
-/** The open pipes of one carrier: opened here, or accepted where `accept` knows the endpoint. */
-function createPipes(accept: CarrierDeps['accept']) {
-  const pipes = new Set<Pipe>();
-  let ended = false;
-
-  function keep(stream: Http2Stream): Pipe {
-    const pipe = new Pipe(stream);
-    pipes.add(pipe);
-    pipe.on('error', () => {}); // Users listen too; this listener only keeps an error from ending the program.
-    pipe.once('close', () => pipes.delete(pipe));
-    return pipe;
-  }
-
-  return {
-    get size() {
-      return pipes.size;
-    },
-    open(session: ClientHttp2Session, side: string): Pipe | null {
-      if (pipes.size >= maxPipes) return null;
-      try {
-        const stream = session.request(
-          { [constants.HTTP2_HEADER_METHOD]: 'CONNECT', [constants.HTTP2_HEADER_AUTHORITY]: side },
-          { endStream: false },
-        );
-        return keep(stream);
-      } catch {
-        return null; // It ends at this moment.
-      }
-    },
-    take(stream: ServerHttp2Stream, headers: Record<string, unknown>): void {
-      stream.on('error', () => {});
-      const side =
-        headers[constants.HTTP2_HEADER_METHOD] === 'CONNECT' ? headers[constants.HTTP2_HEADER_AUTHORITY] : null;
-      if (typeof side !== 'string' || ended) {
-        stream.respond({ [constants.HTTP2_HEADER_STATUS]: 405 }, { endStream: true });
-        stream.close(constants.NGHTTP2_REFUSED_STREAM);
-        return;
-      }
-      stream.respond({ [constants.HTTP2_HEADER_STATUS]: 200 });
-      const pipe = keep(stream);
-      if (accept?.(side, pipe) !== true) pipe.destroy();
-    },
-    tellDraining() {
-      for (const pipe of [...pipes]) pipe.emit(drainingEvent);
-    },
-    end(reason: string) {
-      ended = true;
-      for (const pipe of [...pipes])
-        pipe.destroy(Object.assign(new Error(reason || 'The link was cut.'), { code: 'ECONNRESET' }));
-    },
   };
 }
 
@@ -280,12 +179,12 @@ function createPipes(accept: CarrierDeps['accept']) {
  */
 function createSilenceWatch(deps: {
   readonly timers: Timers;
-  readonly ping: () => void;
   /** The network has not taken yet what was sent: an answer cannot be expected, and the beat decides. */
   readonly isSending: () => boolean;
   readonly onSilent: (ms: number) => void;
 }) {
-  const { timers, ping, onSilent } = deps;
+  const { timers, onSilent } = deps;
+  let ping = () => {};
   let began = false;
   let heardSinceBeat = true;
   let misses = 0;
@@ -332,12 +231,14 @@ function createSilenceWatch(deps: {
 
   return {
     /** Both sides are ready. */
-    begin() {
+    begin(how: () => void) {
       began = true;
+      ping = how;
       cancelBeat = timers.after(pingEveryMs, beat);
     },
-    said(bytes: number) {
-      if (bytes <= controlBytes || !began) return;
+    /** Something was sent that somebody waits for. */
+    asked() {
+      if (!began) return;
       saidSince = true;
       if (step === 'idle') waitToAsk();
     },

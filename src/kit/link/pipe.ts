@@ -1,8 +1,7 @@
 /**
- * A CONNECT stream of HTTP/2 as a plain duplex with the socket methods that `node:http` calls; over the raw stream its parser fails. An end counts
- * only if the other side sent it: a stream that was cut off is an error. Must not know what it carries.
+ * One stream of a link as a plain duplex with the socket methods that `node:http` calls. An end counts only if the other side sent it: a stream that was
+ * cut off is an error. Must not know what it carries, or how its bytes travel.
  */
-import { constants, type Http2Stream } from 'node:http2';
 import { Duplex } from 'node:stream';
 
 /** Emitted on a pipe whose carrier accepts nothing new, so that a pool releases it if it is idle. */
@@ -11,63 +10,91 @@ export const drainingEvent = 'carrierDraining';
 /** Bytes queued on either side of a pipe before it pushes back. */
 const highWaterMark = 64 * 1024;
 
-export class Pipe extends Duplex {
-  readonly #stream: Http2Stream;
+/** The way of one pipe to the other side. */
+interface PipeWay {
+  /** `done` once the bytes are on their way. */
+  write(bytes: Buffer, done: () => void): void;
+  /** Nothing follows. */
+  end(): void;
+  /** So many bytes were read: as many more may come. */
+  consumed(bytes: number): void;
+  /** Nobody reads or writes any more, whether or not both sides had ended. */
+  leave(): void;
+}
 
-  constructor(stream: Http2Stream) {
+export class Pipe extends Duplex {
+  readonly #way: PipeWay;
+  /** Came in, and not asked for yet. */
+  #held = 0;
+  #idle: NodeJS.Timeout | undefined;
+
+  constructor(way: PipeWay) {
     super({ highWaterMark });
-    this.#stream = stream;
-    stream.pause();
-    stream.on('data', (chunk: Buffer) => {
-      if (!this.push(chunk)) stream.pause();
-    });
-    stream.on('end', () => {
-      // A stream that was reset also ends.
-      if (stream.rstCode === constants.NGHTTP2_NO_ERROR) this.push(null);
-      else this.destroy(cutOff());
-    });
-    stream.on('timeout', () => this.emit('timeout'));
-    stream.on('error', (cause) => this.destroy(cutOff(cause)));
-    stream.on('close', () => {
-      const whole = stream.rstCode === constants.NGHTTP2_NO_ERROR && stream.readableEnded;
-      if (!whole || !this.writableEnded) this.destroy(cutOff());
-    });
+    this.#way = way;
+    // Users listen too; this listener only keeps an error from ending the program.
+    this.on('error', () => {});
+  }
+
+  /** For its carrier: bytes came. */
+  receive(bytes: Buffer): void {
+    if (this.destroyed) return;
+    this.#idle?.refresh();
+    this.#held += bytes.length;
+    if (this.push(bytes)) this.#release();
+  }
+
+  /** For its carrier: the other side has ended. */
+  receiveEnd(): void {
+    this.#idle?.refresh();
+    if (!this.destroyed) this.push(null);
+  }
+
+  /** For its carrier: no byte moves any more. */
+  cut(cause?: unknown): void {
+    this.destroy(cutOff(cause));
   }
 
   override _read(): void {
-    this.#stream.resume();
+    this.#release();
+  }
+
+  #release(): void {
+    const bytes = this.#held;
+    if (bytes === 0) return;
+    this.#held = 0;
+    this.#way.consumed(bytes);
   }
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
-    // After a reset nothing drains any more; the reset itself destroys this pipe.
-    if (this.#stream.write(chunk)) done();
-    else this.#stream.once('drain', done);
+    this.#idle?.refresh();
+    this.#way.write(chunk, done);
   }
 
-  /** Head and body of a message are joined into one frame, one write and one message of the carrier. */
+  /** Head and body of a message are joined into one frame and one message of the carrier. */
   override _writev(parts: { chunk: Buffer }[], done: (error?: Error | null) => void): void {
     this._write(Buffer.concat(parts.map(({ chunk }) => chunk)), 'buffer' as BufferEncoding, done);
   }
 
   override _final(done: (error?: Error | null) => void): void {
-    this.#stream.end(done);
+    this.#way.end();
+    done();
   }
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
-    if (!this.#stream.closed) {
-      const whole = error === null && this.readableEnded && this.writableFinished;
-      this.#stream.close(whole ? constants.NGHTTP2_NO_ERROR : constants.NGHTTP2_CANCEL);
-    }
+    this.setTimeout(0);
+    this.#way.leave();
     done(error);
   }
 
   /** Like a socket's: 0 switches it off; each byte restarts it. */
   setTimeout(ms: number, onTimeout?: () => void): this {
+    clearTimeout(this.#idle);
+    this.#idle = undefined;
+    if (ms > 0 && !this.destroyed) this.#idle = setTimeout(() => this.emit('timeout'), ms).unref();
     if (onTimeout !== undefined) {
       if (ms === 0) this.off('timeout', onTimeout);
       else this.once('timeout', onTimeout);
     }
-    if (!this.#stream.destroyed) this.#stream.setTimeout(ms);
     return this;
   }
 

@@ -130,12 +130,16 @@ export function createDialer(deps: DialerDeps): Dialer {
         fail(reasonOf(refusal, deps.ifKeyRefused), refusal.retryAfterMs, learn(refusal));
       });
     });
+    let below: Duplex | undefined;
+    socket.on('upgrade', (response) => {
+      below = response.socket;
+    });
     socket.on('open', () => {
-      if (told) return;
+      if (told || below === undefined) return;
       told = true;
       cancelWait();
       dialling = null;
-      carry(socket);
+      carry(socket, below);
     });
   }
 
@@ -167,9 +171,10 @@ export function createDialer(deps: DialerDeps): Dialer {
     return new WebSocket(url, options);
   }
 
-  function carry(socket: WebSocket): void {
+  function carry(socket: WebSocket, below: Duplex): void {
     const carrier = createCarrier({
       socket,
+      below,
       timers,
       accept(side, pipe) {
         if (side !== 'engine' && side !== 'peer') return false;

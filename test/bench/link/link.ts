@@ -7,6 +7,7 @@ import { newToken } from '../../../src/kit/secrets/token-file.ts';
 import { signingKey } from '../../../src/kit/signing/signature.ts';
 import type { Figure, FigureOptions, Measured } from '../../support/bench/figure.ts';
 import { median, rounded, spread } from '../../support/bench/numbers.ts';
+import { cpuMs } from '../../support/bench/processes.ts';
 import { type CutProxy, startCutProxy } from '../../support/cut-proxy.ts';
 import { seededRandom } from '../../support/kill-loop.ts';
 import { startTestCloud, type TestCloud, untilLinked } from '../../support/link.ts';
@@ -115,29 +116,43 @@ async function stream({ quick, log }: FigureOptions): Promise<Measured> {
   const rounds = quick ? 3 : 9;
   const megabytes = 64;
   const world = await setUp();
-  const found = { direct: [] as number[], link: [] as number[] };
+  /** Of each round: MiB/s, and milliseconds of CPU that both processes used. */
+  const speeds = { direct: [] as number[], link: [] as number[] };
+  const cpu = { direct: [] as number[], link: [] as number[] };
+  const cpuSoFar = () => cpuMs(process.pid) + cpuMs(world.victim.child.pid as number);
   try {
     for (let round = -1; round < rounds; round += 1) {
       for (const name of round % 2 === 0 ? (['direct', 'link'] as const) : (['link', 'direct'] as const)) {
+        const before = cpuSoFar();
         const begun = performance.now();
         const bytes = await read(await world.ways[name].start(`/big?${megabytes}`));
         if (bytes !== megabytes * 1024 * 1024) throw new Error(`${bytes} bytes came instead of ${megabytes} MiB.`);
         const speed = (megabytes / (performance.now() - begun)) * 1000;
-        if (round >= 0) found[name].push(speed);
-        log(`round ${round} ${name}: ${speed.toFixed(0)} MiB/s`);
+        const used = cpuSoFar() - before;
+        if (round >= 0) {
+          speeds[name].push(speed);
+          cpu[name].push(used);
+        }
+        log(`round ${round} ${name}: ${speed.toFixed(0)} MiB/s, ${used.toFixed(0)} ms of CPU`);
       }
     }
   } finally {
     await world.close();
   }
   return {
-    value: median(found.link) / median(found.direct),
+    value: median(speeds.link) / median(speeds.direct),
     unit: '× direct',
     n: rounds,
     at: `a download of ${megabytes} MiB from the computer, MiB/s; cloud and computer are two processes on one machine; direct: a TCP connection to the same server, in turn in the same run`,
-    peer: { name: 'direct', value: rounded(median(found.direct), 0) },
-    own: rounded(median(found.link), 0),
-    detail: { direct: found.direct.map(Math.round), link: found.link.map(Math.round) },
+    peer: { name: 'direct', value: rounded(median(speeds.direct), 0) },
+    own: rounded(median(speeds.link), 0),
+    detail: {
+      direct: speeds.direct.map(Math.round),
+      link: speeds.link.map(Math.round),
+      // Other load on the machine moves this less: what direct costs, as a part of what the link costs.
+      byCpu: rounded(median(cpu.direct) / median(cpu.link), 2),
+      cpuMsAMiB: { direct: rounded(median(cpu.direct) / megabytes, 2), link: rounded(median(cpu.link) / megabytes, 2) },
+    },
   };
 }
 
