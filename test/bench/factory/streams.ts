@@ -1,11 +1,10 @@
 /** Ten thousand readers of the event stream: what they cost the serving program, and that none of them misses an event. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Figure, FigureOptions, Measured } from '../../support/bench/figure.ts';
 import { rounded, spread } from '../../support/bench/numbers.ts';
-import { cpuMs, pssMb } from '../../support/bench/processes.ts';
+import { cpuMs, maxFiles, pssMb } from '../../support/bench/processes.ts';
 import { type Product, scratchHome, shellTeam, startBuilt, teamUp } from '../../support/bench/product.ts';
 import type { FromReaders, ToReaders } from '../../support/bench/stream-readers.ts';
 
@@ -84,12 +83,6 @@ async function streams({ quick, log }: FigureOptions): Promise<Measured> {
     for (const each of readers) each.end();
     await place.remove();
   }
-}
-
-/** Of one program and those it starts; node itself takes all that it may have. */
-function maxFiles(): number {
-  const line = /^Max open files\s+\S+\s+(\S+)/m.exec(readFileSync('/proc/self/limits', 'latin1'));
-  return line?.[1] === 'unlimited' ? Number.POSITIVE_INFINITY : Number(line?.[1]);
 }
 
 async function send(product: Product): Promise<void> {

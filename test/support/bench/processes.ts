@@ -29,6 +29,12 @@ export function pssMb(pid: number): number {
   return (Number(kibibytes) * 1024) / 1e6;
 }
 
+/** Of one program and those it starts; node itself takes all that it may have. */
+export function maxFiles(): number {
+  const line = /^Max open files\s+\S+\s+(\S+)/m.exec(readFileSync('/proc/self/limits', 'latin1'));
+  return line?.[1] === 'unlimited' ? Number.POSITIVE_INFINITY : Number(line?.[1]);
+}
+
 export interface ProcessInfo {
   readonly pid: number;
   readonly parent: number;
