@@ -99,6 +99,7 @@ function extractSource(folder: string, tree: string): void {
   const machine = '/etc/apt';
   const named = existsSync(join(machine, 'sources.list.d')) ? readdirSync(join(machine, 'sources.list.d')) : [];
   const files = ['sources.list', ...named.map((name) => `sources.list.d/${name}`)];
+  const known = new Set<string>();
   for (const [number, name] of files.entries()) {
     const file = join(machine, name);
     if (!existsSync(file)) continue;
@@ -107,8 +108,11 @@ function extractSource(folder: string, tree: string): void {
       ? text.split(/\n{2,}/).map((stanza) => stanza.replace(/^Types:.*$/m, 'Types: deb-src'))
       : text.split('\n').map((line) => line.replace(/^deb /, 'deb-src '));
     const ofDebian = stanzas.filter((stanza) => /^(Types:|deb-src )/m.test(stanza) && /debian/.test(stanza));
+    // Where the machine has a list of sources already, apt would warn of each for every file.
+    const fresh = ofDebian.filter((stanza) => !known.has(stanza.trim()));
+    for (const stanza of fresh) known.add(stanza.trim());
     const ending = name.endsWith('.sources') ? ['sources', '\n\n'] : ['list', '\n'];
-    writeFileSync(join(parts, `${number}.${ending[0]}`), ofDebian.join(ending[1]!));
+    if (fresh.length > 0) writeFileSync(join(parts, `${number}.${ending[0]}`), fresh.join(ending[1]!));
   }
   const options = [`Dir::Etc::sourcelist=/dev/null`, `Dir::Etc::sourceparts=${parts}`, `Dir::State::lists=${lists}`];
   const words = options.flatMap((option) => ['-o', option]);
