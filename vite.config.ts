@@ -233,6 +233,7 @@ export default defineConfig({
         executor: 'src/programs/executor/main.ts',
         'hosted-device': 'src/host/hosted-device.ts',
         'computer-init': 'src/programs/computer-init/main.ts',
+        'computer-link': 'src/programs/computer-init/link.ts',
         'sandbox-proxy': 'src/programs/sandbox-proxy/main.ts',
         'sandbox-launch': 'src/programs/sandbox-launch/main.ts',
         'acp-inside': 'src/programs/acp-inside/main.ts',

@@ -4,7 +4,7 @@
 # own code. What the computer's programs leave behind is waited for here. src/programs/computer-init/protocol.ts has the other end.
 set -u
 server=/app/out/server
-boot=/run/gantry/boot.json
+boot=${GANTRY_BOOT:-/run/gantry/boot.json}
 
 if [ "${1:-}" != restricted ]; then
   node "$server/computer-init.js" "$boot" || exit 1
@@ -12,6 +12,8 @@ if [ "${1:-}" != restricted ]; then
 fi
 
 trap 'exit 76' USR1
+# An engine that ends a container, such as a cluster's: the first process of a container hears only what it asks for.
+trap 'exit 143' TERM
 cd /home/user
 HOME=/home/user node "$server/hosted-device.js" "$boot" &
 program=$!

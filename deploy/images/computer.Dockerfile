@@ -28,7 +28,7 @@ COPY --from=build /src/package.json /src/out/THIRD-PARTY-NOTICES.txt /src/out/ga
 COPY --from=build /src/deploy/images/computer-init.sh deploy/images/
 COPY --from=build /src/node_modules/better-sqlite3 node_modules/better-sqlite3
 COPY --from=build /src/node_modules/playwright-core node_modules/playwright-core
-COPY --from=build /src/out/server/computer-init.js /src/out/server/hosted-device.js /src/out/server/executor.js /src/out/server/schema-checker.js out/server/
+COPY --from=build /src/out/server/computer-init.js /src/out/server/computer-link.js /src/out/server/hosted-device.js /src/out/server/executor.js /src/out/server/schema-checker.js out/server/
 COPY --from=build /src/out/server/chunks out/server/chunks
 # The driver takes no image without it: what runs inside must restrict itself before anything else.
 LABEL gantry.computer-image=1

@@ -12,6 +12,7 @@ import { createToPeers } from '../cloud-api/factory/to-peers.ts';
 import {
   createDockerDriver,
   createHostedComputers,
+  createKubernetesDriver,
   createNamespaceDriver,
 } from '../cloud-api/hosted-computers/index.ts';
 import type { Identity } from '../cloud-api/identity/index.ts';
@@ -192,8 +193,14 @@ async function composeCore(parts: CloudParts, closing: Closing) {
   return { runtimes, events, approvals, notifications, usage, hosted, work };
 }
 
-function openDriver({ computersFolder: folder, computersEngine, origin, base }: CloudParts) {
-  const { clock, timers, log } = base;
+function openDriver({ computersFolder: folder, computersEngine, computersCluster, origin, base }: CloudParts) {
+  const { clock, timers, log, masterKey } = base;
+  if (computersCluster != null) {
+    // All replicas have the key, and another Gantry in the same cluster has another one.
+    const sealer = createSealer({ masterKey, purpose: 'hosted computer' });
+    const installation = sealer.derive('installation in a cluster').toString('hex').slice(0, 10);
+    return createKubernetesDriver({ settings: computersCluster, installation, origin, clock, timers, log });
+  }
   if (computersEngine == null) return { joined: createNamespaceDriver({ folder, timers }) };
   const cloudHost = new URL(origin).hostname;
   return createDockerDriver({ settings: computersEngine, folder, cloudHost, clock, timers, log });

@@ -1,7 +1,7 @@
 /** The options of a cloud API, and what it offers once made. Must not know how it is composed. */
 
 import type { HomeConnection } from '../cloud-api/home/index.ts';
-import type { ComputerBounds, HostedDriver } from '../cloud-api/hosted-computers/index.ts';
+import type { ComputerBounds, HostedDriver, KubernetesSettings } from '../cloud-api/hosted-computers/index.ts';
 import type { OidcSettings } from '../cloud-api/identity/index.ts';
 import type { Devices } from '../cloud-api/link/devices.ts';
 import type { Link } from '../cloud-api/link/link.ts';
@@ -101,10 +101,11 @@ export interface CloudOptions {
   readonly rendererFolder?: string;
   readonly limits?: DispatcherOptions['limits'];
   readonly answers?: DispatcherOptions['answers'];
-  /** What hosted computers are made by; default: the container engine, or without one the helper on this machine, `gantry computer-host`. */
+  /** What hosted computers are made by; default: the cluster or the container engine, or without them the helper on this machine, `gantry computer-host`. */
   readonly hostedDriver?: HostedDriver;
   readonly computersFolder?: string | undefined;
   readonly computersEngine?: ComputersEngine | null | undefined;
+  readonly computersCluster?: KubernetesSettings | null | undefined;
   /** What computers may ask for; default: what their driver allows. */
   readonly computerBounds?: ComputerBounds | undefined;
   /** Default: generated keys, only public addresses. */

@@ -4,14 +4,19 @@
  */
 import { readFileSync } from 'node:fs';
 import ipaddr from 'ipaddr.js';
-import type { ComputerBounds } from '../cloud-api/hosted-computers/index.ts';
+import type { ComputerBounds, KubernetesSettings } from '../cloud-api/hosted-computers/index.ts';
 import type { OidcSettings } from '../cloud-api/identity/index.ts';
 import { AppError } from '../contracts/common/errors.ts';
 import type { ImageRule } from '../kit/docker/image-rule.ts';
 import { createAddressOf } from '../kit/http/client-address.ts';
 import type { Address } from '../kit/http/server.ts';
 import { type ClusterSettings, readClusterSettings } from './cluster-settings.ts';
-import { type ComputersEngine, readComputerBounds, readComputersEngine } from './computers-engine.ts';
+import {
+  type ComputersEngine,
+  readComputerBounds,
+  readComputersCluster,
+  readComputersEngine,
+} from './computers-engine.ts';
 import { readImageRules } from './image-rules.ts';
 import { type PhoneSettings, readPhoneSettings } from './phone-settings.ts';
 import { dataFolder } from './places.ts';
@@ -36,6 +41,8 @@ export interface CloudSettings {
   readonly computersFolder?: string | undefined;
   /** Absent or null: `gantry computer-host` makes them. */
   readonly computersEngine?: ComputersEngine | null;
+  /** Absent or null: no cluster makes them. */
+  readonly computersCluster?: KubernetesSettings | null;
   /** What computers may ask for; absent: what their driver allows. */
   readonly computerBounds?: ComputerBounds;
   /** Where the other replicas on the same database reach this one; null: as it listens. */
@@ -96,6 +103,7 @@ export function readCloudSettings(
     phone: readPhoneSettings(env),
     computersFolder: env.GANTRY_COMPUTERS || undefined,
     computersEngine: readComputersEngine(env),
+    computersCluster: readComputersCluster(env),
     computerBounds: readComputerBounds(env),
     replicaUrl: replicaUrlOf(pick('replicaUrl')),
     databaseUrl: env.DATABASE_URL || null,

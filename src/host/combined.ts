@@ -8,7 +8,7 @@ import { AppError } from '../contracts/common/errors.ts';
 import type { LocalPairing } from '../contracts/link/local-pairing.ts';
 import { systemTimers } from '../kit/clock/timers.ts';
 import { createCloud } from './cloud.ts';
-import { readComputerBounds, readComputersEngine } from './computers-engine.ts';
+import { readComputerBounds, readComputersCluster, readComputersEngine } from './computers-engine.ts';
 import { startDemoPhone } from './demo-phone.ts';
 import { readImageRules } from './image-rules.ts';
 import { openPort } from './listeners.ts';
@@ -83,7 +83,7 @@ export function startCombined(
       limits,
       answers: options.answers,
       computersFolder: options.env.GANTRY_COMPUTERS || undefined,
-      computersEngine: readComputersEngine(options.env),
+      computersEngine: containerEngineIn(options.env),
       computerBounds: readComputerBounds(options.env),
       push: readPushSettings(options.env),
       taskImages: readImageRules(options.env, 'GANTRY_TASK_IMAGES'),
@@ -107,6 +107,13 @@ export function startCombined(
       checkPairing: () => runtime.homeLink.pairing.readFile(),
     };
   });
+}
+
+/** Computers in a cluster dial at the address of a cloud, and this one takes no dials. */
+function containerEngineIn(env: ComputerOptions['env']) {
+  if (readComputersCluster(env) === null) return readComputersEngine(env);
+  const action = 'Start gantry cloud, or name the socket of a container engine.';
+  throw new AppError('usage', 'GANTRY_COMPUTERS_ENGINE is kubernetes, which only gantry cloud can use.', action);
 }
 
 function twoCarriers(): AppError {

@@ -1,6 +1,6 @@
 /** Which container engine makes hosted computers, and what computers may ask for, from the environment. Must not know the driver. */
 import { isAbsolute } from 'node:path';
-import type { ComputerBounds } from '../cloud-api/hosted-computers/index.ts';
+import type { ComputerBounds, KubernetesSettings } from '../cloud-api/hosted-computers/index.ts';
 import { AppError } from '../contracts/common/errors.ts';
 import { maxLifetimeSeconds } from '../contracts/hosted-computers/computer.ts';
 import { readImageRules } from './image-rules.ts';
@@ -19,15 +19,18 @@ export interface ComputersEngine {
   readonly warm: { readonly desktop: number; readonly shell: number };
 }
 
-/** Null: computers are made by the computer host. Throws `usage`. */
+/** The word in place of a socket. */
+const inCluster = 'kubernetes';
+
+/** Null: computers are made by the computer host, or in a cluster. Throws `usage`. */
 export function readComputersEngine(env: Env): ComputersEngine | null {
   const socket = env.GANTRY_COMPUTERS_ENGINE || null;
-  if (socket === null) return null;
+  if (socket === null || socket === inCluster) return null;
   if (!isAbsolute(socket)) {
     throw new AppError(
       'usage',
       `GANTRY_COMPUTERS_ENGINE is ${JSON.stringify(socket)}.`,
-      'Give the path of the container engine’s socket, such as /var/run/docker.sock.',
+      'Give the path of the container engine’s socket, such as /var/run/docker.sock, or the word kubernetes.',
     );
   }
   return {
@@ -44,6 +47,64 @@ export function readComputersEngine(env: Env): ComputersEngine | null {
       shell: whole(env, 'GANTRY_COMPUTERS_WARM_SHELL', 'a number', 0, 200) ?? 0,
     },
   };
+}
+
+/** Null: computers are not made in a cluster. Throws `usage`. */
+export function readComputersCluster(env: Env): KubernetesSettings | null {
+  if (env.GANTRY_COMPUTERS_ENGINE !== inCluster) return null;
+  for (const name of ['GANTRY_COMPUTERS_MAX_IMAGE', 'GANTRY_COMPUTERS_WARM_DESKTOP', 'GANTRY_COMPUTERS_WARM_SHELL']) {
+    if (env[name]) {
+      const action =
+        'Leave it out: in a cluster no image can be measured before it runs, and no computer is kept warm.';
+      throw new AppError(
+        'usage',
+        `${name} is set, which is not possible with GANTRY_COMPUTERS_ENGINE=kubernetes.`,
+        action,
+      );
+    }
+  }
+  const kubeconfig = env.KUBECONFIG || null;
+  if (kubeconfig === null && !env.KUBERNETES_SERVICE_HOST) {
+    throw new AppError(
+      'usage',
+      'GANTRY_COMPUTERS_ENGINE is kubernetes, but this process runs in no cluster.',
+      'Name the file that says where the cluster is: KUBECONFIG=/path/to/file.',
+    );
+  }
+  return {
+    kubeconfig,
+    namespace: env.GANTRY_COMPUTERS_NAMESPACE || 'gantry-computers',
+    image: env.GANTRY_COMPUTERS_IMAGE || 'gantry-computer',
+    runtime: env.GANTRY_COMPUTERS_RUNTIME || null,
+    wall: wallIn(env),
+    storageClass: env.GANTRY_COMPUTERS_STORAGE_CLASS || null,
+    disk: whole(env, 'GANTRY_COMPUTERS_DISK', 'a number of MiB', 64, 16_777_216) ?? 2048,
+    most: { memory: whole(env, 'GANTRY_COMPUTERS_MEMORY', 'a number of MiB', 256, 1_048_576) ?? 2048 },
+    seccomp: env.GANTRY_COMPUTERS_SECCOMP || null,
+    cloud: addressIn(env, 'GANTRY_COMPUTERS_CLOUD'),
+  };
+}
+
+/** The cluster's account may not read what a RuntimeClass is: its usual names say it, and an operator can. */
+function wallIn(env: Env): KubernetesSettings['wall'] {
+  const walls = ['namespace', 'gvisor', 'vm'] as const;
+  const given = env.GANTRY_COMPUTERS_WALL;
+  const named = walls.find((wall) => wall === given);
+  if (given && named === undefined) {
+    throw new AppError('usage', `GANTRY_COMPUTERS_WALL is ${JSON.stringify(given)}.`, `Give ${walls.join(', ')}.`);
+  }
+  const runtime = env.GANTRY_COMPUTERS_RUNTIME ?? '';
+  return named ?? (/gvisor|runsc/.test(runtime) ? 'gvisor' : /kata/.test(runtime) ? 'vm' : 'namespace');
+}
+
+/** Null if it is not set. */
+function addressIn(env: Env, name: string): string | null {
+  const given = env[name]?.trim() ?? '';
+  if (given === '') return null;
+  const url = URL.parse(given);
+  if (url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.search === '') return url.href;
+  const action = 'Give where Pods reach the cloud, such as http://gantry-cloud.gantry.svc:3010.';
+  throw new AppError('usage', `${name} is ${JSON.stringify(given)}.`, action);
 }
 
 /** Throws `usage`. */

@@ -87,6 +87,7 @@ export function startHeadless(options: HeadlessOptions): Promise<Headless> {
       rendererFolder: options.rendererFolder,
       computersFolder: settings.computersFolder,
       computersEngine: settings.computersEngine,
+      computersCluster: settings.computersCluster,
       computerBounds: settings.computerBounds,
       push: settings.push,
       taskImages: settings.taskImages,

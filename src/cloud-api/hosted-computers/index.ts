@@ -35,6 +35,8 @@ export type { ComputerBounds } from './bounds.ts';
 export { type Credentials, createCredentials, isHosted } from './credentials.ts';
 export { createDockerDriver } from './docker.ts';
 export type { HostedDriver, OfferingDriver } from './driver.ts';
+export { createKubernetesDriver } from './kubernetes.ts';
+export type { KubernetesSettings } from './kubernetes-spec.ts';
 export { hostedComputerMigrations } from './migrations.ts';
 export { createNamespaceDriver } from './namespace.ts';
 export { createTakeOffered } from './offered.ts';

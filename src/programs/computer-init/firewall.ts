@@ -8,9 +8,17 @@ interface Firewall {
   readonly refuse: readonly string[];
   /** Name servers, which are asked on port 53 wherever they are. */
   readonly servers: readonly string[];
+  /** The only user that may reach the cloud, and where that is; null: nobody does. */
+  readonly way: { readonly uid: number; readonly addresses: readonly string[]; readonly port: number } | null;
+  /** Nothing is reached but over that way. */
+  readonly closed: boolean;
 }
 
-export function rulesFor({ refuse, servers }: Firewall): string {
+export function rulesFor({ refuse, servers, way, closed }: Firewall): string {
+  const only = way === null ? '' : `meta skuid ${way.uid} `;
+  const asks = closed ? only : '';
+  const cloud = (family: string, all: readonly string[]) =>
+    all.map((address) => `${only}${family} daddr ${address} tcp dport ${way?.port} accept\n`).join('');
   const set = (name: string, type: string, elements: readonly string[]) =>
     `set ${name} { type ${type}; flags interval; auto-merge; ${elements.length === 0 ? '' : `elements = { ${elements.join(', ')} };`} }`;
   return `table inet gantry {
@@ -27,10 +35,10 @@ chain out {
 type filter hook output priority filter; policy drop;
 oifname "lo" accept
 ct state established,related accept
-ip daddr @names4 meta l4proto { tcp, udp } th dport 53 accept
-ip6 daddr @names6 meta l4proto { tcp, udp } th dport 53 accept
+${asks}ip daddr @names4 meta l4proto { tcp, udp } th dport 53 accept
+${asks}ip6 daddr @names6 meta l4proto { tcp, udp } th dport 53 accept
 icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert, nd-router-solicit } accept
-ip daddr @refused4 goto refused
+${cloud('ip', way?.addresses.filter(isIPv4) ?? [])}${cloud('ip6', way?.addresses.filter(isIPv6) ?? [])}${closed ? 'goto refused\n' : ''}ip daddr @refused4 goto refused
 ip6 daddr != ${public6} goto refused
 ip6 daddr @refused6 goto refused
 tcp dport 25 goto refused

@@ -18,6 +18,29 @@ export const exitCodes = { lifetimeOver: 75, stopped: 76 } as const;
 /** Of the image, and of every image that is made on top of it. */
 export const imageLabel = 'gantry.computer-image';
 
+/** Of the program beside a computer in a Pod that dials for it: nothing of the computer runs as this user. */
+export const linkUser = { uid: 61_001, gid: 61_001 } as const;
+
+/** In a Pod: the settings of a start, each mounted only where it is read; and what the dialling program makes once the computer could be called. */
+export const podFiles = { boot: '/run/gantry-boot/boot.json', link: '/run/gantry-link/link.json' } as const;
+export const linkFiles = { folder: '/run/gantry-ready', ready: '/run/gantry-ready/ready' } as const;
+
+/** With what the dialling program ends where an address can be reached that must be refused. */
+export const unrestrictedCode = 77;
+
+/** The program that dials for a computer in a Pod; its argument is the file of its settings. */
+export const linkProgram = '/app/out/server/computer-link.js';
+
+/** Of the program that dials. */
+export interface LinkBoot {
+  readonly socket: string;
+  /** Of the computer's start: proves that it offers in the cloud's name. */
+  readonly token: string;
+  readonly cloud: { readonly host: string; readonly port: number; readonly tls: boolean };
+  /** `name`: by which the cloud is asked. */
+  readonly dial: { readonly computer: string; readonly key: string; readonly name: string };
+}
+
 export interface Boot {
   /** New with each start. */
   readonly token: string;
@@ -33,6 +56,8 @@ export interface Boot {
   readonly refuse: readonly string[];
   /** Nobody waits for it: it answers only once its browser is open. */
   readonly warm: boolean;
+  /** In a Pod: where its cloud is, which only `owner` may reach. Its folders belong to nobody yet. */
+  readonly pod?: { readonly cloud: { readonly host: string; readonly port: number } };
 }
 
 /** Addresses that every computer is refused, whatever else it is. */

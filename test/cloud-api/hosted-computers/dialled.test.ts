@@ -1,10 +1,16 @@
 /** How computers dial their cloud: with a credential of their start, over what their own cloud offers them, and the newest link counts. */
 import { connect, createServer, type Socket } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createCredentials, createTakeOffered } from '../../../src/cloud-api/hosted-computers/index.ts';
+import {
+  createCredentials,
+  createTakeOffered,
+  type OfferingDriver,
+} from '../../../src/cloud-api/hosted-computers/index.ts';
 import { type Dial, offerAt } from '../../../src/kit/link/offer.ts';
 import { createSealer } from '../../../src/kit/secrets/sealer.ts';
 import { engines } from '../../support/engines.ts';
+import { createTestClock } from '../../support/test-clock.ts';
+import { createSubstituteDriver } from './substitute-driver.ts';
 import { startHosted } from './support.ts';
 
 /** Resolves with everything that came before it closed. */
@@ -145,5 +151,53 @@ describe.each(engines)('computers that dial on $name', (engine) => {
     dialIns.end(id, 'A cable was pulled.');
     await until(async () => dialIns.state(id).linked);
     expect(substitute.offers).toHaveLength(3);
+  });
+
+  test('one that dials without an offer gets its key with its start, and its cloud waits for the link of that start', async () => {
+    const clock = createTestClock();
+    const substitute = createSubstituteDriver(() => clock.now());
+    onTestFinished(() => substitute.close());
+    const { driver } = substitute;
+    const dialled: Dial[] = [];
+    /** As what runs beside a computer would, as soon as it may. */
+    let dials = async (_: Dial) => {};
+    const start =
+      (how: 'start' | 'wake'): OfferingDriver['start'] =>
+      async (computer, dial) => {
+        const state = await driver[how](computer, dial);
+        dialled.push(dial!);
+        void dials(dial!);
+        return state;
+      };
+    const cloud = await startHosted(engine, {
+      clock,
+      substitute,
+      driver: { ...driver, offer: null, start: start('start'), wake: start('wake') },
+    });
+    await cloud.project();
+    const take = createTakeOffered(cloud.dialIns.handleUpgrade);
+    const connected: Socket[] = [];
+    dials = async (dial) => {
+      const connection = await offerAt(substitute.socketOf(dial.computer), substitute.secretOf(dial.computer), dial);
+      connected.push(connection);
+      take(dial.computer, connection);
+    };
+    const { id } = await cloud.create();
+    expect((await cloud.act(id)).status).toBe(200);
+    expect(dialled).toMatchObject([{ computer: id, key: expect.stringMatching(/^[0-9a-f]{64}$/) }]);
+    clock.jump(301_000);
+    await cloud.until(async () => (await cloud.send('GET', cloud.at(id))).body.sleeping);
+    // The former link is still there when the computer is woken, and is not taken for the new one.
+    expect(cloud.dialIns.linked()).toEqual([id]);
+    const before = cloud.dialIns.credential(id);
+    expect((await cloud.act(id)).status).toBe(200);
+    expect(cloud.dialIns.credential(id)).not.toBe(before);
+    // One that was cut is dialled again from beside the computer; a call waits for it.
+    for (const connection of connected) connection.destroy();
+    await expect.poll(() => cloud.dialIns.linked()).toEqual([]);
+    const waits = cloud.act(id);
+    await dials({ ...dialled.at(-1)!, at: clock.now() });
+    expect((await waits).status).toBe(200);
+    expect(dialled).toHaveLength(2);
   });
 });

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { type Agent, type IncomingMessage, request } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { createTakeOffered } from '../../../src/cloud-api/hosted-computers/index.ts';
-import { createDialIns } from '../../../src/cloud-api/link/dial-ins.ts';
+import { createDialIns, type DialIns } from '../../../src/cloud-api/link/dial-ins.ts';
 import { createLinkAgent } from '../../../src/cloud-api/link/link.ts';
 import type { ToolsetCall, ToolsetResult } from '../../../src/contracts/computer-use/toolset.ts';
 import { driverUser } from '../../../src/contracts/hosted-computers/computer.ts';
@@ -43,6 +43,18 @@ export async function linkComputer(computer: string, offer: Offer): Promise<Link
     connection.once('close', () => reject(new Error(`${computer} did not dial.`)));
     createTakeOffered(dialIns.handleUpgrade)(computer, connection);
   });
+  const linked = linkedOver(dialIns, computer);
+  return {
+    ...linked,
+    async close() {
+      await linked.close();
+      await dialIns.close(0);
+    },
+  };
+}
+
+/** Calls to a computer that has dialled. */
+export function linkedOver(dialIns: Pick<DialIns, 'credential' | 'open'>, computer: string): LinkedComputer {
   const agent = createLinkAgent(dialIns, computer);
   const call = <Body>(method: string, path: string, body?: unknown) =>
     send<Body>({ agent, computer, bearer: dialIns.credential(computer) ?? '', method, path, body });
@@ -50,10 +62,7 @@ export async function linkComputer(computer: string, offer: Offer): Promise<Link
     call,
     drive: (toolset, member, input = {}) =>
       call('POST', '/api/v1/computers/this-device/toolset', { toolset, member, input }),
-    async close() {
-      agent.destroy();
-      await dialIns.close(0);
-    },
+    close: async () => agent.destroy(),
   };
 }
 
