@@ -169,7 +169,8 @@ export function secretOf(
     pod: { cloud: { host: cloud.host, port: cloud.port } },
   };
   const { host, port, tls, name } = cloud;
-  const link: LinkBoot = { socket, token, cloud: { host, port, tls }, dial: { computer, key: dial.key, name } };
+  const { ready } = linkFiles;
+  const link: LinkBoot = { socket, ready, token, cloud: { host, port, tls }, dial: { computer, key: dial.key, name } };
   return {
     metadata: metadataOf(place, computer, start),
     type: 'Opaque',

@@ -518,7 +518,7 @@ export function createKubernetesDriver({
       return one(node, its, its.length);
     });
     // Those without a Pod are on no node.
-    return [one(null, placed, resting), ...onNodes];
+    return resting > 0 || nodes.length === 0 ? [one(null, placed, resting), ...onNodes] : onNodes;
   }
 
   return {

@@ -11,7 +11,7 @@ import { connect as connectSecurely } from 'node:tls';
 import { systemClock } from '../../kit/clock/clock.ts';
 import { systemTimers } from '../../kit/clock/timers.ts';
 import { isReadyAt, offerAt } from '../../kit/link/offer.ts';
-import { type LinkBoot, linkFiles, refusedSamples, unrestrictedCode } from './protocol.ts';
+import { type LinkBoot, refusedSamples, unrestrictedCode } from './protocol.ts';
 import { reached } from './tries.ts';
 
 /** Milliseconds. */
@@ -31,8 +31,7 @@ const isReady = () => isReadyAt(boot.socket, boot.token, asksWithin);
 // The first process of a container gets no signal that it does not ask for.
 process.once('SIGTERM', () => process.exit(0));
 while (!(await isReady())) await delay(looksEvery);
-// The Pod's startup probe looks for it.
-writeFileSync(linkFiles.ready, '');
+writeFileSync(boot.ready, '');
 systemTimers.after(provesEvery, prove);
 
 let waitMs = againMs.first;

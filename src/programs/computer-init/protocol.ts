@@ -34,6 +34,8 @@ export const linkProgram = '/app/out/server/computer-link.js';
 /** Of the program that dials. */
 export interface LinkBoot {
   readonly socket: string;
+  /** Made once the computer can be called; the Pod's startup probe looks for it. */
+  readonly ready: string;
   /** Of the computer's start: proves that it offers in the cloud's name. */
   readonly token: string;
   readonly cloud: { readonly host: string; readonly port: number; readonly tls: boolean };

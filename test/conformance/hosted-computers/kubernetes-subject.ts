@@ -76,7 +76,9 @@ export async function openKubernetes(env: Readonly<Record<string, string>> = {})
   /** The newest: an earlier one may still be ending. */
   const podOf = (computer: string) => {
     const selected = ['-l', `gantry.dev/computer=${computer}`, '--field-selector', 'status.phase=Running'];
-    return kubectl('get', 'pod', ...selected, '--sort-by=.metadata.creationTimestamp', '-o', 'name').split('\n').at(-1)!;
+    return kubectl('get', 'pod', ...selected, '--sort-by=.metadata.creationTimestamp', '-o', 'name')
+      .split('\n')
+      .at(-1)!;
   };
 
   return {

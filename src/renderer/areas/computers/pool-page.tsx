@@ -55,7 +55,7 @@ function Body({ pool }: { pool: ComputerPool }) {
             <Limits pool={pool} />
           </Facts>
         </div>
-        {hosts.length > 1 && <Hosts hosts={hosts} />}
+        {hosts.length > 1 && <Hosts hosts={hosts} isCluster={pool.driver === 'kubernetes'} />}
       </div>
     </div>
   );
@@ -88,7 +88,7 @@ function Isolation({ pool: { wall, egress, sleep_keeps, idle_seconds, hosts } }:
       <Fact name="Isolation">{walls[wall]}</Fact>
       <Fact name="Traffic">{egressWords[egress]}</Fact>
       <Fact name="Last proven">
-        {hosts.length === 1 && only !== undefined ? <Proven host={only} /> : 'On each computer host, as below'}
+        {hosts.length === 1 && only !== undefined ? <Proven host={only} /> : 'On each machine, as below'}
       </Fact>
       <Fact name="Sleeps">{timeWords(idle_seconds)} after its last call</Fact>
       <Fact name="Sleep keeps">
@@ -178,9 +178,12 @@ function roomWords({ computers, most }: Host): string {
   return most === null ? countWords(computers, 'computer') : `${computers} of ${countWords(most, 'computer')}`;
 }
 
-function Hosts({ hosts }: { hosts: readonly Host[] }) {
+function Hosts({ hosts, isCluster }: { hosts: readonly Host[]; isCluster: boolean }) {
+  const [title, aside] = isCluster
+    ? ['Nodes', 'The cluster places computers']
+    : ['Computer hosts', 'Used in this order'];
   return (
-    <Card title="Computer hosts" aside="Used in this order">
+    <Card title={title} aside={aside}>
       <ol>
         {hosts.map((host, index) => (
           <li
@@ -190,7 +193,7 @@ function Hosts({ hosts }: { hosts: readonly Host[] }) {
             className="flex flex-wrap items-baseline gap-x-3 border-b border-line px-3 py-1.5 last:border-b-0"
           >
             <span className="min-w-0 flex-1 basis-40 break-words font-medium">
-              {host.name ?? 'The cloud’s machine'}
+              {host.name ?? (isCluster ? 'On no node: asleep or stopped' : 'The cloud’s machine')}
             </span>
             <span className="shrink-0 tabular-nums">{host.refused === null && roomWords(host)}</span>
             <span className="w-full min-w-0 break-words text-meta text-muted">
