@@ -5,7 +5,7 @@ export const worker: Verb = {
   name: 'worker',
   stays: true,
   about: 'Run the commands of tasks in the work queue, in a sandbox where possible',
-  more: 'The command of a task is its payload.command. GANTRY_URL, GANTRY_KEY_FILE and GANTRY_WORKER_DOCKER\nare the same as --url, --key-file and --docker. The first Ctrl-C lets it finish its tasks and take no new ones; the second ends\nit at once and says what it gave up. See docs/work-queue.md.',
+  more: 'The command of a task is its payload.command. GANTRY_URL, GANTRY_KEY_FILE, GANTRY_WORKER_DOCKER and\nGANTRY_WORKER_KUBERNETES are the same as --url, --key-file, --docker and --kubernetes. The first Ctrl-C lets it finish its tasks and take no new ones; the second ends\nit at once and says what it gave up. See docs/work-queue.md.',
   options: [
     { flags: '--url <url>', about: 'address of the queue, such as https://gantry.example' },
     { flags: '--key-file <file>', about: 'file with an API key that has the scope work' },
@@ -18,6 +18,8 @@ export const worker: Verb = {
     { flags: '--network', about: 'let commands in the sandbox or a container reach the network' },
     { flags: '--no-sandbox', about: 'run commands as you, with your files and your network' },
     { flags: '--docker <socket>', about: 'run tasks with an image in containers of the engine at this Unix socket' },
+    { flags: '--kubernetes <namespace>', about: 'run every task as a Job in this namespace of a Kubernetes cluster' },
+    { flags: '--task-image <image>', about: 'with --kubernetes: the image of tasks that name none' },
     {
       flags: '--images <list>',
       about: 'which images may run, by their beginnings, such as ghcr.io/acme,alpine (default: any)',

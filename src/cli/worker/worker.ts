@@ -28,14 +28,14 @@ export const worker: Action = async (context, input) => {
   const labels = labelsIn(optionalText(input, 'labels'));
   const concurrency = integer(input, 'concurrency', 1, maxConcurrent) ?? 1;
   const untilEmpty = flag(input, 'drain');
-  const containers = await containersOf(context, input);
+  const containers = await containersOf(context, input, workerId);
   const sandbox = await findSandbox({
     wanted: optionalFlag(input, 'sandbox') !== false,
     network: flag(input, 'network'),
     path: env.PATH ?? '',
   });
   output.note(`Worker ${workerId} at ${url}, ${concurrency === 1 ? 'one task' : `${concurrency} tasks`} at a time.`);
-  output.note(sandbox.about);
+  if (containers?.usual === undefined) output.note(sandbox.about);
   if (containers !== null) output.note(containers.about);
   await removeAbandoned();
   const figures = createWorkerMetrics({ concurrency, version: packageVersion(), note: output.note });
@@ -96,9 +96,14 @@ export const worker: Action = async (context, input) => {
   }
 };
 
-/** Null without `--docker`. */
-async function containersOf({ env, output, now }: Context, input: Input): Promise<Containers | null> {
+/** Null without `--docker` and `--kubernetes`. */
+async function containersOf({ env, output, now }: Context, input: Input, worker: string): Promise<Containers | null> {
   const socket = optionalText(input, 'docker') ?? env.GANTRY_WORKER_DOCKER;
+  const namespace = namespaceOf(env, input);
+  const usual = optionalText(input, 'taskImage') || env.GANTRY_WORKER_TASK_IMAGE || null;
+  if (usual !== null && namespace === null) {
+    throw new AppError('usage', '--task-image is given without --kubernetes.', 'Give --kubernetes <namespace>, too.');
+  }
   const settings = {
     images: imagesIn(optionalText(input, 'images')),
     pull: pullIn(optionalText(input, 'pull')),
@@ -108,6 +113,23 @@ async function containersOf({ env, output, now }: Context, input: Input): Promis
     processes: integer(input, 'taskProcesses', 1, 1_000_000) ?? 512,
     network: flag(input, 'network'),
   };
+  if (namespace !== null) {
+    if (socket !== undefined && socket !== '') {
+      throw new AppError('usage', 'Both --docker and --kubernetes are given.', 'Give the one that is to run tasks.');
+    }
+    const kubeconfig = env.KUBECONFIG || null;
+    if (kubeconfig === null && !env.KUBERNETES_SERVICE_HOST) {
+      throw new AppError(
+        'usage',
+        '--kubernetes is given, but this worker runs in no cluster.',
+        'Set KUBECONFIG to the file that says where the cluster is.',
+      );
+    }
+    const pod = env.POD_NAME && env.POD_UID ? { name: env.POD_NAME, uid: env.POD_UID } : null;
+    const told = { kubeconfig, namespace, pod, usual, now, note: output.note, worker: pod?.uid ?? worker };
+    const { openJobs } = await import('../../programs/worker/jobs.ts');
+    return openJobs({ ...settings, ...told });
+  }
   if (socket === undefined || socket === '') return null;
   const path = socket.replace(/^unix:\/\//, '');
   if (!isAbsolute(path)) {
@@ -117,6 +139,17 @@ async function containersOf({ env, output, now }: Context, input: Input): Promis
   // dockerode is only for those who have an engine.
   const { openContainers } = await import('../../programs/worker/containers.ts');
   return openContainers({ ...settings, socket: path, now, note: output.note });
+}
+
+/** Null: tasks do not run in a cluster. */
+function namespaceOf(env: Context['env'], input: Input): string | null {
+  const namespace = optionalText(input, 'kubernetes') || env.GANTRY_WORKER_KUBERNETES || null;
+  if (namespace === null || /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(namespace)) return namespace;
+  throw new AppError(
+    'usage',
+    `--kubernetes ${JSON.stringify(namespace)} is not the name of a namespace.`,
+    'Give one such as gantry-workers.',
+  );
 }
 
 function imagesIn(given: string | undefined): readonly string[] {

@@ -38,7 +38,10 @@ export function commandRunner(
   return async ({ task, lease, signal }) => {
     const payload = CommandPayload.safeParse(task.payload);
     if (!payload.success) throw failure('bad_payload', faultOf(payload.error.issues[0]?.path));
-    const image = task.sandbox_image;
+    const image = task.sandbox_image ?? containers?.usual ?? null;
+    if (image === null && containers?.usual === null) {
+      throw failure('no_image', 'This worker runs tasks only in images, and this one names none.');
+    }
     if (image !== null && containers === null) {
       throw failure('no_such_image', `This worker runs no images, so it cannot run ${image}.`);
     }

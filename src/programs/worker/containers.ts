@@ -35,7 +35,7 @@ export interface ContainerSettings {
   readonly callMs?: number;
 }
 
-interface ContainerRun {
+export interface ContainerRun {
   readonly image: string;
   readonly taskId: string;
   readonly fence: number;
@@ -54,6 +54,8 @@ export interface Containers {
   readonly about: string;
   /** What the lease call says: nothing while the engine does not answer. */
   readonly images: readonly string[];
+  /** The image of tasks that name none; null: they fail. Absent: they run without a container. */
+  readonly usual?: string | null;
   /** Rejects with `TaskFailure` where the command did not run to its end, of which nothing then runs any more. */
   run(run: ContainerRun): Promise<RunResult & { readonly outOfMemory: boolean }>;
   close(): void;
@@ -369,10 +371,18 @@ function isGone(worker: string): boolean {
   return startOf(Number(pid)) !== Number(started);
 }
 
-function startFailure(error: unknown, { image, command, shell }: ContainerRun): unknown {
+function startFailure(error: unknown, run: ContainerRun): unknown {
   if (statusOf(error) === null) return error;
+  return cannotStart((error as Error).message, run) ?? error;
+}
+
+/** What a task fails with whose image lacks its program, as a container's runtime says; null: it says something else. */
+export function cannotStart(
+  said: string,
+  { image, command, shell }: Pick<ContainerRun, 'image' | 'command' | 'shell'>,
+): TaskFailure | null {
   const missing = /no such file or directory|executable file not found|permission denied|not a directory/i;
-  if (!missing.test((error as Error).message)) return error;
+  if (!missing.test(said)) return null;
   if (shell) {
     return failure(
       'no_shell',

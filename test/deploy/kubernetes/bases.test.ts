@@ -144,7 +144,11 @@ describe.skipIf(!hasKubectl)('the bases for Kubernetes (needs kubectl)', () => {
     expect(one(objects, 'NetworkPolicy', 'gantry-cloud').spec.podSelector).toEqual(cloud.spec.selector);
     // Tasks reach neither the database nor other Pods.
     const worker = one(objects, 'NetworkPolicy', 'gantry-worker').spec;
-    expect(worker).toMatchObject({ podSelector: {}, policyTypes: ['Ingress', 'Egress'] });
+    expect(worker).toMatchObject({ policyTypes: ['Ingress', 'Egress'] });
+    expect(one(objects, 'NetworkPolicy', 'gantry-worker-none').spec).toEqual({
+      podSelector: {},
+      policyTypes: ['Ingress', 'Egress'],
+    });
     const ports = worker.egress.flatMap(({ ports }: { ports: { port: number }[] }) => ports.map(({ port }) => port));
     expect([...new Set(ports)]).toEqual([53, 443]);
   });

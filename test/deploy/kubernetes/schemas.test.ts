@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { hasKubectl, type KubernetesObject, renderExample } from './rendered.ts';
 import { apis } from './schemas.ts';
 
-const components = ['computers', 'autoscaling'];
+const components = ['computers', 'autoscaling', 'worker-jobs'];
 
 describe.skipIf(!hasKubectl)('the bases for Kubernetes (needs kubectl)', () => {
   test('a cluster of 1.20 knows every object and every field, with its component', () => {

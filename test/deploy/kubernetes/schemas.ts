@@ -86,7 +86,8 @@ function classOf({ version, kind }: GroupVersionKind): string | null {
 const newest = new Ajv({ strict: false, allErrors: true });
 
 const problems = (object: KubernetesObject, validator: Ajv, schema: Schema): string[] => {
-  if (validator.validate(schema, object)) return [];
+  const isValid: boolean = validator.validate(schema, object as unknown);
+  if (isValid) return [];
   return (validator.errors ?? []).map(({ instancePath, message, params }) => {
     const more = 'additionalProperty' in params ? ` (${params.additionalProperty})` : '';
     return `${object.kind} ${object.metadata.name}${instancePath}: ${message}${more}`;
