@@ -34,8 +34,9 @@ export interface Play {
   readonly nodes: readonly string[];
   /** Why there is one node; null: there are two. */
   readonly lacking: string | null;
-  readonly hosts: { readonly cloud: string; readonly provider: string };
-  /** For both names; its key is beside it. */
+  /** `second`: of an installation beside the first. */
+  readonly hosts: { readonly cloud: string; readonly second: string; readonly provider: string };
+  /** For all names; its key is beside it. */
   readonly certificate: string;
 }
 
@@ -52,7 +53,7 @@ async function main(wanted: readonly PartName[]): Promise<number> {
   // A short name: sockets are in it.
   const folder = kept ?? mkdtempSync(join(tmpdir(), 'gcl-'));
   const images = join(folder, 'images');
-  const hosts = { cloud: 'gantry.test', provider: 'id.test' };
+  const hosts = { cloud: 'gantry.test', second: 'two.test', provider: 'id.test' };
   let cluster: Cluster | null = null;
   // What a run that was killed has left in a folder that is kept.
   rmSync(join(folder, 'cluster'), { recursive: true, force: true });

@@ -23,6 +23,7 @@ import {
   wake,
 } from './computers.ts';
 import { addTask, cloudPods, endOf, taskOf } from './install.ts';
+import { playSecond } from './second.ts';
 import { isReady, minutes, type Pod, type Stage } from './stage.ts';
 
 interface Load {
@@ -252,6 +253,8 @@ export async function playFaults(stage: Stage, scene: Scenes['scene']): Promise<
     });
     return `three replicas were replaced within ${seconds(began)}; ${said}; ${await driveAll()}`;
   });
+
+  if (stage.computers) await playSecond(stage, scene, computers);
 
   if (stage.computers)
     await scene('computers are deleted, and nothing of them is left', async () => {

@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict';
 import { appendFileSync, cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { root } from '../../docs/blocks.ts';
 import { personAt } from '../../support/signed-in.ts';
 import type { Scenes } from '../scenes.ts';
 import { seconds, until } from '../scenes.ts';
-import { isReady, minutes, root, type Stage } from './stage.ts';
+import { isReady, minutes, type Stage } from './stage.ts';
 
 type Scene = Scenes['scene'];
 

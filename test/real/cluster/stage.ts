@@ -6,7 +6,7 @@ import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, rmSync, writ
 import { request } from 'node:http';
 import { createServer } from 'node:https';
 import { dirname, join } from 'node:path';
-import { blocksOf, root } from '../../docs/blocks.ts';
+import { blocksOf } from '../../docs/blocks.ts';
 import type { OidcProvider } from '../../support/oidc-provider.ts';
 import { startOidcProvider } from '../../support/oidc-provider.ts';
 import type { Person } from '../../support/signed-in.ts';
@@ -48,7 +48,8 @@ export interface Stage extends Play {
   readonly blocksLeft: () => readonly string[];
   readonly pods: (namespace: string, selector?: string) => Promise<readonly Pod[]>;
   readonly act: (act: Act) => Promise<void>;
-  /** As a program with a key. */
+  /** As a program with a key, at the cloud of that address. */
+  readonly askAt: <Result>(at: string, key: string, method: string, path: string, body?: unknown) => Promise<Result>;
   readonly ask: <Result>(key: string, method: string, path: string, body?: unknown) => Promise<Result>;
   /** `gantry admin` in a replica. */
   readonly admin: (words: string) => Promise<string>;
@@ -67,7 +68,11 @@ export async function createStage(told: Play): Promise<Stage> {
   const origin = `https://${told.hosts.cloud}`;
   const database = await startDatabase(join(told.folder, 'database'), told.address);
   const provider = await startOidcProvider({
-    ...{ origins: [origin], issuer: `https://${told.hosts.provider}`, port: providerPort },
+    ...{
+      origins: [origin, `https://${told.hosts.second}`],
+      issuer: `https://${told.hosts.provider}`,
+      port: providerPort,
+    },
   });
   const env = {
     ...process.env,
@@ -96,8 +101,8 @@ export async function createStage(told: Play): Promise<Stage> {
     text.split('\n').filter((line) => /^\w+\(\) \{.*\}$/.test(line)),
   );
   knowNames(Object.values(told.hosts));
-  const serviceAddress = async () =>
-    (await kubectl('--namespace=gantry get service gantry-cloud -o jsonpath={.spec.clusterIP}')).trim();
+  const serviceAddress = async (namespace: string) =>
+    (await kubectl(`--namespace=${namespace} get service gantry-cloud -o jsonpath={.spec.clusterIP}`)).trim();
   await startProxy(told, serviceAddress);
   let acts = 0;
   return {
@@ -131,20 +136,23 @@ export async function createStage(told: Play): Promise<Stage> {
         process.send!({ id, act });
       });
     },
-    async ask<Result>(key: string, method: string, path: string, body?: unknown) {
-      const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
-      const sent = body === undefined ? {} : { body: JSON.stringify(body) };
-      const answer = await fetch(`${origin}${path}`, { method, headers, ...sent });
-      const said = await answer.text();
-      assert.ok(answer.ok, `${method} ${path}: ${answer.status} ${said}`);
-      return JSON.parse(said) as Result;
-    },
+    askAt,
+    ask: (...words) => askAt(origin, ...words),
     admin: (words) => kubectl(`--namespace=gantry exec -i deployment/gantry-cloud -c cloud -- gantry admin ${words}`),
     async close() {
       await provider.close();
       await database.close();
     },
   };
+}
+
+async function askAt<Result>(at: string, key: string, method: string, path: string, body?: unknown): Promise<Result> {
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+  const sent = body === undefined ? {} : { body: JSON.stringify(body) };
+  const answer = await fetch(`${at}${path}`, { method, headers, ...sent });
+  const said = await answer.text();
+  assert.ok(answer.ok, `${method} ${path}: ${answer.status} ${said}`);
+  return JSON.parse(said) as Result;
 }
 
 /** Debian's PostgreSQL, on an address that Pods reach. */
@@ -208,21 +216,33 @@ async function startDatabase(
   };
 }
 
-/** Both names are this place's own, for this program as for Pods. */
+/** The names are this place's own, for this program as for Pods. */
 function knowNames(names: readonly string[]): void {
   const lookup = dns.lookup as (...given: unknown[]) => void;
   dns.lookup = ((name: string, ...rest: unknown[]) =>
     lookup(names.includes(name) ? '127.0.0.1' : name, ...rest)) as typeof dns.lookup;
 }
 
-/** One server for both names, in front of the cloud's Service and of the provider: what an Ingress is elsewhere. */
-async function startProxy({ certificate, hosts }: Play, serviceAddress: () => Promise<string>): Promise<void> {
-  let service: string | null = null;
+/** One server for all names, in front of the cloud's Service and of the provider: what an Ingress is elsewhere. */
+async function startProxy(
+  { certificate, hosts }: Play,
+  serviceAddress: (namespace: string) => Promise<string>,
+): Promise<void> {
+  const services = new Map<string, string | null>();
+  const namespaces = new Map([
+    [hosts.cloud, 'gantry'],
+    [hosts.second, 'gantry-two'],
+  ]);
   const files = { key: readFileSync(`${certificate}.key`), cert: readFileSync(certificate) };
   const server = createServer(files, async (asked, answer) => {
-    const toCloud = asked.headers.host === hosts.cloud;
-    if (toCloud) service ??= await serviceAddress().catch(() => null);
-    const to = toCloud ? { host: service ?? '127.0.0.1', port: 80 } : { host: '127.0.0.1', port: providerPort };
+    const name = asked.headers.host ?? '';
+    const namespace = namespaces.get(name);
+    if (namespace !== undefined && !services.get(name))
+      services.set(name, await serviceAddress(namespace).catch(() => null));
+    const to =
+      namespace !== undefined
+        ? { host: services.get(name) ?? '127.0.0.1', port: 80 }
+        : { host: '127.0.0.1', port: providerPort };
     const headers = { ...asked.headers, 'x-forwarded-proto': 'https', 'x-forwarded-for': asked.socket.remoteAddress };
     // A connection for each request, so that each is given to a replica by the Service.
     const passed = request({ ...to, path: asked.url, method: asked.method, headers, agent: false }, (got) => {
@@ -233,7 +253,7 @@ async function startProxy({ certificate, hosts }: Play, serviceAddress: () => Pr
     answer.on('close', () => passed.destroy());
     passed.on('error', (error) => {
       // A Service that was made anew has another address.
-      if (toCloud) service = null;
+      services.delete(name);
       if (answer.headersSent) answer.destroy();
       else answer.writeHead(502).end(error.message);
     });
@@ -241,5 +261,3 @@ async function startProxy({ certificate, hosts }: Play, serviceAddress: () => Pr
   });
   await new Promise<void>((resolve) => server.listen(443, resolve));
 }
-
-export { root };
