@@ -102,7 +102,7 @@ test('the image of a computer has the user, the label and the first process that
   expect(stepsOf(last, 'LABEL')).toEqual([`${imageLabel}=1`]);
   expect(stepsOf(last, 'CMD')).toEqual(['["/bin/bash", "/app/deploy/images/computer-init.sh"]']);
   const first = textOf('deploy/images/computer-init.sh');
-  expect(first).toContain(`boot=${inside.channel}/${files.boot}`);
+  expect(first).toContain(`boot=\${GANTRY_BOOT:-${inside.channel}/${files.boot}}`);
   expect(first).toContain(`trap 'exit ${exitCodes.stopped}' USR1`);
   expect(first).toContain(`exit ${exitCodes.lifetimeOver}`);
 });
