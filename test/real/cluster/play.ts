@@ -7,7 +7,9 @@ import { createScenes } from '../scenes.ts';
 import { playComputers } from './computers.ts';
 import { playFaults } from './faults.ts';
 import { playInstall, playOperation, playRemoval, playScaling } from './install.ts';
+import { playJobs } from './jobs.ts';
 import { createStage } from './stage.ts';
+import { playSuite } from './suite.ts';
 
 const told = JSON.parse(process.env.GANTRY_PLAY ?? '{}') as Play;
 const stage = await createStage(told);
@@ -28,6 +30,8 @@ try {
     await playOperation(stage, scene);
     await playScaling(stage, scene);
   }
+  if (told.parts.includes('jobs')) await playJobs(stage, scene);
+  if (told.parts.includes('driver')) await playSuite(stage, scene);
   if (told.parts.includes('computers')) await playComputers(stage, scene);
   if (told.parts.includes('faults')) await playFaults(stage, scene);
   await playRemoval(stage, scene);

@@ -14,6 +14,7 @@ import type { Act, Play } from '../cluster.ts';
 import { until } from '../scenes.ts';
 
 export const minutes = 60_000;
+export const computerImage = 'gantry-computer:play';
 const providerPort = 8100;
 
 export interface Pod {
