@@ -102,7 +102,9 @@ const lasting = new Set([
 export function hindranceOf({ spec, status }: V1Pod): Hindrance | null {
   const placed = status?.conditions?.find(({ type }) => type === 'PodScheduled');
   if (placed?.status === 'False') {
-    return { why: `No node takes it: ${placed.message ?? placed.reason}`, passes: true, code: 'full' };
+    const why = `No node takes it: ${placed.message ?? placed.reason}`;
+    // Room may come with a node; a disk that is not made soon is not made.
+    return { why, passes: true, code: /PersistentVolumeClaim|persistentvolumeclaim/.test(why) ? 'failed' : 'full' };
   }
   for (const { name, state } of [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])]) {
     const { reason = '', message = '' } = state?.waiting ?? {};

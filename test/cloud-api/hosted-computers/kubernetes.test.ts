@@ -202,6 +202,7 @@ test('a computer whose network cannot be restricted, whose image never comes or 
     /^unsupported: The image \S+ cannot be pulled \((?:ErrImagePull|ImagePullBackOff)\): /,
   );
   expect(await fault('is not placed')).toMatch(/^full: No node takes it: 0\/2 nodes are available/);
+  expect(await fault('has no disk')).toMatch(/^failed: No node takes it: .* unbound immediate PersistentVolumeClaims/);
 });
 
 test('a quota that is used up, a right that was taken away and an API server that is away are told apart', async () => {
@@ -259,7 +260,7 @@ test('what becomes of a Pod is told with its reason, wherever it is seen first, 
     expect(await driver.inspect(one)).toMatchObject({ state: 'stopped', why: changes.at(-1)!.why });
     return changes.at(-1)!.why;
   };
-  expect(await endsAs(() => cluster.become(one, 'crashes'))).toBe('It ended unexpectedly (code 137).');
+  expect(await endsAs(() => cluster.become(one, 'crashes'))).toBe('It ended unexpectedly (code 143).');
   expect(await endsAs(() => cluster.become(one, 'lives out'))).toBe('Its lifetime of 600 s is over.');
   expect(await endsAs(() => cluster.drop(`pods/${cluster.names('pods')[0]}`))).toBe('It ended: its Pod was deleted.');
   expect(states()).toEqual([
@@ -287,6 +288,25 @@ test('a Pod of an earlier start that comes back with its node does not count, an
   await driver.start(one, dial);
   await expect.poll(() => cluster.names('pods').includes(old!)).toBe(false);
   expect(await driver.list()).toMatchObject([{ computer: one, state: 'running' }]);
+});
+
+test('a computer whose node does not answer has ended, starts elsewhere, and leaves nothing when it is deleted', async () => {
+  const { cluster, driver } = await open({ hurried: true });
+  const { states, changes } = watching(driver);
+  await heard(cluster);
+  await driver.create(spec);
+  await driver.start(one, dial);
+  const [lost] = cluster.names('pods');
+  cluster.settings.nodesAnswer = false;
+  cluster.evict(lost!);
+  await expect.poll(() => states()).toEqual(['starting', 'running', 'stopped']);
+  expect(changes.at(-1)?.why).toMatch(
+    /^It ended: somebody deleted its Pod, or its node \S+ did not answer any more\.$/,
+  );
+  expect(await driver.start(one, dial)).toMatchObject({ state: 'running' });
+  expect(cluster.names('pods')).toHaveLength(2);
+  await driver.delete(one);
+  expect(owned.map((kind) => cluster.names(kind))).toEqual([[], [], []]);
 });
 
 test('a watch that was cut continues without a gap, and says so where the API server forgot what came between', async () => {

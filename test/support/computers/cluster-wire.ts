@@ -69,6 +69,8 @@ export async function openClusterWire(namespace: string) {
   const settings = {
     /** Of the Pods that are made from now on: a key of {@link recordedPods}. */
     life: 'runs' as string,
+    /** False: a Pod that is deleted stays, because nobody ends it. */
+    nodesAnswer: true,
     refuse: (_asked: Asked): Refusal | null => null,
     /** What the cluster's own rules make of a Pod. */
     admit: (pod: Kept): Kept => pod,
@@ -190,7 +192,7 @@ export async function openClusterWire(namespace: string) {
     if (kind === 'pods' && query.get('gracePeriodSeconds') !== '0') {
       if (found.metadata.deletionTimestamp === undefined) {
         keep(path, { ...found, metadata: { ...found.metadata, deletionTimestamp: new Date().toISOString() } });
-        if (settings.life !== 'stays') setTimeout(drop, stepMs, path);
+        if (settings.nodesAnswer) setTimeout(drop, stepMs, path);
       }
       return found;
     }
@@ -256,6 +258,11 @@ export async function openClusterWire(namespace: string) {
       for (const [key, { metadata }] of objects) {
         if (key.startsWith('pods/') && metadata.labels?.['gantry.dev/computer'] === computer) live(metadata.name, life);
       }
+    },
+    /** The cluster gives a Pod up, because its node does not answer. */
+    evict(name: string) {
+      const pod = objects.get(`pods/${name}`)!;
+      keep(`pods/${name}`, { ...pod, metadata: { ...pod.metadata, deletionTimestamp: new Date().toISOString() } });
     },
     /** Somebody deletes it with the cluster's own means. */
     drop,
