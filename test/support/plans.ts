@@ -102,31 +102,48 @@ const maxPages = 60;
  */
 export async function scansOfPostgres(url: string, asked: Iterable<AskedStatement>): Promise<string[]> {
   const found: string[] = [];
+  await explained(url, asked, ['force_custom_plan', 'force_generic_plan'], ({ sql }, mode, plan) => {
+    const pages = buffersOf(plan);
+    const tables = nodesOf(plan).flatMap((node) => (node['Node Type'] === 'Seq Scan' ? [node['Relation Name']] : []));
+    if (pages > maxPages) found.push(`${mode}: ${pages} pages, in full ${tables.join(' ')}: ${oneLine(sql)}`);
+  });
+  return found;
+}
+
+/** Of each statement, planned for its values: the buffers that PostgreSQL touches. Nothing is kept. */
+export async function buffersOfPostgres(url: string, asked: Iterable<AskedStatement>): Promise<number[]> {
+  const found: number[] = [];
+  await explained(url, asked, ['force_custom_plan'], (_asked, _mode, plan) => void found.push(buffersOf(plan)));
+  return found;
+}
+
+async function explained(
+  url: string,
+  asked: Iterable<AskedStatement>,
+  modes: readonly string[],
+  onPlan: (asked: AskedStatement, mode: string, plan: PlanNode) => void,
+): Promise<void> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   await client.query(sessionSql);
   try {
-    for (const { sql, values } of asked) {
-      for (const mode of ['force_custom_plan', 'force_generic_plan']) {
+    for (const one of asked) {
+      const { sql, values } = one;
+      for (const mode of modes) {
         const given = values.length === 0 ? '' : `(${values.map(literal).join(', ')})`;
         await client.query(`SET plan_cache_mode = ${mode}; BEGIN; PREPARE p AS ${numbered(sql)}`);
         const text = `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE p${given}`;
         const { rows } = await client.query<{ 'QUERY PLAN': readonly { Plan: PlanNode }[] }>(text);
         await client.query('ROLLBACK; DEALLOCATE p');
-        const plan = rows[0]!['QUERY PLAN'][0]!.Plan;
-        const pages = (plan['Shared Hit Blocks'] ?? 0) + (plan['Shared Read Blocks'] ?? 0);
-        const tables = nodesOf(plan).flatMap((node) =>
-          node['Node Type'] === 'Seq Scan' ? [node['Relation Name']] : [],
-        );
-        if (pages > maxPages) found.push(`${mode}: ${pages} pages, in full ${tables.join(' ')}: ${oneLine(sql)}`);
+        onPlan(one, mode, rows[0]!['QUERY PLAN'][0]!.Plan);
       }
     }
   } finally {
     await client.end();
   }
-  return found;
 }
 
+const buffersOf = (plan: PlanNode) => (plan['Shared Hit Blocks'] ?? 0) + (plan['Shared Read Blocks'] ?? 0);
 const oneLine = (sql: string) => sql.replace(/\s+/g, ' ').slice(0, 110);
 const nodesOf = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];
 

@@ -49,6 +49,8 @@ export async function startReplicas(
   before: (port: number) => Promise<number> = async (port) => port,
   /** More variables of each. */
   env: Readonly<Record<string, string>> = {},
+  /** The program of Gantry with which one starts, asked at each start. */
+  programOf: (index: number) => readonly [string, ...string[]] = () => gantryCommand,
 ): Promise<Replicas> {
   const folder = mkdtempSync(join(tmpdir(), 'gantry-replicas-'));
   const postgres = await startBenchPostgres();
@@ -64,7 +66,7 @@ export async function startReplicas(
   const replicas = ports.map((port, index) =>
     createRestarts({
       name: `replica ${index + 1}`,
-      command: [...gantryCommand, 'cloud', '--json'],
+      command: () => [...programOf(index), 'cloud', '--json'],
       env: {
         HOME: homeOf(index),
         GANTRY_HOME: join(homeOf(index), 'gantry'),

@@ -26,7 +26,8 @@ export interface Restarts {
 
 export interface RestartsOptions {
   readonly name: string;
-  readonly command: readonly [string, ...string[]];
+  /** A function is asked at each start: another version may take its place. */
+  readonly command: readonly [string, ...string[]] | (() => readonly [string, ...string[]]);
   readonly env: Readonly<Record<string, string>>;
   readonly cwd?: string;
   /** The line that says that it is ready; absent: it is as soon as it runs. */
@@ -53,7 +54,11 @@ export function createRestarts({ name, command, env, cwd, ready }: RestartsOptio
     isUp: () => isReady,
     pid: () => life?.pid ?? null,
     async start() {
-      const born = startVictim({ command, env, ...(cwd === undefined ? {} : { cwd }) });
+      const born = startVictim({
+        command: typeof command === 'function' ? command() : command,
+        env,
+        ...(cwd === undefined ? {} : { cwd }),
+      });
       life = born;
       born.onLine((line) => said.push({ line, at: Date.now() }));
       void born.ended.then(({ code, signal }) => {

@@ -9,6 +9,8 @@ export type ToReaders =
       readonly do: 'open';
       readonly host: string;
       readonly port: number;
+      /** What the server is called; absent: by its address. */
+      readonly named?: string;
       readonly from: string;
       readonly path: string;
       readonly token: string;
@@ -16,11 +18,13 @@ export type ToReaders =
     }
   /** The first `streams` are cut without a word, and come back with what they saw last. */
   | { readonly do: 'cut'; readonly streams: number }
+  /** Answered once every stream has seen so many events. */
+  | { readonly do: 'events'; readonly count: number }
   /** Answered once every stream has seen `last`, or after `waitMs`. */
   | { readonly do: 'compare'; readonly ids: readonly number[]; readonly waitMs: number };
 
 export type FromReaders =
-  | { readonly said: 'opened' | 'resumed' }
+  | { readonly said: 'opened' | 'resumed' | 'seen' }
   | { readonly said: 'compared'; readonly sound: number; readonly problems: readonly string[] }
   | { readonly said: 'failed'; readonly why: string };
 
@@ -53,6 +57,13 @@ async function perform(message: ToReaders): Promise<void> {
     }
     await inTurns(readers);
     say({ said: 'opened' });
+  } else if (message.do === 'events') {
+    while (readers.some(({ ids }) => ids.length < message.count)) {
+      const gone = readers.filter(({ ended }) => ended).length;
+      if (gone > 0) throw new Error(`${gone} streams have ended.`);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    say({ said: 'seen' });
   } else if (message.do === 'cut') {
     const cut = readers.slice(0, message.streams);
     for (const reader of cut) reader.socket.destroy();
@@ -91,7 +102,7 @@ async function inTurns(wanted: readonly Reader[]): Promise<void> {
 
 /** Resolves with the first byte of the body. */
 function open(reader: Reader): Promise<void> {
-  const { host, port, from, path, token } = target;
+  const { host, port, named = `${host}:${port}`, from, path, token } = target;
   return new Promise((resolve, reject) => {
     const socket = connect({ host, port, localAddress: from });
     reader.socket = socket;
@@ -104,7 +115,7 @@ function open(reader: Reader): Promise<void> {
       const last = reader.ids.at(-1);
       const resume = last === undefined ? '' : `last-event-id: ${last}\r\n`;
       socket.write(
-        `GET ${path} HTTP/1.1\r\nhost: ${host}:${port}\r\nauthorization: Bearer ${token}\r\naccept: text/event-stream\r\n${resume}\r\n`,
+        `GET ${path} HTTP/1.1\r\nhost: ${named}\r\nauthorization: Bearer ${token}\r\naccept: text/event-stream\r\n${resume}\r\n`,
       );
     });
     socket.on('data', (text: string) => {
