@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readCloudSettings } from '../../../src/host/cloud-settings.ts';
+import { readComputersCluster } from '../../../src/host/computers-engine.ts';
 import { textOf } from '../../docs/blocks.ts';
 import { scratchFolder } from '../../support/scratch.ts';
 import { hasKubectl, type KubernetesObject, renderExample } from './rendered.ts';
@@ -151,6 +152,51 @@ describe.skipIf(!hasKubectl)('the bases for Kubernetes (needs kubectl)', () => {
     });
     const ports = worker.egress.flatMap(({ ports }: { ports: { port: number }[] }) => ports.map(({ port }) => port));
     expect([...new Set(ports)]).toEqual([53, 443]);
+  });
+
+  test('the cloud takes what the component of computers gives it, and its account has rights only there', () => {
+    const objects = renderExample(['computers']);
+    const pod = podOf(one(objects, 'Deployment', 'gantry-cloud'));
+    const env = Object.fromEntries(
+      pod.containers[0].env.map(({ name, value }: Record<string, string>) => [name, value]),
+    );
+    expect(readComputersCluster({ ...env, KUBERNETES_SERVICE_HOST: '10.0.0.1' })).toMatchObject({
+      namespace: 'gantry-computers',
+    });
+    const { hostname } = new URL(env.GANTRY_COMPUTERS_CLOUD);
+    const service = one(objects, 'Service', 'gantry-cloud');
+    expect(hostname).toBe(`${service.metadata.name}.${service.metadata.namespace}.svc`);
+    expect(pod.automountServiceAccountToken).toBe(true);
+    const binding = objects.filter(({ kind }) => kind.endsWith('RoleBinding'));
+    expect(binding.map(({ kind, metadata, subjects }) => [kind, metadata.namespace, subjects])).toEqual([
+      ['RoleBinding', 'gantry-computers', [{ kind: 'ServiceAccount', name: 'gantry-cloud', namespace: 'gantry' }]],
+    ]);
+    expect(one(objects, 'ServiceAccount', 'default').automountServiceAccountToken).toBe(false);
+    const policy = one(objects, 'NetworkPolicy', 'gantry-computers').spec;
+    expect(policy).toMatchObject({ podSelector: {}, policyTypes: ['Ingress', 'Egress'] });
+    expect(policy.ingress).toBeUndefined();
+  });
+
+  test('the port for the cluster is the one that its Service, its settings and its policy name', () => {
+    const objects = renderExample(['autoscaling']);
+    const deployment = one(objects, 'Deployment', 'gantry-cloud');
+    const [cloud] = podOf(deployment).containers;
+    const { targetPort } = one(objects, 'Service', 'gantry-cluster').spec.ports[0];
+    const port = cloud.ports.find(({ name }: { name: string }) => name === targetPort).containerPort;
+    expect(cloud.env).toContainEqual({ name: 'GANTRY_CLUSTER_LISTEN', value: `0.0.0.0:${port}` });
+    expect(one(objects, 'NetworkPolicy', 'gantry-cloud').spec.ingress[0].ports).toContainEqual({
+      protocol: 'TCP',
+      port,
+    });
+    expect(one(objects, 'APIService', 'v1beta1.external.metrics.k8s.io').spec.service).toEqual({
+      name: 'gantry-cluster',
+      namespace: 'gantry',
+      port: 443,
+    });
+    // It decides how many there are.
+    expect(one(objects, 'Deployment', 'gantry-worker').spec.replicas).toBeUndefined();
+    const scaler = one(objects, 'HorizontalPodAutoscaler', 'gantry-worker').spec;
+    expect(textOf('src/host/serve-cluster.ts')).toContain(`  ${scaler.metrics[0].external.metric.name}: 'sum'`);
   });
 
   test('the component for 1.20 changes the version of the disruption budgets, and nothing else', () => {
