@@ -23,8 +23,8 @@ export interface One {
 }
 
 export const namespace = 'gantry-computers';
-const shells = 40;
-const browsers = 6;
+/** `GANTRY_CLUSTER_COMPUTERS=8,2` plays fewer, for a machine that is slow or has something else to do. */
+const [shells = 40, browsers = 6] = (process.env.GANTRY_CLUSTER_COMPUTERS ?? '40,6').split(',').map(Number);
 /** Of a key. */
 const ofKey = 10;
 /** As many starts at once as two processors bear. */
