@@ -172,6 +172,8 @@ function containerdConfig(socket: string, cni: string, plugins: string): string 
 }
 
 const hierarchies = '/sys/fs/cgroup';
+/** A process outside has 1024. */
+const nodeShares = 32_768;
 
 const cgroupFolders = (cgroup: string): string[] =>
   readdirSync(hierarchies)
@@ -187,6 +189,9 @@ function makeCgroup(cgroup: string): void {
     // A new one of these takes no process before it has some of each.
     for (const file of name === 'cpuset' ? ['cpuset.cpus', 'cpuset.mems'] : [])
       writeFileSync(join(folder, file), readFileSync(join(hierarchies, name, file)));
+    // Else all Pods of the node together would weigh as much as one process of the machine.
+    const weight = join(folder, 'cpu.shares');
+    if (existsSync(weight)) writeFileSync(weight, String(nodeShares));
   }
 }
 
