@@ -2,6 +2,8 @@
  * Tasks as Jobs of a cluster, before an API server that answers with states of Pods as a real one had them, and holds what it is given against two
  * versions of the API's schemas. `npm run test:cluster` runs the same on a real one.
  */
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import type { Task } from '../../../src/contracts/work-queue/task.ts';
@@ -14,6 +16,7 @@ import { textOf } from '../../docs/blocks.ts';
 import { type Case, type StandInCluster, startStandInCluster } from '../../support/stand-in-cluster.ts';
 
 const open = await findSandbox({ wanted: false, network: false, path: '' });
+const cli = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url));
 const image = 'ghcr.io/acme/tools:1';
 
 async function jobsAt(cluster: StandInCluster, more: Partial<Parameters<typeof openJobs>[0]> = {}) {
@@ -242,4 +245,16 @@ test('a cluster that cannot be used stops the start in a sentence', async () => 
   await expect(jobsAt(cluster, { kubeconfig: '/nowhere/kubeconfig' })).rejects.toThrow(
     '/nowhere/kubeconfig cannot be used',
   );
+});
+
+test.each([
+  { words: ['--kubernetes', 'A B'], said: '--kubernetes "A B" is not the name of a namespace.' },
+  { words: ['--kubernetes', 'a'], said: '--kubernetes is given, but this worker runs in no cluster.' },
+  { words: ['--kubernetes', 'a', '--docker', '/x'], said: 'Both --docker and --kubernetes are given.' },
+  { words: ['--task-image', 'alpine'], said: '--task-image is given without --kubernetes.' },
+])('gantry worker $words is refused in a sentence', ({ words, said }) => {
+  const given = ['worker', '--url', 'http://127.0.0.1:1', '--key-file', fileURLToPath(import.meta.url)];
+  const { KUBECONFIG: _, KUBERNETES_SERVICE_HOST: __, ...env } = process.env;
+  const { status, stderr } = spawnSync(process.execPath, [cli, ...given, ...words], { encoding: 'utf8', env });
+  expect([status, stderr.split('\n')[0]]).toEqual([64, said]);
 });
