@@ -16,6 +16,7 @@ export const figures: readonly Figure[] = [{ name: 'cloud.streams', run: streams
 
 const replicaCount = 3;
 const streamsOfReplica = { quick: 500, full: 5_000 };
+const streamsOfPerson = 60;
 const events = 10;
 const otherFiles = 500;
 const program = new URL('../../support/bench/stream-readers.ts', import.meta.url);
@@ -23,7 +24,7 @@ const program = new URL('../../support/bench/stream-readers.ts', import.meta.url
 async function streams({ quick, log }: FigureOptions): Promise<Measured> {
   const each = streamsOfReplica[quick ? 'quick' : 'full'];
   const unit = 'kB PSS of a replica a stream';
-  const at = `GET /beta/work/events of one person at ${replicaCount} replicas on PostgreSQL, ${each} streams at each, opened past the balancer; memory at the end, after ${events} events to all`;
+  const at = `GET /beta/work/events of ${Math.ceil(each / streamsOfPerson)} people at ${replicaCount} replicas on PostgreSQL, ${each} streams at each, opened past the balancer; memory at the end, after ${events} events to all`;
   if (maxFiles() < each + otherFiles) {
     return {
       value: null,
@@ -33,13 +34,18 @@ async function streams({ quick, log }: FigureOptions): Promise<Measured> {
       why: `A program may open ${maxFiles()} files here (ulimit -Hn).`,
     };
   }
-  const cloud = await startReplicas(replicaCount, undefined, { GANTRY_EVENT_STREAMS: String(each) });
+  const cloud = await startReplicas(replicaCount);
   const readers: ChildProcess[] = [];
   try {
-    const person = await personAt(cloud.origin);
-    const { secret } = await person<{ secret: string }>('POST', '/api/v1/keys', { name: 'work', scopes: ['work'] });
-    const caller = createCaller(cloud.origin, secret);
-    const create = () => caller.call('POST', '/beta/work', { payload: 1 });
+    // One person may have 64 streams at a replica.
+    const tokens: string[] = [];
+    while (tokens.length < each / streamsOfPerson) {
+      const person = await personAt(cloud.origin, `reader${tokens.length}`);
+      const key = { name: 'streams', scopes: ['work'] };
+      tokens.push((await person<{ secret: string }>('POST', '/api/v1/keys', key)).secret);
+    }
+    const callers = tokens.map((token) => createCaller(cloud.origin, token));
+    const create = () => Promise.all(callers.map((caller) => caller.call('POST', '/beta/work', { payload: { n: 1 } })));
     await create();
     const pids = cloud.replicas.map((replica) => replica.pid() as number);
     const memory = () => pids.reduce((sum, pid) => sum + pssMb(pid), 0);
@@ -56,7 +62,7 @@ async function streams({ quick, log }: FigureOptions): Promise<Measured> {
         named: host,
         from: `127.0.0.${index + 2}`,
         path: '/beta/work/events',
-        token: secret,
+        token: tokens,
         streams: each,
       };
       await ask(reader, open, 'opened');
@@ -71,7 +77,7 @@ async function streams({ quick, log }: FigureOptions): Promise<Measured> {
     }
     const used = cpu() - cpuBefore;
     const all = each * replicaCount;
-    caller.close();
+    for (const caller of callers) caller.close();
     return {
       value: ((memory() - before) * 1000) / all,
       unit,

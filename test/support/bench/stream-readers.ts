@@ -13,7 +13,8 @@ export type ToReaders =
       readonly named?: string;
       readonly from: string;
       readonly path: string;
-      readonly token: string;
+      /** Several take turns: one caller may have only so many streams. */
+      readonly token: string | readonly string[];
       readonly streams: number;
     }
   /** The first `streams` are cut without a word, and come back with what they saw last. */
@@ -102,7 +103,9 @@ async function inTurns(wanted: readonly Reader[]): Promise<void> {
 
 /** Resolves with the first byte of the body. */
 function open(reader: Reader): Promise<void> {
-  const { host, port, named = `${host}:${port}`, from, path, token } = target;
+  const { host, port, named = `${host}:${port}`, from, path } = target;
+  const tokens = [target.token].flat();
+  const token = tokens[readers.indexOf(reader) % tokens.length];
   return new Promise((resolve, reject) => {
     const socket = connect({ host, port, localAddress: from });
     reader.socket = socket;
