@@ -81,6 +81,8 @@ export interface ComputerRecord {
 const lifetimeGrace = 60_000;
 /** What a computer is promised of its limit; a node has more computers than would fit if all used everything. */
 const reserved = 4;
+/** One without a tag would be pulled for each start, and no computer would start while its registry is away. */
+const imagePullPolicy = 'IfNotPresent';
 /** Seconds that a Pod stays on a node that does not answer. */
 const awayFor = 60;
 /** Also long enough for a node that begins several at once. */
@@ -224,6 +226,7 @@ export function podOf(spec: ComputerSpec, place: Place, start: string, settings:
     name: containers.network,
     // Not an image that somebody asked for: what restricts the network must be ours.
     image: settings.image,
+    imagePullPolicy,
     command: ['node', initProgram, podFiles.boot],
     workingDir: '/app',
     env: [{ name: 'GANTRY_NODE', valueFrom: { fieldRef: { fieldPath: 'status.hostIP' } } }],
@@ -236,6 +239,7 @@ export function podOf(spec: ComputerSpec, place: Place, start: string, settings:
   const program: V1Container = {
     name: containers.computer,
     image: image ?? settings.image,
+    imagePullPolicy,
     command: ['/bin/bash', '/app/deploy/images/computer-init.sh', 'restricted'],
     workingDir: '/app',
     env: [
@@ -264,6 +268,7 @@ export function podOf(spec: ComputerSpec, place: Place, start: string, settings:
   const link: V1Container = {
     name: containers.link,
     image: settings.image,
+    imagePullPolicy,
     command: ['node', linkProgram, podFiles.link],
     workingDir: '/app',
     terminationMessagePolicy: 'FallbackToLogsOnError',
