@@ -168,12 +168,9 @@ export async function playComputers(stage: Stage, scene: Scenes['scene']): Promi
 
   await scene('all sleep on disk', async () => {
     await stage.admin(`pool set --running ${shells + browsers + 4} --idle-minutes 1`);
-    await until(
-      'all sleep',
-      async () => (await Promise.all(all.map((one) => stateOf(stage, one)))).every(({ sleeping }) => sleeping),
-      6 * minutes,
-    );
-    await until('no Pod is left', async () => (await stage.pods(namespace)).length === 0, 2 * minutes);
+    await until('no Pod is left', async () => (await stage.pods(namespace)).length === 0, 10 * minutes);
+    const states = await inTurns(all, (one) => stateOf(stage, one));
+    assert.ok(states.every(({ sleeping }) => sleeping));
     await stage.admin(`pool set --running ${shells + browsers + 4} --idle-minutes 30`);
     const claims = (await listOf(stage)).filter((line) => line.startsWith('PersistentVolumeClaim')).length;
     return `no Pod, ${claims} claims`;
