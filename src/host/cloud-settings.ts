@@ -17,6 +17,7 @@ import {
   readComputersCluster,
   readComputersEngine,
 } from './computers-engine.ts';
+import { whole } from './env-number.ts';
 import { readImageRules } from './image-rules.ts';
 import { type PhoneSettings, readPhoneSettings } from './phone-settings.ts';
 import { dataFolder } from './places.ts';
@@ -49,6 +50,8 @@ export interface CloudSettings {
   readonly replicaUrl: string | null;
   /** A PostgreSQL that replicas share; null: `cloud.db` in the data folder. Read only from the environment, because it holds a password. */
   readonly databaseUrl: string | null;
+  /** Of one caller at one replica; absent or null: 64. */
+  readonly eventStreams?: number | null;
 }
 
 const names = {
@@ -107,6 +110,7 @@ export function readCloudSettings(
     computerBounds: readComputerBounds(env),
     replicaUrl: replicaUrlOf(pick('replicaUrl')),
     databaseUrl: env.DATABASE_URL || null,
+    eventStreams: whole(env, 'GANTRY_EVENT_STREAMS', 'a number', 1, 10_000),
   };
 }
 

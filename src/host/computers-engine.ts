@@ -3,6 +3,7 @@ import { isAbsolute } from 'node:path';
 import type { ComputerBounds, KubernetesSettings } from '../cloud-api/hosted-computers/index.ts';
 import { AppError } from '../contracts/common/errors.ts';
 import { maxLifetimeSeconds } from '../contracts/hosted-computers/computer.ts';
+import { whole } from './env-number.ts';
 import { readImageRules } from './image-rules.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -114,13 +115,4 @@ export function readComputerBounds(env: Env): ComputerBounds {
     images: readImageRules(env, 'GANTRY_COMPUTERS_IMAGES'),
     lifetime: seconds === null ? null : seconds * 1000,
   };
-}
-
-/** Null if it is not set. */
-function whole(env: Env, name: string, what: string, least: number, most: number): number | null {
-  const given = env[name]?.trim() ?? '';
-  if (given === '') return null;
-  const number = /^\d{1,9}$/.test(given) ? Number(given) : Number.NaN;
-  if (number >= least && number <= most) return number;
-  throw new AppError('usage', `${name} is ${JSON.stringify(given)}.`, `Give ${what} from ${least} to ${most}.`);
 }

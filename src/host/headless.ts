@@ -9,6 +9,7 @@ import { openClusterPort } from './cluster-listener.ts';
 import { type CloudFolder, openCloudFolder } from './data-folder.ts';
 import { openDialIns } from './dial-ins.ts';
 import { openAddress } from './listeners.ts';
+import { checkRoomForStreams, maxOpenFiles } from './open-files.ts';
 import { openProgram } from './opening.ts';
 import { hasPages } from './web-listener.ts';
 
@@ -49,6 +50,8 @@ export function startHeadless(options: HeadlessOptions): Promise<Headless> {
   return openProgram(program, openCloudFolder, { name: 'cloud', secrets }, async (opened) => {
     const { places, folder, clock, ids, log, telemetry, closing } = opened;
     const { host } = settings.listen;
+    const { eventStreams } = settings;
+    if (eventStreams != null) checkRoomForStreams(eventStreams, maxOpenFiles());
     const listener = await openAddress(settings.listen, 'Choose another with `gantry cloud --listen <host:port>`.');
     closing.add('web port', () => listener.close());
     const { cluster } = settings;
@@ -92,7 +95,7 @@ export function startHeadless(options: HeadlessOptions): Promise<Headless> {
       push: settings.push,
       taskImages: settings.taskImages,
       phone: settings.phone,
-      limits: options.limits,
+      limits: { ...options.limits, ...(eventStreams == null ? {} : { eventStreams }) },
       answers: options.answers,
     });
     closing.add('cloud', () => cloud.close());

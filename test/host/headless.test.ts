@@ -1,5 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { readCloudSettings } from '../../src/host/cloud-settings.ts';
 import { placesIn } from '../../src/host/places.ts';
 import { type People, startPeople } from '../cloud-api/identity/support.ts';
 import { keepUntilEnd } from '../kit/http/support.ts';
@@ -48,6 +49,26 @@ test('failed credentials count for whom the proxy names, not for the proxy', asy
   // Another address before it is a claim of the client, and changes nothing.
   expect(await ask('203.0.113.5, 198.51.100.1')).toBe(429);
   expect(await ask('198.51.100.2')).toBe(401);
+});
+
+test('a cloud holds each caller to the event streams that its environment names', async () => {
+  const provider = people.provider;
+  const env = {
+    GANTRY_OIDC_ISSUER: provider.issuer,
+    GANTRY_OIDC_CLIENT_ID: provider.clientId,
+    GANTRY_BASE_URL: 'https://gantry.example',
+    GANTRY_EVENT_STREAMS: '1',
+  };
+  expect(() => readCloudSettings({ ...env, GANTRY_EVENT_STREAMS: '0' })).toThrow(
+    expect.objectContaining({ code: 'usage', fact: 'GANTRY_EVENT_STREAMS is "0".' }),
+  );
+  const { eventStreams } = readCloudSettings(env);
+  const one = await startPeople({ settings: { eventStreams: eventStreams ?? null } });
+  const ada = await signIn(one);
+  const open = () => fetch(`${one.origin}/beta/work/events`, { headers: { cookie: ada.cookie } });
+  const first = await open();
+  expect([first.status, (await open()).status]).toEqual([200, 429]);
+  await first.body?.cancel();
 });
 
 test('shutting a person out ends their streams and the link of their computer, and letting them in brings it back', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { checkRoomForStreams, maxOpenFiles } from '../../src/host/open-computer.ts';
+import { checkRoomForStreams, maxOpenFiles } from '../../src/host/open-files.ts';
 
 test('more event streams than a program may have files are refused, with how many it needs and may have', () => {
   expect(() => checkRoomForStreams(10_000, 4096)).toThrow(
