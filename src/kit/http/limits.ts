@@ -73,7 +73,11 @@ export function createLimits(settings: LimitSettings = {}, deps: LimitDeps = {})
       const key = `${principal.kind}:${principal.userId}:${principal.agentId ?? ''}`;
       const open = streams.get(key) ?? 0;
       if (open >= maxStreams) {
-        throw tooMany(`${open} event streams are already open.`, 'Close one, or raise the limit (GANTRY_EVENT_STREAMS).', 5);
+        throw tooMany(
+          `${open} event streams are already open.`,
+          'Close one, or raise the limit (GANTRY_EVENT_STREAMS).',
+          5,
+        );
       }
       streams.set(key, open + 1);
       let given = false;

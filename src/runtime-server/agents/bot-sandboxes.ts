@@ -271,7 +271,11 @@ export function createBotSandboxes(
     const [word = ''] = spec.command?.split(' ') ?? [];
     const plainWords = ['node', ...(/^[\w.+-]+$/.test(word) ? [word] : [])];
     const onPath = await Promise.all(plainWords.map((name) => findProgram(name, plain.PATH)));
-    const files = [launch.program ?? launch.command[0], ...paths.gantry.slice(0, 1), ...onPath.filter((file) => file !== null)];
+    const files = [
+      launch.program ?? launch.command[0],
+      ...paths.gantry.slice(0, 1),
+      ...onPath.filter((file) => file !== null),
+    ];
     const code = findCode();
     return readIfThere([
       ...files.filter((file) => isAbsolute(file) && existsSync(file)).flatMap((file) => placesOf(file, homes())),
