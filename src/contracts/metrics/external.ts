@@ -22,7 +22,7 @@ const ExternalMetricValue = z.strictObject({
   metricLabels: z.record(z.string(), z.string()),
   timestamp: z.iso.datetime(),
   /** A quantity of Kubernetes: whole, or in thousandths (`1500m`). */
-  value: z.string().regex(/^\d+m?$/),
+  value: z.string().regex(/^\d+m?$/, 'a whole number, or one of thousandths with m at its end'),
 });
 export type ExternalMetricValue = z.infer<typeof ExternalMetricValue>;
 
