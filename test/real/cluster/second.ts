@@ -69,6 +69,7 @@ kubectl --namespace=${own} rollout status deployment/gantry-cloud --timeout=15m`
     // What stands for it is left to its operator, and owns nothing any more.
     const left = (await listOf(stage)).filter((line) => !before.includes(line));
     assert.ok(left.length <= 1 && left.every((line) => line.startsWith('ConfigMap')), left.join());
+    for (const line of left) await kubectl(`--namespace=${namespace} delete ${line.replace(' ', '/')}`);
     for (const mine of first) await drive(stage, mine);
     return `its computer was ${made}, beside those of the first, and neither saw the other's; ${first.length} of the first were called with it there and after it was removed`;
   });
