@@ -55,6 +55,7 @@ export const contents: readonly Chapter[] = [
       ['accounts', 'Accounts of agent programs'],
       ['link', 'The link'],
       ['replicas', 'Replicas'],
+      ['scale', 'Scale'],
       ['limits', 'Known limits'],
     ],
   },
