@@ -11,6 +11,7 @@ import { beginsImage } from '../../contracts/work-queue/task.ts';
 import { type Engine, engineWords, openEngine, statusOf } from '../../kit/docker/engine.ts';
 import { startOf } from '../../kit/process/process-tree.ts';
 import { collectOutput, pipesMs, type RunResult } from '../../kit/process/run-process.ts';
+import { keepAsking } from './answering.ts';
 import { readFrames } from './container-output.ts';
 import { ensureImage, type PullPolicy } from './images.ts';
 import { TaskFailure } from './outcome.ts';
@@ -82,47 +83,27 @@ export async function openContainers(settings: ContainerSettings): Promise<Conta
   const engine = await openEngine({ socket, within: callMs });
   const watched = await openEngine({ socket, within: Math.min(watchMs, callMs) });
   const running = new Set<string>();
-  let answers = false;
-  let said = '';
-
-  async function look(): Promise<void> {
-    try {
+  const answering = await keepAsking({
+    async ask(answered) {
       await watched.asks.ping();
-      if (answers) return;
+      if (answered) return;
       for (const left of await removeLeftovers(engine, socket, running, settings.now())) note(left);
-      answers = true;
-      if (said !== '') note(`The engine at ${socket} answers again.`);
-      said = '';
-    } catch (error) {
-      answers = false;
-      const why = engineWords(socket, error);
-      if (why !== said) note(`${why} This worker takes no task with an image meanwhile.`);
-      said = why;
-    }
-  }
-
-  let closed = false;
-  async function watch(): Promise<void> {
-    while (!closed) {
-      await delay(watchMs, undefined, { ref: false });
-      if (!closed) await look();
-    }
-  }
-
-  await look();
-  void watch();
+    },
+    whyNot: (fault) => engineWords(socket, fault),
+    again: `The engine at ${socket} answers again.`,
+    everyMs: watchMs,
+    note,
+  });
   return {
     about: `Tasks with an image run in containers of the engine at ${socket}, ${network ? 'with' : 'without'} network access.`,
     get images() {
-      return answers ? settings.images : [];
+      return answering.answers() ? settings.images : [];
     },
     run(run) {
       running.add(run.taskId);
       return runContainer(engine, settings, callMs, run).finally(() => running.delete(run.taskId));
     },
-    close() {
-      closed = true;
-    },
+    close: answering.close,
   };
 }
 

@@ -7,6 +7,7 @@ import { AppError } from '../../contracts/common/errors.ts';
 import { beginsImage } from '../../contracts/work-queue/task.ts';
 import { type Cluster, clusterWords, openCluster, statusOf } from '../../kit/kubernetes/cluster.ts';
 import type { RunResult } from '../../kit/process/run-process.ts';
+import { keepAsking } from './answering.ts';
 import { type ContainerRun, type Containers, cannotStart } from './containers.ts';
 import {
   type JobSettings,
@@ -60,48 +61,29 @@ export async function openJobs(options: JobsOptions): Promise<Containers> {
   const { kubeconfig, namespace, network, note } = options;
   const jobs = createJobs(await opened(kubeconfig), options);
   const running = new Set<string>();
-  let answers = false;
-  let said = '';
-
-  async function look(): Promise<void> {
-    try {
-      const left = answers ? await jobs.ofThisWorker() : [...(await jobs.ofThisWorker()), ...(await jobs.forgotten())];
+  const answering = await keepAsking({
+    async ask(answered) {
+      const ofThis = await jobs.ofThisWorker();
+      const left = answered ? ofThis : [...ofThis, ...(await jobs.forgotten())];
       for (const name of left) if (!running.has(name)) await jobs.remove(name);
-      answers = true;
-      if (said !== '') note('The cluster answers again.');
-      said = '';
-    } catch (error) {
-      answers = false;
-      const why = clusterWords(error);
-      if (why !== said) note(`${why} This worker takes no task with an image meanwhile.`);
-      said = why;
-    }
-  }
-
-  let closed = false;
-  async function watch(): Promise<void> {
-    while (!closed) {
-      await delay(lookMs, undefined, { ref: false });
-      if (!closed) await look();
-    }
-  }
-
-  await look();
-  void watch();
+    },
+    whyNot: clusterWords,
+    again: 'The cluster answers again.',
+    everyMs: lookMs,
+    note,
+  });
   return {
     about: `Tasks run as Jobs in the namespace ${namespace} of a cluster, labelled for ${network ? 'an open network' : 'no network'}.`,
     usual: options.usual,
     get images() {
-      return answers ? options.images : [];
+      return answering.answers() ? options.images : [];
     },
     run(run) {
       const name = jobName(run);
       running.add(name);
       return runJob(options, jobs, name, run).finally(() => running.delete(name));
     },
-    close() {
-      closed = true;
-    },
+    close: answering.close,
   };
 }
 
