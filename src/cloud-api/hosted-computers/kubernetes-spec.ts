@@ -150,7 +150,7 @@ export function diskOf(
   };
 }
 
-/** What a start is told. `token` proves an offer of the program that dials. */
+/** What the containers of one start read. `token` proves an offer of the program that dials. */
 export function secretOf(
   { computer, toolset, egress }: ComputerSpec,
   place: Place,

@@ -175,7 +175,7 @@ export function createKubernetesDriver({
 
   const startOf = ({ metadata }: V1Pod) => metadata?.labels?.[labels.start] ?? '';
 
-  /** As it is now; what became of its Pod is written into its record. Null: there is none. */
+  /** The computer as it is now, after its record says what became of its Pod. Null if there is no such computer. */
   async function settle(computer: string): Promise<Found | null> {
     for (let tries = 0; tries < mostTries; tries += 1) {
       const found = await find(computer);
@@ -445,7 +445,7 @@ export function createKubernetesDriver({
       const made = await ask((core) => core.createNamespacedPod({ namespace, body, dryRun: 'All' }));
       return refusalIn(made);
     } catch (fault) {
-      // The quota holds for what runs at once: what waits for room is told so when it starts.
+      // A quota limits what runs at the same time, so a computer that it leaves no room for is refused at its start, not here.
       if (fault instanceof DriverFault && fault.code === 'full') return null;
       if (fault instanceof DriverFault) return fault.message;
       throw fault;

@@ -36,7 +36,7 @@ const pulls = { missing: 'IfNotPresent', always: 'Always', never: 'Never' } as c
 /** A label's value holds 63 of few characters, and people name their workers as they like. */
 export const workerValue = (worker: string): string => hash('sha256', worker, 'hex').slice(0, 32);
 
-/** Ids are told apart without their case. */
+/** Two ids never differ only by capitals, which no name of a cluster has. */
 export const jobName = ({ taskId, fence }: Pick<ContainerRun, 'taskId' | 'fence'>): string =>
   `gantry-${taskId.toLowerCase().replace(/[^a-z0-9]/g, '-')}-${fence}`;
 

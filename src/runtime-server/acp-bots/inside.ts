@@ -65,7 +65,7 @@ export function createInside(output: Writable, gone: Promise<string>) {
   };
 }
 
-/** Null: it is none. */
+/** Null if the line is not an answer. */
 function answerIn(line: string): Answer | null {
   try {
     const said = record(JSON.parse(line));
