@@ -84,6 +84,16 @@ function classOf({ version, kind }: GroupVersionKind): string | null {
 }
 
 const newest = new Ajv({ strict: false, allErrors: true });
+/** A schema is compiled once, as long as it is the same object. */
+const newestSchemas = new Map<string, Schema>();
+function newestSchema(name: string): Schema {
+  const known = newestSchemas.get(name);
+  if (known !== undefined) return known;
+  const definitions: Record<string, Schema> = {};
+  const schema = { ...typed(name, definitions), definitions };
+  newestSchemas.set(name, schema);
+  return schema;
+}
 
 const problems = (object: KubernetesObject, validator: Ajv, schema: Schema): string[] => {
   const isValid: boolean = validator.validate(schema, object as unknown);
@@ -104,7 +114,6 @@ export const apis = {
   newest: (object: KubernetesObject): string[] => {
     const name = classOf(ofObject(object));
     if (name === null) return [`${object.apiVersion} has no ${object.kind}.`];
-    const definitions: Record<string, Schema> = {};
-    return problems(object, newest, { ...typed(name, definitions), definitions });
+    return problems(object, newest, newestSchema(name));
   },
 } as const;
