@@ -2,7 +2,9 @@
  * A job apart, with a real Kubernetes (`npm run test:cluster`, Linux as root, with Debian's etcd-server, containerd, runc, containernetworking-plugins,
  * kubernetes-client, dnsmasq-base, postgresql, docker.io and debootstrap). Starts a cluster of two nodes in network namespaces, and touches no other, builds
  * the images, installs the bases as docs/deploy.md says, and plays scenes beside the cluster's nodes (cluster/play.ts). A word plays one part after the
- * install: `install` rights, backup, restore, scaling; `jobs` tasks as Jobs; `driver` the suite of hosted drivers; `computers` hosted computers; `faults` what is killed, with hosted computers where `computers` is
+ * install: `install` rights, backup, restore, scaling; `helm` the Helm chart, with golang-1.19-go, golang-github-masterminds-sprig-dev,
+ * golang-github-xeipuuv-gojsonschema-dev and golang-k8s-sigs-yaml-dev; `jobs` tasks as Jobs; `driver` the suite of hosted drivers; `computers` hosted
+ * computers; `faults` what is killed, with hosted computers where `computers` is
  * played too. Removal and what is left are always played. Prints a line a scene; ends with 1 when one fails, with 77 where it cannot be tried.
  * `GANTRY_CLUSTER_FOLDER` names a folder that is kept, with the programs and the images, so that a next run builds less.
  */
@@ -19,7 +21,7 @@ import { noDaemon } from '../support/docker/daemon.ts';
 import { noNetwork } from '../support/namespaces.ts';
 import { seconds } from './scenes.ts';
 
-const parts = ['install', 'jobs', 'driver', 'computers', 'faults'] as const;
+const parts = ['install', 'helm', 'jobs', 'driver', 'computers', 'faults'] as const;
 export type PartName = (typeof parts)[number];
 
 /** What the play is told. */

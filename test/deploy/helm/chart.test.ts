@@ -5,25 +5,30 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { chartFolder, chartTemplates, leftOut, madeFolders } from '../../../scripts/helm-chart.ts';
 import { root, textOf } from '../../docs/blocks.ts';
-import { objectsIn, refusals, renderChart } from '../../support/helm/chart.ts';
+import {
+  combinations,
+  enabled,
+  objectsIn,
+  refusals,
+  renderChart,
+  type Switch,
+  switches,
+} from '../../support/helm/chart.ts';
 import { scratchFolder } from '../../support/scratch.ts';
 import { hasKubectl, type KubernetesObject, kubernetesFolder, renderExample } from '../kubernetes/rendered.ts';
 import { apis } from '../kubernetes/schemas.ts';
 
-const components = { computers: 'computers', autoscaling: 'autoscaling', workerJobs: 'worker-jobs' } as const;
-type Switch = keyof typeof components;
-const switches = Object.keys(components) as Switch[];
-/** Every combination, with its name. */
-const combinations = Array.from({ length: 2 ** switches.length }, (_, bits) =>
-  switches.filter((_name, at) => (bits >> at) % 2 === 1),
-).map((names) => [names.join(', ') || 'nothing', names] as const);
+const components: Readonly<Record<Switch, string>> = {
+  computers: 'computers',
+  autoscaling: 'autoscaling',
+  workerJobs: 'worker-jobs',
+};
 const clusters = {
   '1.20': ['v1', 'apps/v1', 'policy/v1beta1', 'autoscaling/v1', 'autoscaling/v2beta2'],
   newest: ['v1', 'apps/v1', 'policy/v1', 'autoscaling/v1', 'autoscaling/v2'],
 } as const;
 type Cluster = keyof typeof clusters;
 
-const enabled = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, { enabled: true }]));
 const chart = (values: object, cluster: Cluster = 'newest', folder = chartFolder) =>
   objectsIn(renderChart(folder, values as Record<string, unknown>, clusters[cluster]));
 

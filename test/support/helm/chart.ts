@@ -1,6 +1,6 @@
 /**
- * A chart as Helm reads it: its values under those of a person, what its schema refuses, and its templates rendered. Stands for Helm, which is not at hand;
- * knows of Helm what this chart uses.
+ * A chart as Helm reads it: its values under those of a person, what its schema refuses, and its templates rendered. Stands for Helm, which is not at hand,
+ * and knows of it only what the chart in deploy/helm uses.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,6 +8,15 @@ import { Ajv } from 'ajv';
 import { parse, parseAllDocuments } from 'yaml';
 import type { KubernetesObject } from '../../deploy/kubernetes/rendered.ts';
 import { renderTemplate } from './template.ts';
+
+export const switches = ['computers', 'autoscaling', 'workerJobs'] as const;
+export type Switch = (typeof switches)[number];
+/** Every combination, with its name. */
+export const combinations = Array.from({ length: 2 ** switches.length }, (_, bits) =>
+  switches.filter((_name, at) => (bits >> at) % 2 === 1),
+).map((names) => [names.join(', ') || 'nothing', names] as const);
+export const enabled = (names: readonly Switch[]): Values =>
+  Object.fromEntries(names.map((name) => [name, { enabled: true }]));
 
 type Values = Readonly<Record<string, unknown>>;
 
