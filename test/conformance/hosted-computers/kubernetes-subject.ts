@@ -5,6 +5,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { HostedDriver } from '../../../src/cloud-api/hosted-computers/driver.ts';
 import { createKubernetesDriver } from '../../../src/cloud-api/hosted-computers/kubernetes.ts';
 import { createDialIns } from '../../../src/cloud-api/link/dial-ins.ts';
@@ -21,6 +22,30 @@ import { type LinkedComputer, linkedOver } from '../../support/computers/dialled
 const { GANTRY_TEST_KUBECONFIG: kubeconfig, GANTRY_TEST_NAMESPACE: namespace = 'gantry-test' } = process.env;
 const dialled = new URL(process.env.GANTRY_TEST_CLOUD ?? 'http://outside.test:8089');
 export const noCluster = (): string | null => (kubeconfig === undefined ? 'npm run test:cluster runs it' : null);
+
+const remainsOf = (kubectl: (...words: readonly string[]) => string) =>
+  kubectl('get', 'pods,pvc,secrets,configmaps', '-l', 'gantry.dev/computer', '-o', 'name').split('\n').filter(Boolean);
+
+/** For figures, which need a namespace of their own. `remove` deletes it with everything in it. */
+export async function makeNamespace() {
+  const kubectl = (...words: readonly string[]) =>
+    execFileSync('kubectl', ['--kubeconfig', kubeconfig!, '-n', namespace, ...words], { encoding: 'utf8' }).trim();
+  kubectl('create', 'namespace', namespace);
+  // Its Pods need it, and the cluster makes it a moment later.
+  while (kubectl('get', 'serviceaccounts', '-o', 'name') === '') await delay(200);
+  return {
+    namespace,
+    kubeconfig: kubeconfig!,
+    /** Where Pods reach this process. */
+    dialled,
+    kubectl,
+    remains: () => remainsOf(kubectl),
+    remove() {
+      const words = ['delete', 'namespace', namespace, '--timeout=120s'];
+      execFileSync('kubectl', ['--kubeconfig', kubeconfig!, ...words]);
+    },
+  };
+}
 
 export async function openKubernetes(env: Readonly<Record<string, string>> = {}) {
   const kubectl = (...words: readonly string[]) =>
@@ -103,10 +128,7 @@ export async function openKubernetes(env: Readonly<Record<string, string>> = {})
       spawnSync('kubectl', ['--kubeconfig', kubeconfig!, '-n', namespace, ...words]);
     },
     /** Everything of computers in the namespace. */
-    remains: () =>
-      kubectl('get', 'pods,pvc,secrets,configmaps', '-l', 'gantry.dev/computer', '-o', 'name')
-        .split('\n')
-        .filter(Boolean),
+    remains: () => remainsOf(kubectl),
     async close() {
       await dialIns.close(0);
       await new Promise<void>((resolve) => {

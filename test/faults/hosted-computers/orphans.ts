@@ -1,18 +1,23 @@
 /**
- * The cloud, or one of its replicas, and the computer host are killed again and again while computers are made, called, put away and deleted by key.
+ * The cloud, or one of its replicas, and the computer host are killed again and again while computers are made, called, put away and deleted by key; where
+ * a cluster makes them, a replica is, and in turn with it all their Pods are deleted by hand.
  * Afterwards everything that the cloud lists is deleted, and within a time nothing of any computer may be left on the machine. No time of a computer is
  * counted twice, and one that runs all the while answers after each kill: its link is dialled again.
  */
+import { once } from 'node:events';
+import { connect, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import type { HostedComputer } from '../../../src/contracts/hosted-computers/computer.ts';
 import { placesIn } from '../../../src/host/places.ts';
 import { readTokenFile } from '../../../src/kit/secrets/token-file.ts';
+import { makeNamespace, noCluster } from '../../conformance/hosted-computers/kubernetes-subject.ts';
 import { openNamespace } from '../../conformance/hosted-computers/namespace-subject.ts';
 import type { Figure, FigureOptions, Measured } from '../../support/bench/figure.ts';
 import { logEnd, pidOf, startCloud } from '../../support/bench/paired.ts';
 import { scratchHome } from '../../support/bench/product.ts';
+import { notMeasured } from '../../support/computers/drivers.ts';
 import { noComputers } from '../../support/computers/helper.ts';
 import { freePort } from '../../support/free-port.ts';
 import { type Killable, runKillLoop, seededRandom } from '../../support/kill-loop.ts';
@@ -28,36 +33,78 @@ const unit = 'parts of computers left, minutes counted twice, and computers that
 const goneWithinMs = 90_000;
 /** A computer is known to run, and its link to be gone, within seconds; a machine that does other things too is slow. */
 const answersWithinMs = 60_000;
-/** Of those that make and delete computers. */
-const drivers = 3;
+/** That make and delete computers. */
+const programs = 3;
+const at = `gantry cloud and gantry computer-host, killed in turn by SIGKILL while ${programs} programs with a key make, call, stop and delete computers; then two replicas of the cloud on PostgreSQL and the computer host; in a cluster, a replica killed in turn with all Pods deleted; looked at ${goneWithinMs / 1000} s after the last delete at the latest`;
 
 async function orphans({ quick, log }: FigureOptions): Promise<Measured> {
-  const missing = noComputers();
-  if (missing !== null) throw new Error(`Hosted computers cannot be made here: ${missing}.`);
-  const alone = await killed(openCloud, quick ? 2 : 20, log);
-  const shared = await killed(openReplicas, quick ? 2 : 10, log);
-  const problems = [...alone.problems, ...shared.problems];
+  const found: Record<string, Found> = {};
+  const skipped: string[] = [];
+  for (const [name, { missing, tried }] of Object.entries(drivers)) {
+    const why = notMeasured(name, missing);
+    if (why !== null) skipped.push(`${name}: ${why}`);
+    else found[name] = await tried(quick, log);
+  }
+  const all = Object.entries(found);
+  if (all.length === 0) return { value: null, unit, n: 0, at, why: skipped.join('; ') };
+  const problems = all.flatMap(([name, one]) => one.problems.map((problem) => `${name}: ${problem}`));
+  const told = all.map(([name, one]) => [
+    name,
+    { kills: one.kills, computers: one.made, counted: one.problems.length },
+  ]);
   return {
     value: problems.length,
     problems,
     unit,
-    n: alone.kills + shared.kills,
-    at: `gantry cloud and gantry computer-host, killed in turn by SIGKILL while ${drivers} keys' programs make, call, stop and delete computers; then two replicas of the cloud on PostgreSQL and the computer host; looked at ${goneWithinMs / 1000} s after the last delete at the latest`,
-    detail: { computers: alone.made + shared.made },
+    n: all.reduce((sum, [, { kills }]) => sum + kills, 0),
+    at,
+    detail: { ...Object.fromEntries(told), ...(skipped.length > 0 && { skipped }) },
   };
 }
 
-async function killed(open: OpenCloud, rounds: number, log: FigureOptions['log']) {
-  const world = await createWorld(open);
+interface Found {
+  readonly kills: number;
+  readonly problems: readonly string[];
+  readonly made: number;
+}
+
+const drivers: Readonly<
+  Record<string, { missing(): string | null; tried(quick: boolean, log: FigureOptions['log']): Promise<Found> }>
+> = {
+  namespace: {
+    missing: noComputers,
+    async tried(quick, log) {
+      const alone = await killed(() => openHost(openCloud), quick ? 2 : 20, log);
+      const shared = await killed(
+        () => openHost((folder) => openReplicas({ GANTRY_COMPUTERS: folder })),
+        quick ? 2 : 10,
+        log,
+      );
+      return {
+        kills: alone.kills + shared.kills,
+        problems: [...alone.problems, ...shared.problems],
+        made: alone.made + shared.made,
+      };
+    },
+  },
+  kubernetes: { missing: noCluster, tried: (quick, log) => killed(openCluster, quick ? 4 : 12, log) },
+};
+
+async function killed(open: () => Promise<Opened>, rounds: number, log: FigureOptions['log']): Promise<Found> {
+  const opened = await open();
   try {
+    const world = await createWorld(opened);
     const steady = await world.make();
     const { kills, problems } = await runKillLoop<Killable>({
       rounds,
       random: seededRandom(3010),
-      killAfter: [0, 3000],
-      start: async (round) => ({ pid: 0, kill: () => (round % 2 === 0 ? world.killCloud() : world.killHost()) }),
+      killAfter: opened.killAfter,
+      start: async (round) => ({
+        pid: 0,
+        kill: () => (round % 2 === 0 ? opened.cloud.kill() : opened.disturb()),
+      }),
       drive: async (_program, signal) => {
-        await Promise.all(Array.from({ length: drivers }, () => world.drive(signal)));
+        await Promise.all(Array.from({ length: programs }, () => world.drive(signal)));
       },
       check: async (_program, round) => {
         const answered = await world.answers(steady);
@@ -72,11 +119,66 @@ async function killed(open: OpenCloud, rounds: number, log: FigureOptions['log']
     const left = await world.left();
     const twice = await world.countedTwice();
     const all = [...problems, ...left.map((what) => `left: ${what}`), ...twice];
-    if (all.length > 0) log(world.logEnd());
+    if (all.length > 0) log(opened.cloud.logEnd());
     return { kills, problems: all, made: await world.made() };
   } finally {
-    await world.close();
+    await opened.cloud.close();
+    await opened.close();
   }
+}
+
+/** A cloud and what makes its computers. */
+interface Opened {
+  readonly cloud: Cloud;
+  /** What happens in turn with the end of the cloud. */
+  disturb(): Promise<void>;
+  /** Whether the computers end with it: somebody starts them again. */
+  readonly endsComputers: boolean;
+  /** Milliseconds: so long computers are made and deleted before something happens. */
+  readonly killAfter: readonly [number, number];
+  remains(): readonly string[];
+  close(): Promise<void>;
+}
+
+async function openHost(open: (folder: string) => Promise<Cloud>): Promise<Opened> {
+  const { folder, kill, remains, close } = await openNamespace();
+  const cloud = await open(folder);
+  return { cloud, disturb: kill, endsComputers: false, killAfter: [0, 3000], remains, close };
+}
+
+/** Two replicas beside the cluster, which Pods dial at one address. */
+async function openCluster(): Promise<Opened> {
+  const { namespace, kubeconfig, dialled, kubectl, remains, remove } = await makeNamespace();
+  const env = {
+    GANTRY_COMPUTERS_ENGINE: 'kubernetes',
+    GANTRY_COMPUTERS_NAMESPACE: namespace,
+    GANTRY_COMPUTERS_CLOUD: dialled.href,
+    KUBECONFIG: kubeconfig,
+  };
+  let way: Server | null = null;
+  const cloud = await openReplicas(env, async (port) => {
+    way = createServer((near) => {
+      const far = connect(port, '127.0.0.1');
+      near.pipe(far).pipe(near);
+      near.on('error', () => far.destroy()).on('close', () => far.destroy());
+      far.on('error', () => near.destroy()).on('close', () => near.destroy());
+    });
+    way.listen(Number(dialled.port), '0.0.0.0');
+    await once(way, 'listening');
+    return port;
+  });
+  return {
+    cloud,
+    disturb: async () => void kubectl('delete', 'pods', '-l', 'gantry.dev/computer', '--wait=false'),
+    endsComputers: true,
+    // A Pod takes seconds to start.
+    killAfter: [2000, 15_000],
+    remains,
+    async close() {
+      way?.close();
+      remove();
+    },
+  };
 }
 
 interface Cloud {
@@ -90,9 +192,7 @@ interface Cloud {
 }
 
 /** `folder`: of its computer host. */
-type OpenCloud = (folder: string) => Promise<Cloud>;
-
-const openCloud: OpenCloud = async (folder) => {
+async function openCloud(folder: string): Promise<Cloud> {
   const place = scratchHome();
   const home = { ...place, env: { ...place.env, GANTRY_COMPUTERS: folder } };
   const origin = `http://127.0.0.1:${await freePort()}`;
@@ -122,10 +222,14 @@ const openCloud: OpenCloud = async (folder) => {
       await place.remove();
     },
   };
-};
+}
 
-const openReplicas: OpenCloud = async (folder) => {
-  const cloud = await startReplicas(2, undefined, { GANTRY_COMPUTERS: folder });
+/** `env`: where its computers are made. `before`: as `startReplicas` has it. */
+async function openReplicas(
+  env: Readonly<Record<string, string>>,
+  before?: (port: number) => Promise<number>,
+): Promise<Cloud> {
+  const cloud = await startReplicas(2, before, env);
   let next = 0;
   return {
     origin: cloud.origin,
@@ -140,11 +244,9 @@ const openReplicas: OpenCloud = async (folder) => {
     logEnd: () => cloud.replicas.flatMap(({ said }) => said.slice(-20).map(({ line }) => line)).join('\n'),
     close: cloud.close,
   };
-};
+}
 
-async function createWorld(open: OpenCloud) {
-  const subject = await openNamespace();
-  const cloud = await open(subject.folder);
+async function createWorld({ cloud, endsComputers, remains }: Opened) {
   const { origin } = cloud;
   const person = await personAt(origin);
   const { user } = await person<{ user: string }>('GET', '/api/v1/session');
@@ -172,7 +274,6 @@ async function createWorld(open: OpenCloud) {
     byKey('POST', `/${id}/toolset`, { toolset: 'shell', member: 'exec', input: { command: 'true' } });
 
   return {
-    logEnd: cloud.logEnd,
     make,
     made: async () => Number((await cloud.query<{ n: number }>('SELECT count(*) AS n FROM hosted_computer'))[0]!.n),
     /** One computer after another, until `signal` is aborted; what a kill cuts off is given up. */
@@ -190,8 +291,6 @@ async function createWorld(open: OpenCloud) {
         }
       }
     },
-    killCloud: cloud.kill,
-    killHost: subject.kill,
     /** Null: it does. Otherwise what came last. */
     async answers(id: string): Promise<string | null> {
       let last = '';
@@ -201,6 +300,7 @@ async function createWorld(open: OpenCloud) {
           return null;
         } catch (fault) {
           last = (fault as Error).message;
+          if (endsComputers) await byKey('POST', `/${id}/start`).catch(() => {});
         }
       }
       return last;
@@ -216,9 +316,9 @@ async function createWorld(open: OpenCloud) {
     },
     async left(): Promise<readonly string[]> {
       for (const end = performance.now() + goneWithinMs; performance.now() < end; await delay(500)) {
-        if (subject.remains().length === 0) return [];
+        if (remains().length === 0) return [];
       }
-      return subject.remains();
+      return remains();
     },
     /** Windows of one computer that overlap, and those that are longer than it existed. */
     async countedTwice(): Promise<readonly string[]> {
@@ -241,10 +341,6 @@ async function createWorld(open: OpenCloud) {
           ? [`${id}: ${ms} ms from ${at} ${overlaps ? 'are in the next window too' : 'are not its time'}`]
           : [];
       });
-    },
-    async close(): Promise<void> {
-      await cloud.close();
-      await subject.close();
     },
   };
 }

@@ -1,19 +1,24 @@
 /**
  * What a computer can get at besides itself: forbidden addresses, a cloud on its machine, another computer, secrets of the machine and of the driver.
  * Addresses are tried in the network of a computer with a screen and of one without, and again by a command in the latter; secrets by a command.
- * Each try is also made where nothing holds it and has to succeed there, else it is a bad try. Counted: tries that succeed, and bad tries.
+ * Each try is also made where nothing holds it and has to succeed there, else it is a bad try. Counted: tries that succeed, and bad tries. What stands
+ * around the computers of a cluster is tried in wall-kubernetes.ts.
  */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { files, inside } from '../../../src/programs/computer-init/protocol.ts';
 import { type DockerSubject, noEngine, openDocker } from '../../conformance/hosted-computers/docker-subject.ts';
+import { noCluster } from '../../conformance/hosted-computers/kubernetes-subject.ts';
 import { openNamespace } from '../../conformance/hosted-computers/namespace-subject.ts';
 import { forbidden, ofTheMachine, reachable, to, triesAtSocket } from '../../conformance/hosted-computers/probes.ts';
 import type { Attempts, DriverSubject } from '../../conformance/hosted-computers/subject.ts';
 import type { Figure, FigureOptions, Measured } from '../../support/bench/figure.ts';
-import { type LinkedComputer, linkComputer } from '../../support/computers/dialled.ts';
+import { linkComputer } from '../../support/computers/dialled.ts';
+import { notMeasured } from '../../support/computers/drivers.ts';
 import { noComputers } from '../../support/computers/helper.ts';
 import { noDaemon } from '../../support/docker/daemon.ts';
+import { output, reachedByCommand } from './by-command.ts';
+import { type Tried, tryCluster } from './wall-kubernetes.ts';
 
 export const figures: readonly Figure[] = [{ name: 'hosted-computers.wall', run: wall }];
 
@@ -33,21 +38,22 @@ interface Opened {
 const unit = 'tries that get out of a computer, and bad tries';
 const at = 'each driver on its engine, in a world of its own';
 const [desktop, shell, other] = ['cmp_000000000001', 'cmp_000000000002', 'cmp_000000000003'] as const;
-const drivers: Readonly<Record<string, { missing(): string | null; open(): Promise<Opened> }>> = {
+const drivers: Readonly<Record<string, { missing(): string | null; tried(): Promise<Tried> }>> = {
   namespace: {
     missing: noComputers,
-    async open() {
+    async tried() {
       const subject = await openNamespace();
-      return { subject, secrets: () => secretsOf(subject.folder) };
+      return tryAll({ subject, secrets: () => secretsOf(subject.folder) });
     },
   },
   docker: {
     missing: () => noDaemon() ?? noEngine(),
-    async open() {
+    async tried() {
       const subject = await openDocker('desktop');
-      return { subject, secrets: () => secretsOfContainers(subject) };
+      return tryAll({ subject, secrets: () => secretsOfContainers(subject) });
     },
   },
+  kubernetes: { missing: noCluster, tried: tryCluster },
 };
 
 function secretsOfContainers({ folder, socket, docker }: DockerSubject): Secret[] {
@@ -98,22 +104,17 @@ async function wall({ log }: FigureOptions): Promise<Measured> {
   const table: Record<string, Readonly<Record<string, string>>> = {};
   const skipped: string[] = [];
   let n = 0;
-  for (const [name, { missing, open }] of Object.entries(drivers)) {
-    const why = missing();
+  for (const [name, { missing, tried }] of Object.entries(drivers)) {
+    const why = notMeasured(name, missing);
     if (why !== null) {
       skipped.push(`${name}: ${why}`);
       continue;
     }
-    const opened = await open();
-    try {
-      const found = await tryAll(opened);
-      n += found.tries;
-      table[name] = found.row;
-      problems.push(...found.problems.map((problem) => `${name}: ${problem}`));
-      log(`${name}: ${JSON.stringify(found.row)}`);
-    } finally {
-      await opened.subject.close();
-    }
+    const found = await tried();
+    n += found.tries;
+    table[name] = found.row;
+    problems.push(...found.problems.map((problem) => `${name}: ${problem}`));
+    log(`${name}: ${JSON.stringify(found.row)}`);
   }
   if (n === 0) return { value: null, unit, n, at, why: skipped.join('; ') };
   return {
@@ -126,7 +127,7 @@ async function wall({ log }: FigureOptions): Promise<Measured> {
   };
 }
 
-async function tryAll({ subject, secrets }: Opened) {
+async function tryAll({ subject, secrets }: Opened): Promise<Tried> {
   const driver = subject.connect();
   const problems: string[] = [];
   const row: Record<string, string> = {};
@@ -199,29 +200,7 @@ async function tryAll({ subject, secrets }: Opened) {
     await link.close();
   } finally {
     driver.close();
+    await subject.close();
   }
   return { problems, row, tries };
-}
-
-/** Tried by a command in the computer, all at once. */
-async function reachedByCommand(link: LinkedComputer, attempts: Attempts): Promise<string[]> {
-  const names = Object.keys(attempts);
-  const lines = Object.values(attempts).map((attempt, index) => {
-    if (attempt.do !== 'tcp') throw new Error('A command tries only TCP.');
-    return `(timeout 5 bash -c 'exec 3<>/dev/tcp/${attempt.host}/${attempt.port}' 2>/dev/null && echo ${index}) &`;
-  });
-  const text = await output(link, `${lines.join('\n')}\nwait`);
-  return text
-    .split('\n')
-    .filter(Boolean)
-    .map((index) => names[Number(index)]!);
-}
-
-async function output(link: LinkedComputer, command: string): Promise<string> {
-  const { status, body } = await link.drive('shell', 'exec', { command, shell: true });
-  const [text] = body.content ?? [];
-  if (status !== 200 || body.is_error || text?.type !== 'text') {
-    throw new Error(`A command could not be run: ${status} ${JSON.stringify(body)}`);
-  }
-  return text.text;
 }

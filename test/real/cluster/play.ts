@@ -6,6 +6,7 @@ import type { Play } from '../cluster.ts';
 import { createScenes } from '../scenes.ts';
 import { playComputers } from './computers.ts';
 import { playFaults } from './faults.ts';
+import { playFigures } from './figures.ts';
 import { playHelm } from './helm.ts';
 import { playInstall, playOperation, playRemoval, playScaling } from './install.ts';
 import { playJobs } from './jobs.ts';
@@ -34,6 +35,7 @@ try {
   if (told.parts.includes('helm')) await playHelm(stage, scene);
   if (told.parts.includes('jobs')) await playJobs(stage, scene);
   if (told.parts.includes('driver')) await playSuite(stage, scene);
+  if (told.parts.includes('figures')) await playFigures(stage, scene);
   if (told.parts.includes('computers')) await playComputers(stage, scene);
   if (told.parts.includes('faults')) await playFaults(stage, scene);
   await playRemoval(stage, scene);

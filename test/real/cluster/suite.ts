@@ -19,23 +19,26 @@ export async function playSuite(stage: Stage, scene: Scenes['scene']): Promise<v
   });
 }
 
-function vitest({ kubeconfig }: Stage): Promise<string> {
+/** With what a program beside the cluster makes computers in it, and is dialled by them. */
+export const driverEnv = ({ kubeconfig }: Stage, of: string) => ({
+  ...process.env,
+  GANTRY_TEST_KUBECONFIG: kubeconfig,
+  GANTRY_TEST_NAMESPACE: of,
+  GANTRY_TEST_CLOUD: 'http://outside.test:8089',
+  GANTRY_COMPUTERS_IMAGE: computerImage,
+  GANTRY_COMPUTERS_STORAGE_CLASS: 'test',
+  GANTRY_COMPUTERS_DISK: '256',
+  GANTRY_COMPUTERS_MEMORY: '512',
+});
+
+function vitest(stage: Stage): Promise<string> {
   const file = 'test/conformance/hosted-computers/kubernetes.test.ts';
   const words = [join(root, 'node_modules/vitest/vitest.mjs'), 'run', '--no-color', file];
   const child = spawn(process.execPath, words, {
     cwd: root,
     stdio: ['ignore', 'pipe', 'pipe'],
     timeout: 20 * minutes,
-    env: {
-      ...process.env,
-      GANTRY_TEST_KUBECONFIG: kubeconfig,
-      GANTRY_TEST_NAMESPACE: namespace,
-      GANTRY_TEST_CLOUD: 'http://outside.test:8089',
-      GANTRY_COMPUTERS_IMAGE: computerImage,
-      GANTRY_COMPUTERS_STORAGE_CLASS: 'test',
-      GANTRY_COMPUTERS_DISK: '256',
-      GANTRY_COMPUTERS_MEMORY: '512',
-    },
+    env: driverEnv(stage, namespace),
   });
   let said = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (said += text));
