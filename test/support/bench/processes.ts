@@ -21,6 +21,23 @@ export function cpuWithEndedMs(pid: number): number {
   return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) * 10;
 }
 
+/**
+ * Milliseconds since the start in which some work on this machine stood still for want of a processor or of a disk, and in which the machine
+ * itself was given no processor. A kernel that does not count it says 0.
+ */
+export function machineStalledMs(): number {
+  const stolen = /^cpu +(?:\d+ ){7}(\d+)/m.exec(readFileSync('/proc/stat', 'latin1'))?.[1];
+  return pressureMs('cpu') + pressureMs('io') + Number(stolen ?? 0) * 10;
+}
+
+function pressureMs(of: 'cpu' | 'io'): number {
+  try {
+    return Number(/^some .* total=(\d+)$/m.exec(readFileSync(`/proc/pressure/${of}`, 'latin1'))?.[1] ?? 0) / 1000;
+  } catch {
+    return 0;
+  }
+}
+
 /** Proportional set size: shared pages are counted by share. Megabytes of 10^6 bytes. */
 export function pssMb(pid: number): number {
   const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1');
