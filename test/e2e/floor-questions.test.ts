@@ -31,7 +31,7 @@ const question = (page: Page, bot: string) =>
 const ask = (bot: string, command: string) =>
   gantry.cli(
     ...(['agents', 'input', `${bot}@demo`] as const),
-    `clear; gantry gate check shell.exec --command '${command}' && echo allowed-$?`,
+    `clear; gantry gate check shell.exec --wait 600 --command '${command}' && echo allowed-$?`,
     ...(['--key', 'Enter'] as const),
   );
 const screen = async (bot: string) => (await gantry.cli('agents', 'capture', `${bot}@demo`)).out;

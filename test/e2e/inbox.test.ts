@@ -56,7 +56,7 @@ const press = async (page: Page, key: 'a' | 'r') => {
   await page.keyboard.press(key);
 };
 const ask = (bot: string, command: string) =>
-  type(bot, `clear; gantry gate check shell.exec --command '${command}' && echo allowed-$?`);
+  type(bot, `clear; gantry gate check shell.exec --wait 600 --command '${command}' && echo allowed-$?`);
 const screen = async (bot: string) => (await gantry.cli('agents', 'capture', bot)).out;
 
 test('an empty inbox says what will be here', async () => {
@@ -261,7 +261,7 @@ test('neither the palette nor a click answers what was not read: the palette sho
   const why = '--reason "only prints the date"';
   await type(
     'scribe@demo',
-    `clear; gantry gate check shell.exec --command 'rm -rf ~/unread' ${why} && echo allowed-$?`,
+    `clear; gantry gate check shell.exec --wait 600 --command 'rm -rf ~/unread' ${why} && echo allowed-$?`,
   );
   const question = waiting(page).getByRole('article').filter({ hasText: 'rm -rf ~/unread' });
   await question.locator('[data-reason]').getByText('only prints the date').waitFor();

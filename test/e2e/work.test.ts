@@ -141,7 +141,7 @@ test('what the bot of a step asks is answered on its card: with words, with a ru
       .filter({ hasText: command })
       .filter({ has: page.locator('form') });
   const ask = async (command: string) => {
-    const line = `clear; gantry gate check shell.exec --command '${command}' && echo allowed-$?`;
+    const line = `clear; gantry gate check shell.exec --wait 600 --command '${command}' && echo allowed-$?`;
     await gantry.cli('agents', 'input', 'scribe@demo', line, '--key', 'Enter');
     await question(command).waitFor();
   };

@@ -83,7 +83,7 @@ test(name, { timeout: 120_000 }, async () => {
   void watch(`${people.origin}${at}/stream`, ada.cookie, watching.signal, (screen) => screens.push(screen));
   await type('echo before-$((20 + 1))');
   await expect.poll(() => screens.some((screen) => screen.includes('before-21'))).toBe(true);
-  const asks = 'gantry gate check shell.exec --command "touch made" --reason "to prove it" && touch made';
+  const asks = 'gantry gate check shell.exec --wait 600 --command "touch made" --reason "to prove it" && touch made';
   await type(`for n in $(seq 20); do echo tick-$n; sleep 0.1; done; ${asks}`);
   await expect.poll(() => screens.at(-1)).toContain('tick-1');
 
