@@ -6,8 +6,8 @@ import type { CDPSession, Worker } from 'playwright';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { pairUp, signIn } from '../host/paired-support.ts';
 import { keepUntilEnd } from '../kit/http/support.ts';
-import { type Browser, openBrowser, seeInPane, typeInto, type Visit, visit } from './support/browser.ts';
-import { type Reach, signInThrough, startReach } from './support/reach.ts';
+import { type Browser, openBrowser, seeInPane, signInThrough, typeInto, type Visit, visit } from './support/browser.ts';
+import { type Reach, startReach } from './support/reach.ts';
 
 let reach: Reach;
 let browser: Browser;
@@ -108,7 +108,11 @@ test('a push wakes the worker, whose button answers the question; a click leads 
     return status;
   }, device.subscription);
   expect(added).toBe(201);
-  await typeInto(page, 'web@notes', 'clear; gantry gate check shell.exec --command "touch pushed" && echo pushed-$?');
+  await typeInto(
+    page,
+    'web@notes',
+    'clear; gantry gate check shell.exec --wait 600 --command "touch pushed" && echo pushed-$?',
+  );
   // A service whose answer came late may be sent the same once more.
   await expect.poll(() => device.received.length, { timeout: 60_000 }).toBeGreaterThan(0);
 

@@ -14,12 +14,13 @@ import {
   inFocus,
   openBrowser,
   seeInPane,
+  signInThrough,
   typeInto,
   type Visit,
   visit,
 } from './support/browser.ts';
 import { looked, narrow, picture, wide } from './support/looks.ts';
-import { type Reach, signInThrough, startReach } from './support/reach.ts';
+import { type Reach, startReach } from './support/reach.ts';
 
 let reach: Reach;
 let browser: Browser;
@@ -197,7 +198,11 @@ test('the dialog that starts a team offers the other computer, and the bot appea
 
 test('a question names the computer it comes from and is answered here', async () => {
   const { page } = ada;
-  await typeInto(page, 'web@notes', 'clear; gantry gate check shell.exec --command "touch made" && echo allowed-$?');
+  await typeInto(
+    page,
+    'web@notes',
+    'clear; gantry gate check shell.exec --wait 600 --command "touch made" && echo allowed-$?',
+  );
   // The pane that the person looks at shows the question, so no toast stays to lead there.
   await page.getByRole('article').filter({ hasText: 'touch made' }).first().waitFor();
   await page.keyboard.press('Escape');

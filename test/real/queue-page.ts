@@ -1,6 +1,6 @@
 /** The page of the queue in a real Chromium, opened once and never loaded again: what a person who watches it sees. */
 import { join } from 'node:path';
-import { type Browser, openBrowser, type Visit, visit } from '../e2e/support/browser.ts';
+import { type Browser, openBrowser, signInThrough, type Visit, visit } from '../e2e/support/browser.ts';
 
 export interface Look {
   readonly queued: number;
@@ -35,14 +35,7 @@ export async function openQueuePage(url: string, { signIn }: { signIn?: string }
 }
 
 async function enter({ page }: Visit, origin: string, signIn: string | undefined): Promise<void> {
-  if (signIn !== undefined) {
-    await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.locator('input[name=login]').fill(signIn);
-    await page.locator('input[name=password]').fill('any');
-    await page.locator('button[type=submit]').click();
-    await page.locator('button[type=submit]').click();
-    await page.waitForURL(`${origin}/**`);
-  }
+  if (signIn !== undefined) await signInThrough(page, signIn, origin);
   await page.locator('a[href="/queue"]').first().click();
   await page.getByRole('heading', { name: 'Queue', exact: true }).waitFor();
 }

@@ -17,7 +17,8 @@ const withoutFeatures = [
   'PreconnectToSearch',
 ];
 
-export async function openBrowser(): Promise<Browser> {
+/** `more`: further arguments of Chromium. */
+export async function openBrowser(more: readonly string[] = []): Promise<Browser> {
   return chromium.launch({
     executablePath: chromiumPath,
     args: [
@@ -29,6 +30,7 @@ export async function openBrowser(): Promise<Browser> {
       '--disable-quic',
       '--no-first-run',
       `--disable-features=${withoutFeatures.join(',')}`,
+      ...more,
     ],
   });
 }
@@ -72,6 +74,16 @@ export async function visit(browser: Browser, url: string, options: VisitOptions
   page.on('pageerror', (error) => errors.push(`uncaught: ${error.message}`));
   await page.goto(url);
   return { context, page, errors, close: () => context.close() };
+}
+
+/** Answers the provider's own pages: its name field, then its consent. */
+export async function signInThrough(page: Page, name: string, origin: string): Promise<void> {
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.locator('input[name=login]').fill(name);
+  await page.locator('input[name=password]').fill('any');
+  await page.locator('button[type=submit]').click();
+  await page.locator('button[type=submit]').click();
+  await page.waitForURL(`${origin}/**`);
 }
 
 /** What the pane of an address is called: where no other bot has its name, without its team. */

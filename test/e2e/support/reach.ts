@@ -8,7 +8,6 @@ import { type People, startPeople } from '../../cloud-api/identity/support.ts';
 import { type Installation, startInstallation } from '../../host/paired-support.ts';
 import { scratchHome } from '../../host/support.ts';
 import { type PushService, startPushService } from '../../support/push-service.ts';
-import type { Page } from './browser.ts';
 import { buildRenderer } from './renderer.ts';
 
 export interface Reach {
@@ -43,14 +42,4 @@ export async function startReach(): Promise<Reach> {
     },
     close: () => service.close(),
   };
-}
-
-/** Answers the provider's own pages: its name field, then its consent. */
-export async function signInThrough(page: Page, name: string, origin: string): Promise<void> {
-  await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.locator('input[name=login]').fill(name);
-  await page.locator('input[name=password]').fill('any');
-  await page.locator('button[type=submit]').click();
-  await page.locator('button[type=submit]').click();
-  await page.waitForURL(`${origin}/**`);
 }

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import type { Scenes } from '../scenes.ts';
 import { seconds, until } from '../scenes.ts';
+import { lookAtNodes } from './pages.ts';
 import { minutes, type Pod, type Stage } from './stage.ts';
 
 interface Answer {
@@ -139,6 +140,8 @@ export async function playComputers(stage: Stage, scene: Scenes['scene']): Promi
     const spread = stage.nodes.map((node) => `${on.filter((name) => name === node).length} on ${node}`).join(', ');
     return `made within ${made}, each in ${sorted[0]} to ${sorted.at(-1)} s (median ${sorted[sorted.length >> 1]}); Pods: ${spread}`;
   });
+
+  await scene('the page of where computers are made lists the nodes', () => lookAtNodes(stage));
 
   await scene('a computer reaches neither the cloud, the cluster, the database nor another computer', async () => {
     const [one, other] = all.filter(({ toolset }) => toolset === 'shell');
