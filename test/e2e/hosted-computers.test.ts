@@ -170,6 +170,14 @@ describe.each([wide, narrow])('where computers are made, at $width pixels', (siz
     await own.close();
   });
 
+  test('one node of a cluster is named, because the cluster has others', async () => {
+    const own = await opened({ ...made, driver: 'kubernetes', hosts: [{ ...able, name: 'node1', most: null }] });
+    const rows = own.page.getByRole('region', { name: 'Nodes' }).getByRole('listitem');
+    expect(await rows.allTextContents()).toEqual([expect.stringMatching(/^node14 computersTraffic proven:/)]);
+    await looked(own.page, 'computers-pool-node');
+    await own.close();
+  });
+
   test('several machines are listed with their room, and twenty of them fit', async () => {
     const own = await opened({ ...made, hosts: [able, attic, cellar] });
     const rows = own.page.getByRole('region', { name: 'Computer hosts' }).getByRole('listitem');

@@ -2,7 +2,17 @@
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import dns from 'node:dns';
-import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { request } from 'node:http';
 import { createServer } from 'node:https';
 import { dirname, join } from 'node:path';
@@ -196,14 +206,19 @@ async function startDatabase(
     '-c',
     one,
   ]);
+  const log = openSync(join(folder, 'log'), 'w');
   const server = spawn('setpriv', [...as, join(programs, 'postgres'), '-D', own, ...settings], {
-    stdio: 'ignore',
+    stdio: ['ignore', log, log],
     detached: true,
   });
+  closeSync(log);
   const to = (name: string) => `postgres://gantry:${password}@${address}:5432/${name}`;
   await until(
     'PostgreSQL answers',
-    () => run('psql', to('postgres'), '-c', 'CREATE DATABASE gantry').then(() => true),
+    async () => {
+      assert.equal(server.exitCode, null, readFileSync(join(folder, 'log'), 'utf8').slice(-1000));
+      return run('psql', to('postgres'), '-c', 'CREATE DATABASE gantry').then(() => true);
+    },
     minutes,
   );
   return {

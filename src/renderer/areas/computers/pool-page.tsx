@@ -29,6 +29,9 @@ export function PoolPage({ onBack }: { onBack: () => void }) {
 
 function Body({ pool }: { pool: ComputerPool }) {
   const { refused, hosts } = pool;
+  const isCluster = pool.driver === 'kubernetes';
+  // One machine's room is in the card above. One node of a cluster is one of several: which it is counts.
+  const listed = hosts.length > 1 || (isCluster && hosts.some(({ name }) => name !== null));
   return (
     <div className="@container min-w-0 flex-1">
       <div className="flex min-w-0 flex-col gap-3 p-3">
@@ -55,7 +58,7 @@ function Body({ pool }: { pool: ComputerPool }) {
             <Limits pool={pool} />
           </Facts>
         </div>
-        {hosts.length > 1 && <Hosts hosts={hosts} isCluster={pool.driver === 'kubernetes'} />}
+        {listed && <Hosts hosts={hosts} isCluster={isCluster} />}
       </div>
     </div>
   );
