@@ -74,16 +74,35 @@ export function readComputersCluster(env: Env): KubernetesSettings | null {
   }
   return {
     kubeconfig,
-    namespace: env.GANTRY_COMPUTERS_NAMESPACE || 'gantry-computers',
+    namespace: nameIn(env, 'GANTRY_COMPUTERS_NAMESPACE', isNamespace) ?? 'gantry-computers',
     image: env.GANTRY_COMPUTERS_IMAGE || 'gantry-computer',
-    runtime: env.GANTRY_COMPUTERS_RUNTIME || null,
+    runtime: nameIn(env, 'GANTRY_COMPUTERS_RUNTIME', isObjectName),
     wall: wallIn(env),
-    storageClass: env.GANTRY_COMPUTERS_STORAGE_CLASS || null,
+    storageClass: nameIn(env, 'GANTRY_COMPUTERS_STORAGE_CLASS', isObjectName),
     disk: whole(env, 'GANTRY_COMPUTERS_DISK', 'a number of MiB', 64, 16_777_216) ?? 2048,
     most: { memory: whole(env, 'GANTRY_COMPUTERS_MEMORY', 'a number of MiB', 256, 1_048_576) ?? 2048 },
     seccomp: env.GANTRY_COMPUTERS_SECCOMP || null,
     cloud: addressIn(env, 'GANTRY_COMPUTERS_CLOUD'),
   };
+}
+
+/** A DNS label. */
+const isNamespace = (name: string): boolean => /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(name);
+
+/** Of a StorageClass or a RuntimeClass: DNS labels with dots between. */
+const isObjectName = (name: string): boolean =>
+  name.length <= 253 && /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/.test(name);
+
+/** Null if it is not set. An API server would refuse another name at the first computer, which is late. */
+function nameIn(env: Env, name: string, isName: (given: string) => boolean): string | null {
+  const given = env[name] || null;
+  if (given === null || isName(given)) return given;
+  const most =
+    isName === isNamespace
+      ? 'at most 63 small letters, digits and hyphens'
+      : 'small letters, digits, hyphens and dots, at most 253';
+  const action = `Give the name of one that the cluster has: ${most}, with a letter or digit at both ends.`;
+  throw new AppError('usage', `${name} is ${JSON.stringify(given)}, which no cluster takes as a name.`, action);
 }
 
 /** The cluster's account may not read what a RuntimeClass is: its usual names say it, and an operator can. */

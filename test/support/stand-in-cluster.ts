@@ -35,6 +35,9 @@ export async function startStandInCluster(which: Case) {
   let holds: string | null = null;
   let refuses: (call: Call) => { readonly status: number; readonly message: string } | 'cut' | null = () => null;
   let log = '';
+  let date: string | null = null;
+  let makesPods = true;
+  const events: object[] = [];
 
   /** Pods are those of the moment: the recording has one state of one Pod after the other. */
   function podsNow(): readonly Pod[] {
@@ -62,7 +65,7 @@ export async function startStandInCluster(which: Case) {
     const body = method === 'POST' ? await json(request) : undefined;
     asked.push({ call, body, url: url.pathname + url.search });
     const send = (status: number, what: unknown) => {
-      response.writeHead(status, { 'content-type': 'application/json' });
+      response.writeHead(status, { 'content-type': 'application/json', ...(date === null ? {} : { date }) });
       response.end(JSON.stringify(what));
     };
     const refused = refuses(call);
@@ -83,7 +86,11 @@ export async function startStandInCluster(which: Case) {
     }
     if (call === 'list pods') {
       const job = selector.replace(/^job-name=/, '');
-      return send(200, { kind: 'PodList', metadata: { resourceVersion: '1' }, items: jobs.has(job) ? podsNow() : [] });
+      return send(200, {
+        kind: 'PodList',
+        metadata: { resourceVersion: '1' },
+        items: makesPods && jobs.has(job) ? podsNow() : [],
+      });
     }
     if (call === 'get pods/log') {
       response.writeHead(200, { 'content-type': 'text/plain' });
@@ -94,7 +101,7 @@ export async function startStandInCluster(which: Case) {
       response.writeHead(200, { 'content-type': 'application/json' });
       return void response.end();
     }
-    if (call === 'list events') return send(200, { kind: 'EventList', metadata: {}, items: [] });
+    if (call === 'list events') return send(200, { kind: 'EventList', metadata: {}, items: events });
     send(403, { kind: 'Status', message: `nobody may ${call}`, code: 403 });
   }
 
@@ -132,6 +139,17 @@ export async function startStandInCluster(which: Case) {
     },
     refuse(how: typeof refuses) {
       refuses = how;
+    },
+    /** Its own clock, milliseconds since 1970. */
+    setClock(now: number) {
+      date = new Date(now).toUTCString();
+    },
+    /** As where a quota is used up. */
+    makeNoPods() {
+      makesPods = false;
+    },
+    tellEvent(message: string) {
+      events.push({ type: 'Normal', message, lastTimestamp: new Date(events.length).toISOString() });
     },
     write(text: string) {
       log = text;

@@ -126,7 +126,7 @@ async function containersOf({ env, output, now }: Context, input: Input, worker:
       );
     }
     const pod = env.POD_NAME && env.POD_UID ? { name: env.POD_NAME, uid: env.POD_UID } : null;
-    const told = { kubeconfig, namespace, pod, usual, now, note: output.note, worker: pod?.uid ?? worker };
+    const told = { kubeconfig, namespace, pod, usual, note: output.note, worker: pod?.uid ?? worker };
     const { openJobs } = await import('../../programs/worker/jobs.ts');
     return openJobs({ ...settings, ...told });
   }

@@ -13,12 +13,15 @@ const statusOfContainer = (
   name: string,
 ): V1ContainerStatus | undefined => all?.find((status) => status.name === name);
 
-/** `pod`: of the record's start. `now`: milliseconds since the epoch. */
-export function settledOf(record: ComputerRecord, pod: V1Pod | undefined, now: number): Settled {
-  const { state, since } = record;
+/**
+ * `pod`: of the record's start. `now`: milliseconds since the epoch. `missingFor`: how long the caller has found no Pod of that start, milliseconds; not
+ * by the record's time, because the clock of the replica that wrote it may be another one.
+ */
+export function settledOf(record: ComputerRecord, pod: V1Pod | undefined, now: number, missingFor: number): Settled {
+  const { state } = record;
   if (state !== 'starting' && state !== 'running') return record;
   if (pod === undefined) {
-    if (state === 'starting' && now - since < podWithin) return record;
+    if (state === 'starting' && missingFor < podWithin) return record;
     return { state: 'stopped', why: 'It ended: its Pod was deleted.', since: now };
   }
   const end = endOf(record, pod, now);
@@ -49,7 +52,12 @@ function endOf(
   { metadata, spec: pod, status }: V1Pod,
   now: number,
 ): { readonly why: string; readonly since: number } | null {
-  const ended = (why: string, at: Date | undefined = undefined) => ({ why, since: timeOf(at) ?? now });
+  // A node's clock may be wrong, so only the time between two of its own moments counts.
+  const ended = (why: string, by: V1ContainerState['terminated'] = undefined) => {
+    const [from, to] = [timeOf(by?.startedAt), timeOf(by?.finishedAt)];
+    const ran = from === null || to === null ? Number.POSITIVE_INFINITY : Math.max(0, to - from);
+    return { why, since: Math.min(now, record.since + ran) };
+  };
   const asked = record.spec.lifetime;
   const lifetime = asked === null ? null : `Its lifetime of ${asked / 1000} s is over.`;
   if (status?.reason === 'DeadlineExceeded' && lifetime !== null) return ended(lifetime);
@@ -58,17 +66,17 @@ function endOf(
     statusOfContainer([...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])], name)?.state
       ?.terminated;
   const [network, computer, link] = [of(containers.network), of(containers.computer), of(containers.link)];
-  if (network !== undefined && network.exitCode !== 0) return ended(wordsOf('It ended', network), network.finishedAt);
-  if (link?.exitCode === unrestrictedCode) return ended(wordsOf('It ended', link), link.finishedAt);
+  if (network !== undefined && network.exitCode !== 0) return ended(wordsOf('It ended', network), network);
+  if (link?.exitCode === unrestrictedCode) return ended(wordsOf('It ended', link), link);
   if (computer !== undefined) {
-    const { exitCode, reason, finishedAt } = computer;
-    if (exitCode === exitCodes.lifetimeOver && lifetime !== null) return ended(lifetime, finishedAt);
-    if (reason === 'OOMKilled') return ended('It ended: it used more memory than it may have.', finishedAt);
+    const { exitCode, reason } = computer;
+    if (exitCode === exitCodes.lifetimeOver && lifetime !== null) return ended(lifetime, computer);
+    if (reason === 'OOMKilled') return ended('It ended: it used more memory than it may have.', computer);
     const fact = 'It ended unexpectedly';
     // Its program said why it could not begin.
-    return ended(record.state === 'starting' ? wordsOf(fact, computer) : `${fact} (code ${exitCode}).`, finishedAt);
+    return ended(record.state === 'starting' ? wordsOf(fact, computer) : `${fact} (code ${exitCode}).`, computer);
   }
-  if (link !== undefined) return ended(`It ended: what dials for it ended (code ${link.exitCode}).`, link.finishedAt);
+  if (link !== undefined) return ended(`It ended: what dials for it ended (code ${link.exitCode}).`, link);
   // What deletes a Pod for this driver writes it into the record first.
   if (metadata?.deletionTimestamp !== undefined) {
     const told = status?.conditions?.find(({ type, status }) => type === 'DisruptionTarget' && status === 'True');

@@ -4,10 +4,11 @@
  */
 import { hash, randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { CoreV1Api, V1ConfigMap, V1OwnerReference, V1Pod } from '@kubernetes/client-node';
+import type { CoreV1Api, CoreV1Event, V1ConfigMap, V1OwnerReference, V1Pod } from '@kubernetes/client-node';
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
 import { type Cluster, clusterWords, lacksRight, openCluster, saidBy, statusOf } from '../../kit/kubernetes/cluster.ts';
+import { quotaIn } from '../../kit/kubernetes/quantities.ts';
 import type { Dial } from '../../kit/link/offer.ts';
 import {
   type ComputerSpec,
@@ -45,6 +46,9 @@ const looksEvery = 250;
 const triedFor = 15_000;
 /** Another replica writes the same record now and then. */
 const mostTries = 8;
+
+/** A quota that is used up has room again once another computer ends; one that is smaller than the computer never has. */
+const codeOf = { none: 'failed', 'used up': 'full', 'too small': 'unsupported' } as const;
 
 interface Found {
   readonly record: ComputerRecord;
@@ -99,7 +103,7 @@ export function createKubernetesDriver({
       const words = clusterWords(fault);
       const isAway = status === null || status === 401 || status === 429 || status >= 500 || lacksRight(fault);
       if (isAway) throw new Error(words, { cause: fault });
-      throw new DriverFault(/exceeded quota/.test(saidBy(fault)) ? 'full' : 'failed', words);
+      throw new DriverFault(codeOf[quotaIn(saidBy(fault))], words);
     }
   }
 
@@ -173,6 +177,21 @@ export function createKubernetesDriver({
     return (await ask((core) => core.listNamespacedPod({ namespace, labelSelector: selector }))).items;
   }
 
+  /** Of computers whose start has no Pod: since when this process finds none, by its own clock. */
+  const missing = new Map<string, { readonly start: string; readonly since: number }>();
+
+  function missingFor({ spec, start }: ComputerRecord, pod: V1Pod | undefined): number {
+    if (pod !== undefined || start === null) {
+      missing.delete(spec.computer);
+      return 0;
+    }
+    const now = clock.monotonic();
+    const known = missing.get(spec.computer);
+    if (known?.start === start) return now - known.since;
+    missing.set(spec.computer, { start, since: now });
+    return 0;
+  }
+
   const startOf = ({ metadata }: V1Pod) => metadata?.labels?.[labels.start] ?? '';
 
   /** The computer as it is now, after its record says what became of its Pod. Null if there is no such computer. */
@@ -191,17 +210,18 @@ export function createKubernetesDriver({
   }
 
   async function settleWith(found: Found, pod: V1Pod | undefined): Promise<Found | null> {
-    const settled = settledOf(found.record, pod, clock.now());
+    const settled = settledOf(found.record, pod, clock.now(), missingFor(found.record, pod));
     const { state, why, since } = settled;
     if (state === found.record.state) return found;
     const written = await write(found, { state, why, since });
-    // What is left of it takes room on its node.
-    if (written !== null && state === 'stopped' && pod !== undefined) await removePod(pod);
+    // What is left of it takes room on its node, and its key is of no use without a Pod.
+    const { spec, start } = found.record;
+    if (written !== null && state === 'stopped') await removeStart(nameOf(installation, spec.computer, start!));
     return written;
   }
 
-  async function removePod(pod: V1Pod, gracePeriodSeconds?: number): Promise<void> {
-    const name = pod.metadata!.name!;
+  /** `name`: of its Pod and of its Secret, each of which may be gone already. */
+  async function removeStart(name: string, gracePeriodSeconds?: number): Promise<void> {
     await orNull((core) =>
       core.deleteNamespacedPod({
         namespace,
@@ -219,12 +239,12 @@ export function createKubernetesDriver({
   async function removePods(computer: string, how: 'gently' | 'by force'): Promise<void> {
     const selector = selectorOf(computer);
     let left = await podsOf(selector);
-    for (const pod of left) await removePod(pod);
+    for (const pod of left) await removeStart(pod.metadata!.name!);
     const end = clock.monotonic() + endsWithin;
     while (left.length > 0) {
       if (clock.monotonic() > end) {
         if (how === 'gently') return;
-        for (const pod of left) await removePod(pod, 0);
+        for (const pod of left) await removeStart(pod.metadata!.name!, 0);
       }
       await delay(looksEvery);
       left = await podsOf(selector);
@@ -296,7 +316,8 @@ export function createKubernetesDriver({
   async function begin(found: Found, start: string, dial: Dial): Promise<void> {
     const { spec } = found.record;
     // A node that was away may still run an earlier start: the newest counts.
-    for (const pod of await podsOf(selectorOf(spec.computer))) if (startOf(pod) !== start) await removePod(pod);
+    for (const pod of await podsOf(selectorOf(spec.computer)))
+      if (startOf(pod) !== start) await removeStart(pod.metadata!.name!);
     await makeDisk(found);
     const place = { installation, owner: ownerOf(found.config) };
     const token = randomBytes(32).toString('hex');
@@ -326,6 +347,8 @@ export function createKubernetesDriver({
         throw fault;
       }
       if (record.start !== start || record.state === 'stopped' || record.state === 'sleeping') {
+        // Its Pod may have been made after another replica gave this start up.
+        await removeStart(name);
         throw new DriverFault('failed', `It ended while starting. ${record.why ?? ''}`.trim());
       }
       if (record.state === 'running') return stateOf(record);
@@ -336,7 +359,7 @@ export function createKubernetesDriver({
       const isLate = clock.monotonic() - began > startsWithin;
       // An image may be pulled at the second try, and an autoscaler may bring a node.
       if (isLate || (hindrance !== null && (!hindrance.passes || (hindrance.code !== 'full' && waited > hindersFor)))) {
-        const fault = await lateFault(computer, name, hindrance);
+        const fault = await lateFault(computer, name, pod, hindrance);
         await fail(computer, start, fault);
         throw fault;
       }
@@ -346,19 +369,29 @@ export function createKubernetesDriver({
 
   async function lateFault(
     computer: string,
-    pod: string,
+    name: string,
+    pod: V1Pod | null,
     hindrance: ReturnType<typeof hindranceOf>,
   ): Promise<DriverFault> {
     const disk = nameOf(installation, computer);
     const events = await ask((core) => core.listNamespacedEvent({ namespace })).catch(() => null);
-    const ofIts = (events?.items ?? []).filter(
-      ({ involvedObject, type }) => type === 'Warning' && [pod, disk].includes(involvedObject.name ?? ''),
+    // Once it has a node, what kept it from one has passed.
+    const isPlaced = pod?.spec?.nodeName !== undefined;
+    const ofIts = (events?.items ?? []).filter(({ involvedObject, reason }) =>
+      isPlaced
+        ? involvedObject.name === name && reason !== 'FailedScheduling'
+        : [name, disk].includes(involvedObject.name ?? ''),
     );
-    const told = [...new Set(ofIts.map(({ message }) => message ?? ''))]
-      .filter((message) => !/^(?:Error: |Back-off )/.test(message))
-      .slice(-3);
+    const warnings = ofIts.filter(({ type }) => type === 'Warning').map(({ message }) => message ?? '');
+    const told = [...new Set(warnings)].filter((message) => !/^(?:Error: |Back-off )/.test(message)).slice(-3);
+    if (hindrance !== null) {
+      const { code, why } = hindrance;
+      return new DriverFault(code, [why, ...told.filter((message) => !why.includes(message))].join(' ').trim());
+    }
     const late = `It did not start within ${startsWithinSeconds} s.`;
-    return new DriverFault(hindrance?.code ?? 'timeout', [hindrance?.why ?? late, ...told].join(' ').trim());
+    // Nothing that went wrong: what takes so long, such as an image that is still pulled, or a disk that nobody makes.
+    const last = told.length > 0 ? told.join(' ') : lastOf(ofIts);
+    return new DriverFault('timeout', last === '' ? late : `${late} The cluster last said: ${last}`);
   }
 
   /** Of a start that led to nothing: its Pod goes, and the reason stays. */
@@ -426,6 +459,8 @@ export function createKubernetesDriver({
   async function settleAll(): Promise<readonly DriverState[]> {
     const { found, pods } = await listed();
     const states: DriverState[] = [];
+    const known = new Set(found.map(({ record }) => record.spec.computer));
+    for (const computer of missing.keys()) if (!known.has(computer)) missing.delete(computer);
     for (const one of found) {
       const { spec, start } = one.record;
       const isIts = (pod: V1Pod) => pod.metadata?.labels?.[labels.computer] === spec.computer && startOf(pod) === start;
@@ -556,6 +591,13 @@ export function createKubernetesDriver({
 
 function stateOf({ spec, state, why, since }: ComputerRecord): DriverState {
   return { computer: spec.computer, state: state === 'gone' ? 'stopped' : state, why, since };
+}
+
+/** The newest event; a Pod's before a disk's of the same second. */
+function lastOf(events: readonly CoreV1Event[]): string {
+  const rank = ({ lastTimestamp, involvedObject }: CoreV1Event): number =>
+    new Date(lastTimestamp ?? 0).getTime() + (involvedObject.kind === 'Pod' ? 1 : 0);
+  return events.toSorted((a, b) => rank(a) - rank(b)).at(-1)?.message ?? '';
 }
 
 function ownerOf({ metadata }: V1ConfigMap): V1OwnerReference {

@@ -142,9 +142,8 @@ export function stateOf({ metadata, status }: V1Pod): PodState {
   return { kind: 'waiting', why, pull: hopeless ? 'hopeless' : fails ? 'fails' : null };
 }
 
-/** The last warning about a Job that has no Pod, such as a quota that is used up. */
-export function warningOf(events: readonly CoreV1Event[]): string | null {
-  const warnings = events.filter(({ type, message }) => type === 'Warning' && message !== undefined);
+/** What the cluster said last of a Job without a Pod, such as that a quota is used up, or of a Pod, such as that its image is pulled. */
+export function lastSaid(events: readonly CoreV1Event[]): string | null {
   const at = ({ lastTimestamp }: CoreV1Event) => new Date(lastTimestamp ?? 0).getTime();
-  return warnings.toSorted((a, b) => at(a) - at(b)).at(-1)?.message ?? null;
+  return events.toSorted((a, b) => at(a) - at(b)).at(-1)?.message ?? null;
 }

@@ -14,12 +14,12 @@ import {
   jobName,
   jobOf,
   keptSeconds,
+  lastSaid,
   ofTasks,
   type PodState,
   pendingSeconds,
   stateOf,
   taskLabel,
-  warningOf,
   workerLabel,
   workerValue,
 } from './job-spec.ts';
@@ -30,12 +30,12 @@ interface JobsOptions extends JobSettings {
   readonly kubeconfig: string | null;
   /** As in {@link Containers}. */
   readonly usual: string | null;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
   /** Sentences for the person who looks at the worker. */
   readonly note: (words: string) => void;
   /** How long an API server may be away before a task fails for it, ms; default five minutes. */
   readonly patienceMs?: number;
+  /** How long a Job may wait for a node and its image, ms; default ten minutes. */
+  readonly pendingMs?: number;
   /** How often something is asked again, ms; default one second. */
   readonly againMs?: number;
 }
@@ -97,7 +97,7 @@ async function opened(kubeconfig: string | null): Promise<Cluster> {
 }
 
 /** What is asked of the cluster. Each call rejects where it does not answer. */
-function createJobs(cluster: Cluster, { namespace, worker, now }: JobsOptions) {
+function createJobs(cluster: Cluster, { namespace, worker }: JobsOptions) {
   const { core, batch } = cluster;
   const named = async (labelSelector: string) => (await batch.listNamespacedJob({ namespace, labelSelector })).items;
   const nameOf = ({ metadata }: { readonly metadata?: { readonly name?: string } }) => metadata?.name ?? '';
@@ -110,17 +110,23 @@ function createJobs(cluster: Cluster, { namespace, worker, now }: JobsOptions) {
     pods: (name: string) => core.listNamespacedPod({ namespace, labelSelector: `job-name=${name}` }),
     ofThisWorker: async () => (await named(`${workerLabel}=${workerValue(worker)}`)).map(nameOf),
     ofTask: async (taskId: string) => (await named(`${taskLabel}=${taskId}`)).map(nameOf),
-    /** Ended longer ago than a cluster keeps them that removes them: before 1.23 not every one does. */
-    forgotten: async () =>
-      (await named(ofTasks))
+    /**
+     * Ended longer ago than a cluster keeps them that removes them: before 1.23 not every one does. By the cluster's own clock: with the worker's, one
+     * that is an hour fast would remove what another worker still reads.
+     */
+    async forgotten() {
+      const { data, headers } = await batch.listNamespacedJobWithHttpInfo({ namespace, labelSelector: ofTasks });
+      const now = new Date(headers.date ?? 0).getTime();
+      return data.items
         .filter(({ status }) => {
           const end = status?.conditions?.find(
             (one) => ['Complete', 'Failed'].includes(one.type) && one.status === 'True',
           );
           const at = end?.lastTransitionTime;
-          return at !== undefined && new Date(at).getTime() < now() - 2 * keptSeconds * 1000;
+          return at !== undefined && new Date(at).getTime() < now - 2 * keptSeconds * 1000;
         })
-        .map(nameOf),
+        .map(nameOf);
+    },
     remove: (name: string) =>
       batch.deleteNamespacedJob({ namespace, name, propagationPolicy: 'Background' }).then(
         () => {},
@@ -130,9 +136,9 @@ function createJobs(cluster: Cluster, { namespace, worker, now }: JobsOptions) {
       ),
     log: (pod: string, part: { readonly limitBytes: number; readonly tailLines?: number }) =>
       core.readNamespacedPodLog({ namespace, name: pod, container: 'task', ...part }).then((text) => text ?? ''),
-    async warning(name: string): Promise<string | null> {
-      const fieldSelector = `involvedObject.kind=Job,involvedObject.name=${name}`;
-      return warningOf((await core.listNamespacedEvent({ namespace, fieldSelector })).items);
+    async said(of: 'Job' | 'Pod', name: string): Promise<string | null> {
+      const fieldSelector = `involvedObject.kind=${of},involvedObject.name=${name}`;
+      return lastSaid((await core.listNamespacedEvent({ namespace, fieldSelector })).items);
     },
     /** Until one of its Pods changes, or some seconds have passed. Never rejects. */
     async change(name: string, resourceVersion: string, over: AbortSignal): Promise<void> {
@@ -226,9 +232,17 @@ async function followed(
 ): Promise<{ readonly pod: string | null; readonly state: Ended | null }> {
   const { name, run, ending, began } = asked;
   const { againMs = defaultAgainMs } = options;
-  const pending = createPending(jobs, name, run);
+  const pending = createPending(options, jobs, name, run);
   let known: { readonly uid: string; readonly name: string } | null = null;
   let ran = false;
+  const isThere = () =>
+    patiently(options, ending, () => jobs.ofTask(run.taskId)).then(
+      (there) => there.includes(name),
+      (fault: unknown) => {
+        if (ending.aborted) return true;
+        throw fault;
+      },
+    );
   while (!ending.aborted) {
     const at = performance.now();
     const { items, metadata } = await patiently(options, ending, () => jobs.pods(name)).catch((fault: unknown) => {
@@ -250,7 +264,12 @@ async function followed(
     if (state?.kind === 'running') {
       ran = true;
       began();
-    } else await pending(state);
+    } else {
+      if (pod === undefined && !(await isThere())) {
+        throw failure('container_removed', `Its Job ${name} was removed before it ran.`);
+      }
+      await pending(state, known?.name ?? null);
+    }
     await jobs.change(name, metadata?.resourceVersion ?? '', ending);
     if (performance.now() - at < againMs) await delay(againMs, undefined, { signal: ending }).catch(() => {});
   }
@@ -258,19 +277,28 @@ async function followed(
 }
 
 /** Throws once a Pod has waited too long for a node, or its image for a registry. */
-function createPending(jobs: Jobs, name: string, { image }: ContainerRun) {
+function createPending(
+  { pendingMs = pendingSeconds * 1000 }: JobsOptions,
+  jobs: Jobs,
+  name: string,
+  { image }: ContainerRun,
+) {
   const since = performance.now();
   let failsSince: number | null = null;
-  return async (state: Extract<PodState, { kind: 'waiting' }> | null): Promise<void> => {
+  return async (state: Extract<PodState, { kind: 'waiting' }> | null, pod: string | null): Promise<void> => {
     const fails = state?.pull === 'fails';
     failsSince = fails ? (failsSince ?? performance.now()) : null;
     if (state?.pull === 'hopeless' || (failsSince !== null && performance.now() - failsSince > pullMs)) {
       const code = fails ? 'image_pull_failed' : 'no_such_image';
       throw failure(code, `The cluster cannot get ${image}: ${state?.why}`);
     }
-    if (performance.now() - since < pendingSeconds * 1000) return;
-    const why = state?.why ?? (await jobs.warning(name).catch(() => null)) ?? 'it made no Pod';
-    throw failure('no_room', `The cluster did not start it within ${pendingSeconds / 60} minutes: ${why}`);
+    if (performance.now() - since < pendingMs) return;
+    const said = await (pod === null ? jobs.said('Job', name) : jobs.said('Pod', pod)).catch(() => null);
+    const late = `The cluster did not start it within ${pendingMs / 60_000} minutes`;
+    if (/^Pulling image /.test(said ?? '')) throw failure('image_pull_failed', `${late}, and still pulls ${image}.`);
+    // A Pod's own state says more than an event, unless it says only that it waits.
+    const why = state === null || state.why === 'ContainerCreating' ? (said ?? 'it made no Pod') : state.why;
+    throw failure('no_room', `${late}: ${why}`);
   };
 }
 

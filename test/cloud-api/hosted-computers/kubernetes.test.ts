@@ -31,7 +31,8 @@ async function open({
 } = {}) {
   const cluster = await openClusterWire(namespace);
   onTestFinished(() => cluster.close());
-  const connect = (installation = 'a1b2c3d4e5') => {
+  /** `skew`: milliseconds by which the clock of that replica is wrong. */
+  const connect = (installation = 'a1b2c3d4e5', { skew = 0, hurries = hurried } = {}) => {
     const settings = readComputersCluster({
       GANTRY_COMPUTERS_ENGINE: 'kubernetes',
       GANTRY_COMPUTERS_NAMESPACE: namespace,
@@ -43,7 +44,7 @@ async function open({
       settings,
       installation,
       origin: 'https://gantry.example',
-      clock: { now: systemClock.now, monotonic: () => performance.now() * (hurried ? 60 : 1) },
+      clock: { now: () => systemClock.now() + skew, monotonic: () => performance.now() * (hurries ? 60 : 1) },
       timers: systemTimers,
       log: { warn() {} },
     });
@@ -263,6 +264,8 @@ test('what becomes of a Pod is told with its reason, wherever it is seen first, 
   expect(await endsAs(() => cluster.become(one, 'crashes'))).toBe('It ended unexpectedly (code 143).');
   expect(await endsAs(() => cluster.become(one, 'lives out'))).toBe('Its lifetime of 600 s is over.');
   expect(await endsAs(() => cluster.drop(`pods/${cluster.names('pods')[0]}`))).toBe('It ended: its Pod was deleted.');
+  // The key of a start is of no use without its Pod.
+  await expect.poll(() => cluster.names('secrets')).toEqual([]);
   expect(states()).toEqual([
     'starting',
     'running',
@@ -326,6 +329,77 @@ test('a watch that was cut continues without a gap, and says so where the API se
   const lost = watching(driver, 'of nobody');
   await expect.poll(() => lost.missed).toEqual(['missed']);
   expect(lost.changes).toEqual([]);
+});
+
+test('a quota that is smaller than a computer refuses it where it is made, and one that is used up where it starts', async () => {
+  const { cluster, driver, connect } = await open();
+  const says = (message: string) => {
+    cluster.settings.refuse = ({ method, path }) =>
+      method === 'POST' && path === 'pods' ? { code: 403, reason: 'Forbidden', message } : null;
+  };
+  const quota = 'pods "x" is forbidden: exceeded quota: q, requested: limits.memory=640Mi,pods=1, ';
+  says(`${quota}used: limits.memory=640Mi,pods=3, limited: limits.memory=1G,pods=10`);
+  expect([await faultOf(driver.create(spec)), (await driver.capabilities()).refused]).toEqual([null, null]);
+  expect(await faultOf(driver.start(one, dial))).toMatch(/^full: /);
+  says(`${quota}used: limits.memory=0,pods=0, limited: limits.memory=600Mi,pods=10`);
+  expect(await faultOf(driver.create({ ...spec, computer: two, key: two }))).toMatch(
+    /^unsupported: .*limited: limits\.memory=600Mi/,
+  );
+  expect((await connect().capabilities()).refused).toMatch(/limited: limits\.memory=600Mi/);
+});
+
+test('a start that still waits says what the cluster said last: an image that is pulled, or a disk that nobody makes', async () => {
+  const { cluster, driver } = await open({ hurried: true });
+  await driver.create(spec);
+  const disk = cluster.names('persistentvolumeclaims')[0]!;
+  const event = (at: number, kind: string, name: string, message: string, more: object = { type: 'Normal' }) =>
+    cluster.put(`events/${at}`, {
+      ...{ kind: 'Event', metadata: { name: String(at) }, message, ...more },
+      ...{ involvedObject: { kind, name }, lastTimestamp: new Date(at).toISOString() },
+    });
+  event(2_000, 'PersistentVolumeClaim', disk, 'waiting for a volume to be created');
+  event(1_000, 'PersistentVolumeClaim', 'of another', 'nothing of this one');
+  // A disk that is made once a Pod is there: the scheduler waits for it, and says nothing.
+  cluster.settings.statuses = 0;
+  expect(await faultOf(driver.start(one, dial))).toBe(
+    'timeout: It did not start within 120 s. The cluster last said: waiting for a volume to be created',
+  );
+  cluster.settings.statuses = 2;
+  const starting = faultOf(driver.start(one, dial));
+  await expect.poll(() => cluster.names('pods')).toHaveLength(1);
+  const [pod = ''] = cluster.names('pods');
+  event(2_500, 'Pod', pod, '0/2 nodes are available', { type: 'Warning', reason: 'FailedScheduling' });
+  event(3_000, 'Pod', pod, 'Pulling image "a/b:1"');
+  expect(await starting).toBe('timeout: It did not start within 120 s. The cluster last said: Pulling image "a/b:1"');
+  expect([cluster.names('pods'), cluster.names('secrets')]).toEqual([[], []]);
+});
+
+test('replicas whose clocks are an hour apart do not give up each other’s starts, and tell the end of a Pod by their own time', async () => {
+  const { cluster, driver, connect } = await open();
+  const others = [connect(undefined, { skew: 3_600_000 }), connect(undefined, { skew: -3_600_000 })];
+  await driver.create(spec);
+  const key = `configmaps/${cluster.names('configmaps').find((name) => name.includes('-cmp-'))}`;
+  const kept = structuredClone(cluster.objects.get(key)!);
+  const record = JSON.parse((kept.data as { record: string }).record) as object;
+  // Between the record of a start and its Pod.
+  const begun = { ...record, state: 'starting', since: Date.now(), start: '0a0b0c0d' };
+  cluster.put(key, { ...kept, data: { record: JSON.stringify(begun) } });
+  for (const other of [...others, ...others]) {
+    expect([await other.inspect(one), await other.list()]).toMatchObject([
+      { state: 'starting' },
+      [{ state: 'starting' }],
+    ]);
+  }
+  // One that never gets a Pod is given up after a start's time by the own clock.
+  const hurried = connect(undefined, { skew: -3_600_000, hurries: true });
+  await expect.poll(async () => (await hurried.inspect(one))?.state, { timeout: 10_000 }).toBe('stopped');
+  const before = Date.now();
+  await driver.start(one, dial);
+  // The recorded Pod ended at a time that its node's clock had then.
+  cluster.become(one, 'crashes');
+  await expect.poll(async () => (await driver.inspect(one))?.state).toBe('stopped');
+  const { since } = (await driver.inspect(one))!;
+  expect(since >= before && since <= Date.now()).toBe(true);
 });
 
 test('two installations in one namespace do not see each other’s computers, and a stranger’s name is neither used nor removed', async () => {
@@ -406,6 +480,9 @@ test('a cluster is chosen by its word, and what cannot hold there stops the star
     GANTRY_COMPUTERS_CLOUD: 'a:b',
     GANTRY_COMPUTERS_DISK: '1g',
     GANTRY_COMPUTERS_WALL: 'brick',
+    GANTRY_COMPUTERS_NAMESPACE: 'n'.repeat(64),
+    GANTRY_COMPUTERS_STORAGE_CLASS: 'fast disks',
+    GANTRY_COMPUTERS_RUNTIME: 'gVisor',
   })) {
     expect(() => readComputersCluster({ ...env, [name]: value })).toThrow(
       expect.objectContaining({ code: 'usage', fact: expect.stringContaining(name) }),

@@ -32,7 +32,6 @@ async function jobsAt(cluster: StandInCluster, more: Partial<Parameters<typeof o
     cpus: 0.5,
     worker: 'ada',
     pod: null,
-    now: () => 1_000_000,
     note: (words) => notes.push(words),
     patienceMs: 2_000,
     againMs: 5,
@@ -179,6 +178,37 @@ test('a Pod that somebody removes fails the task, and the Pod that the cluster m
   expect([...cluster.jobs]).toEqual([]);
 });
 
+test('a Job that waits too long says what holds it up: no Pod, no room, or an image that is still pulled', async () => {
+  const full = await world('ok', { pendingMs: 50 });
+  full.cluster.makeNoPods();
+  full.cluster.tellEvent('pods "a" is forbidden: exceeded quota: tasks');
+  expect(await full.failure('ok', { command: 'x' })).toMatchObject({
+    code: 'no_room',
+    message: expect.stringMatching(/minutes: pods "a" is forbidden: exceeded quota: tasks$/),
+  });
+  const pulls = await world('ok', { pendingMs: 50 });
+  pulls.cluster.hold('Pending');
+  pulls.cluster.tellEvent('Successfully assigned tasks/a to node1');
+  pulls.cluster.tellEvent(`Pulling image "${image}"`);
+  expect(await pulls.failure('ok', { command: 'x' })).toMatchObject({
+    code: 'image_pull_failed',
+    message: expect.stringMatching(/minutes, and still pulls ghcr\.io\/acme\/tools:1\.$/),
+  });
+  expect([...full.cluster.jobs, ...pulls.cluster.jobs]).toEqual([]);
+});
+
+test('a Job that somebody removes before it has a Pod fails the task at once', async () => {
+  const { cluster, failure } = await world('ok');
+  cluster.makeNoPods();
+  const failed = failure('ok', { command: 'x' });
+  await running(cluster);
+  cluster.jobs.clear();
+  expect(await failed).toEqual({
+    code: 'container_removed',
+    message: 'Its Job gantry-task-ok-7 was removed before it ran.',
+  });
+});
+
 test('what an earlier worker left of the same task, or of the same name, is removed first, and nothing of others', async () => {
   const cluster = await startStandInCluster('ok');
   const left = (name: string, labels: Record<string, string>) => {
@@ -211,9 +241,11 @@ test('a Job that ended long ago is removed where the cluster does not do that', 
     const status = { conditions: [{ type: 'Failed', status: 'True', lastTransitionTime }] };
     cluster.jobs.set(name, { metadata: { name, labels }, status });
   };
+  // By the cluster's clock, which is days behind the worker's: what just ended there may still be read by another worker.
   ended('long-ago', 0);
   ended('just-now', 10_000_000 - 1_000);
-  await jobsAt(cluster, { now: () => 10_000_000 });
+  cluster.setClock(10_000_000);
+  await jobsAt(cluster);
   expect(cluster.removed).toEqual(['long-ago']);
 });
 

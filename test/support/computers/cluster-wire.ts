@@ -69,6 +69,8 @@ export async function openClusterWire(namespace: string) {
   const settings = {
     /** Of the Pods that are made from now on: a key of {@link recordedPods}. */
     life: 'runs' as string,
+    /** How many statuses of it come; then nothing changes any more, as while an image is pulled. */
+    statuses: Number.POSITIVE_INFINITY,
     /** False: a Pod that is deleted stays, because nobody ends it. */
     nodesAnswer: true,
     refuse: (_asked: Asked): Refusal | null => null,
@@ -115,7 +117,7 @@ export async function openClusterWire(namespace: string) {
       keep(key, { ...pod, spec: { ...pod.spec, ...(nodeName === undefined ? {} : { nodeName }) }, status: of });
       setTimeout(next, stepMs, rest);
     };
-    setTimeout(next, stepMs, statuses);
+    setTimeout(next, stepMs, statuses.slice(0, settings.statuses));
   }
 
   const refusal = (code: number, reason: string, message: string): Refusal => ({ code, reason, message });
