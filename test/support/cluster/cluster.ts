@@ -4,7 +4,7 @@
  */
 
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { connect, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
@@ -13,6 +13,7 @@ import { importImage, startDaemon } from '../docker/daemon.ts';
 import { createNetwork, type Place } from '../namespaces.ts';
 import { type Api, createApi, writeKubeconfig } from './api.ts';
 import { apiPort, type ControlPlane, createControlPlane } from './control-plane.ts';
+import { keepKernel } from './kernel.ts';
 import { createNode, type Node, pauseImage } from './node.ts';
 import { createPart } from './parts.ts';
 import type { Programs } from './programs.ts';
@@ -202,25 +203,4 @@ async function pauseArchive(folder: string): Promise<string> {
     await daemon.close();
   }
   return archive;
-}
-
-/** What a kubelet sets for the whole machine, and a count that many containers use up. Answers how to put it back. */
-function keepKernel(): () => void {
-  const changed = ['vm/overcommit_memory', 'vm/panic_on_oom', 'kernel/panic', 'kernel/panic_on_oops'];
-  const raised = {
-    'fs/inotify/max_user_instances': 8192,
-    'kernel/keys/root_maxkeys': 1_000_000,
-    'kernel/keys/root_maxbytes': 25_000_000,
-  };
-  const files = [...changed, ...Object.keys(raised)]
-    .map((name) => `/proc/sys/${name}`)
-    .filter((file) => existsSync(file));
-  const before = files.map((file) => [file, readFileSync(file, 'utf8')] as const);
-  for (const [name, least] of Object.entries(raised)) {
-    const file = `/proc/sys/${name}`;
-    if (existsSync(file) && Number(readFileSync(file, 'utf8')) < least) writeFileSync(file, String(least));
-  }
-  return () => {
-    for (const [file, value] of before) writeFileSync(file, value);
-  };
 }
