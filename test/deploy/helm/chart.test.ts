@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { chartFolder, chartTemplates, leftOut, madeFolders } from '../../../scripts/helm-chart.ts';
-import { root, textOf } from '../../docs/blocks.ts';
+import { blocksOf, root, textOf } from '../../docs/blocks.ts';
 import {
   combinations,
   enabled,
@@ -184,6 +184,11 @@ test('values that nobody knows or of another type are refused with their name, a
     [settings({ GANTRY_TELNYX_API_KEY: 'x' }), '/cloud/settings: property name must be valid (GANTRY_TELNYX_API_KEY)'],
   ] as const)
     expect(refusals(chartFolder, values), JSON.stringify(values)).toContainEqual(expect.stringContaining(said));
+});
+
+test('the values that the guide shows are taken', () => {
+  const [shown] = blocksOf('docs/deploy.md').filter(({ notRun }) => notRun?.includes('chart'));
+  expect(refusals(chartFolder, parse(shown!.text) as Record<string, unknown>)).toEqual([]);
 });
 
 test('its version is that of Gantry', () => {
