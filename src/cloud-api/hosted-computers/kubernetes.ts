@@ -375,23 +375,25 @@ export function createKubernetesDriver({
   ): Promise<DriverFault> {
     const disk = nameOf(installation, computer);
     const events = await ask((core) => core.listNamespacedEvent({ namespace })).catch(() => null);
-    // Once it has a node, what kept it from one has passed.
-    const isPlaced = pod?.spec?.nodeName !== undefined;
-    const ofIts = (events?.items ?? []).filter(({ involvedObject, reason }) =>
-      isPlaced
-        ? involvedObject.name === name && reason !== 'FailedScheduling'
-        : [name, disk].includes(involvedObject.name ?? ''),
+    const ofIts = (events?.items ?? []).filter(({ involvedObject }) =>
+      [name, disk].includes(involvedObject.name ?? ''),
     );
-    const warnings = ofIts.filter(({ type }) => type === 'Warning').map(({ message }) => message ?? '');
-    const told = [...new Set(warnings)].filter((message) => !/^(?:Error: |Back-off )/.test(message)).slice(-3);
-    if (hindrance !== null) {
-      const { code, why } = hindrance;
-      return new DriverFault(code, [why, ...told.filter((message) => !why.includes(message))].join(' ').trim());
+    if (hindrance === null) {
+      // What takes so long, such as an image that is still pulled; a warning of before has passed.
+      const last = lastOf(ofIts);
+      const late = `It did not start within ${startsWithinSeconds} s.`;
+      return new DriverFault('timeout', last === '' ? late : `${late} The cluster last said: ${last}`);
     }
-    const late = `It did not start within ${startsWithinSeconds} s.`;
-    // Nothing that went wrong: what takes so long, such as an image that is still pulled, or a disk that nobody makes.
-    const last = told.length > 0 ? told.join(' ') : lastOf(ofIts);
-    return new DriverFault('timeout', last === '' ? late : `${late} The cluster last said: ${last}`);
+    const { code, why } = hindrance;
+    // Once it has a node and its disks, what kept it from them has passed.
+    const isPlaced = pod?.spec?.nodeName !== undefined;
+    const isPast = ({ involvedObject, reason = '' }: CoreV1Event) =>
+      isPlaced && (involvedObject.name === disk || /^Failed(?:Scheduling|Mount|AttachVolume)$/.test(reason));
+    const warnings = ofIts.filter((event) => event.type === 'Warning' && !isPast(event));
+    const told = [...new Set(warnings.map(({ message }) => message ?? ''))]
+      .filter((message) => !/^(?:Error: |Back-off )/.test(message) && !why.includes(message))
+      .slice(-3);
+    return new DriverFault(code, [why, ...told].join(' ').trim());
   }
 
   /** Of a start that led to nothing: its Pod goes, and the reason stays. */

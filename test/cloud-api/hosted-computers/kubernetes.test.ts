@@ -371,6 +371,15 @@ test('a start that still waits says what the cluster said last: an image that is
   event(2_500, 'Pod', pod, '0/2 nodes are available', { type: 'Warning', reason: 'FailedScheduling' });
   event(3_000, 'Pod', pod, 'Pulling image "a/b:1"');
   expect(await starting).toBe('timeout: It did not start within 120 s. The cluster last said: Pulling image "a/b:1"');
+  // Of an image that cannot be pulled, only what belongs to it.
+  Object.assign(cluster.settings, { life: 'is not pulled', statuses: Number.POSITIVE_INFINITY });
+  const failing = faultOf(driver.start(one, dial));
+  await expect.poll(() => cluster.names('pods')).toHaveLength(1);
+  const [next = ''] = cluster.names('pods');
+  event(4_000, 'Pod', next, 'volumes were not ready', { type: 'Warning', reason: 'FailedMount' });
+  event(5_000, 'Pod', next, 'the registry answered 500', { type: 'Warning', reason: 'Failed' });
+  expect(await failing).toMatch(/^unsupported: The image \S+ cannot be pulled [^]* the registry answered 500$/);
+  expect(await driver.inspect(one)).not.toMatchObject({ why: expect.stringContaining('volumes were not ready') });
   expect([cluster.names('pods'), cluster.names('secrets')]).toEqual([[], []]);
 });
 
