@@ -5,7 +5,7 @@
  * install: `install` rights, backup, restore, scaling; `helm` the Helm chart, with golang-1.19-go, golang-github-masterminds-sprig-dev,
  * golang-github-xeipuuv-gojsonschema-dev and golang-k8s-sigs-yaml-dev; `jobs` tasks as Jobs; `driver` the suite of hosted drivers; `figures`
  * what is measured of them; `computers` hosted computers; `faults` what is killed, with hosted computers where `computers` is
- * played too. Removal and what is left are always played. Prints a line a scene; ends with 1 when one fails, with 77 where it cannot be tried.
+ * played too; `refusals` what the cluster refuses. Removal and what is left are always played. Prints a line a scene; ends with 1 when one fails, with 77 where it cannot be tried.
  * `GANTRY_CLUSTER_FOLDER` names a folder that is kept, with the programs and the images, so that a next run builds less.
  */
 import { spawn, spawnSync } from 'node:child_process';
@@ -21,7 +21,7 @@ import { noDaemon } from '../support/docker/daemon.ts';
 import { noNetwork } from '../support/namespaces.ts';
 import { seconds } from './scenes.ts';
 
-const parts = ['install', 'helm', 'jobs', 'driver', 'figures', 'computers', 'faults'] as const;
+const parts = ['install', 'helm', 'jobs', 'driver', 'figures', 'computers', 'faults', 'refusals'] as const;
 export type PartName = (typeof parts)[number];
 
 /** What the play is told. */
@@ -71,7 +71,8 @@ async function main(wanted: readonly PartName[]): Promise<number> {
     console.log(`     the cluster started within ${seconds(began)}`);
     const imported = performance.now();
     const needed = builtImages.filter(
-      (name) => name !== 'computer' || wanted.some((part) => ['computers', 'driver', 'figures'].includes(part)),
+      (name) =>
+        name !== 'computer' || wanted.some((part) => ['computers', 'driver', 'figures', 'refusals'].includes(part)),
     );
     for (const name of needed) await cluster.importArchive(archiveOf(images, name));
     console.log(`     ${needed.join(', ')}: the images were imported within ${seconds(imported)}`);

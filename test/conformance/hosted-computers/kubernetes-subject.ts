@@ -12,7 +12,7 @@ import { createDialIns } from '../../../src/cloud-api/link/dial-ins.ts';
 import { driverUser } from '../../../src/contracts/hosted-computers/computer.ts';
 import { linkPath } from '../../../src/contracts/link/dial-in.ts';
 import { readComputersCluster } from '../../../src/host/computers-engine.ts';
-import { systemClock } from '../../../src/kit/clock/clock.ts';
+import { type Clock, systemClock } from '../../../src/kit/clock/clock.ts';
 import { systemTimers } from '../../../src/kit/clock/timers.ts';
 import { signatureHeaders, signatureMatches } from '../../../src/kit/signing/signature.ts';
 import { computerUser } from '../../../src/programs/computer-init/protocol.ts';
@@ -22,6 +22,14 @@ import { type LinkedComputer, linkedOver } from '../../support/computers/dialled
 const { GANTRY_TEST_KUBECONFIG: kubeconfig, GANTRY_TEST_NAMESPACE: namespace = 'gantry-test' } = process.env;
 const dialled = new URL(process.env.GANTRY_TEST_CLOUD ?? 'http://outside.test:8089');
 export const noCluster = (): string | null => (kubeconfig === undefined ? 'npm run test:cluster runs it' : null);
+
+/** `dialled`: where Pods reach this process. */
+interface ClusterPlace {
+  readonly kubeconfig: string;
+  readonly namespace: string;
+  readonly dialled: URL;
+}
+const told: ClusterPlace = { kubeconfig: kubeconfig!, namespace, dialled };
 
 const remainsOf = (kubectl: (...words: readonly string[]) => string) =>
   kubectl('get', 'pods,pvc,secrets,configmaps', '-l', 'gantry.dev/computer', '-o', 'name').split('\n').filter(Boolean);
@@ -47,9 +55,12 @@ export async function makeNamespace() {
   };
 }
 
-export async function openKubernetes(env: Readonly<Record<string, string>> = {}) {
+export async function openKubernetes(
+  env: Readonly<Record<string, string>> = {},
+  { kubeconfig, namespace, dialled } = told,
+) {
   const kubectl = (...words: readonly string[]) =>
-    execFileSync('kubectl', ['--kubeconfig', kubeconfig!, '-n', namespace, ...words], { encoding: 'utf8' }).trim();
+    execFileSync('kubectl', ['--kubeconfig', kubeconfig, '-n', namespace, ...words], { encoding: 'utf8' }).trim();
   const keys = new Map<string, string>();
   const dialIns = createDialIns({
     async authenticate({ headers, method = '', url = '' }) {
@@ -69,7 +80,11 @@ export async function openKubernetes(env: Readonly<Record<string, string>> = {})
   server.on('upgrade', (request, socket, head) => dialIns.handleUpgrade(request, socket, head));
   await new Promise<void>((resolve) => server.listen(Number(dialled.port), '0.0.0.0', () => resolve()));
 
-  function connect(installation: string, more: Readonly<Record<string, string>> = {}): HostedDriver {
+  function connect(
+    installation: string,
+    more: Readonly<Record<string, string>> = {},
+    clock: Clock = systemClock,
+  ): HostedDriver {
     const driver = createKubernetesDriver({
       settings: readComputersCluster({
         // The image and the storage of that cluster.
@@ -83,7 +98,7 @@ export async function openKubernetes(env: Readonly<Record<string, string>> = {})
       })!,
       installation,
       origin: dialled.origin,
-      clock: systemClock,
+      clock,
       timers: systemTimers,
       log: { warn: console.warn },
     });
@@ -125,7 +140,7 @@ export async function openKubernetes(env: Readonly<Record<string, string>> = {})
     crash: (computer: string) => {
       const words = ['exec', podOf(computer), '-c', 'computer', '--', 'bash', '-c', 'kill -TERM 1'];
       // It ends with what it ended.
-      spawnSync('kubectl', ['--kubeconfig', kubeconfig!, '-n', namespace, ...words]);
+      spawnSync('kubectl', ['--kubeconfig', kubeconfig, '-n', namespace, ...words]);
     },
     /** Everything of computers in the namespace. */
     remains: () => remainsOf(kubectl),

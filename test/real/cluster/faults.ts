@@ -233,6 +233,12 @@ export async function playFaults(stage: Stage, scene: Scenes['scene']): Promise<
         4 * minutes,
       );
       const back = await driveAll();
+      if (stage.computers)
+        await until(
+          'each computer has one Pod',
+          async () => (await stage.pods(namespace, 'gantry.dev/computer')).length === computers.length,
+          2 * minutes,
+        );
       return `its ${lostPods.length} replicas were replaced after ${replaced}; ${said}; the task ended in attempt ${attempts}; without the node ${away}; with its old Pods back ${back}`;
     });
 

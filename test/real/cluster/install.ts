@@ -66,7 +66,7 @@ export async function playInstall(stage: Stage, scene: Scene): Promise<void> {
     // The proxy of the play, with the address of the node by which it reaches the Service.
     await put(cloud, 'GANTRY_TRUSTED_PROXY', '10.76.0.0/14');
     await put(join(mine, 'worker.env'), 'GANTRY_URL', origin);
-    if (stage.parts.some((name) => ['computers', 'driver', 'figures'].includes(name))) {
+    if (stage.parts.some((name) => ['computers', 'driver', 'figures', 'refusals'].includes(name))) {
       // Without a tag of its own, a node would look for it in a registry.
       await stage.act({
         does: 'tag',

@@ -10,6 +10,7 @@ import { playFigures } from './figures.ts';
 import { playHelm } from './helm.ts';
 import { playInstall, playOperation, playRemoval, playScaling } from './install.ts';
 import { playJobs } from './jobs.ts';
+import { playRefusals } from './refusals.ts';
 import { createStage } from './stage.ts';
 import { playSuite } from './suite.ts';
 
@@ -38,6 +39,7 @@ try {
   if (told.parts.includes('figures')) await playFigures(stage, scene);
   if (told.parts.includes('computers')) await playComputers(stage, scene);
   if (told.parts.includes('faults')) await playFaults(stage, scene);
+  if (told.parts.includes('refusals')) await playRefusals(stage, scene);
   await playRemoval(stage, scene);
 } catch (error) {
   if (failed() === 0) fail('between scenes', error as Error);
