@@ -171,9 +171,15 @@ describe.each([wide, narrow])('where computers are made, at $width pixels', (siz
   });
 
   test('one node of a cluster is named, because the cluster has others', async () => {
-    const own = await opened({ ...made, driver: 'kubernetes', hosts: [{ ...able, name: 'node1', most: null }] });
+    const own = await opened({
+      ...made,
+      driver: 'kubernetes',
+      images: null,
+      hosts: [{ ...able, name: 'node1', most: null }],
+    });
     const rows = own.page.getByRole('region', { name: 'Nodes' }).getByRole('listitem');
     expect(await rows.allTextContents()).toEqual([expect.stringMatching(/^node14 computersTraffic proven:/)]);
+    await own.page.getByText('Any that its node has or can pull').waitFor();
     await looked(own.page, 'computers-pool-node');
     await own.close();
   });

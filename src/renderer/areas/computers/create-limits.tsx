@@ -8,6 +8,7 @@ import {
   maxLifetimeSeconds,
 } from '../../../contracts/hosted-computers/computer.ts';
 import { TextField } from '../../ui/text-field.tsx';
+import { anyImage } from './image-words.ts';
 import { useHandsServices } from './use-hands-services.ts';
 
 const numbers = ['memory_mib', 'processes', 'lifetime_seconds'] as const;
@@ -69,11 +70,11 @@ export function useLimits(draft: LimitsDraft) {
     if (problemOf(draft[field], within) === undefined) asked[field] = Number(draft[field]);
     else ready = false;
   }
-  return { images, bounds, asked, ready };
+  return { images, driver: pool?.driver ?? '', bounds, asked, ready };
 }
 
-function imageWords(images: ComputerPool['images']): string {
-  if (images === null) return 'One that the container engine has.';
+function imageWords(images: ComputerPool['images'], driver: string): string {
+  if (images === null) return `One ${anyImage(driver)}.`;
   // More would push the fields below out of sight; the page of where computers are made lists all.
   const shown = images.slice(0, 3).join(' or ');
   return `Begins with ${shown}${images.length > 3 ? ', or another that is allowed' : ''}.`;
@@ -81,7 +82,7 @@ function imageWords(images: ComputerPool['images']): string {
 
 export function CreateLimits({
   draft,
-  limits: { images, bounds },
+  limits: { images, driver, bounds },
   onChange,
 }: {
   draft: LimitsDraft;
@@ -102,7 +103,7 @@ export function CreateLimits({
         {hasImages && (
           <TextField
             label="Image"
-            description={`${imageWords(images)} Empty: the usual one.`}
+            description={`${imageWords(images, driver)} Empty: the usual one.`}
             value={draft.image}
             onChange={(image) => onChange({ ...draft, image })}
             spellCheck={false}

@@ -10,6 +10,7 @@ import { ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Ago } from '../../ui/now.tsx';
 import { ProgressBar } from '../../ui/progress-bar.tsx';
 import { Trouble } from '../../ui/trouble.tsx';
+import { anyImage } from './image-words.ts';
 import { useHandsServices } from './use-hands-services.ts';
 
 type Host = ComputerPool['hosts'][number];
@@ -110,7 +111,7 @@ function Proven({ host: { egress_proven_at } }: { host: Host }) {
   );
 }
 
-function Limits({ pool: { hosts, lifetime_seconds, images } }: { pool: ComputerPool }) {
+function Limits({ pool: { driver, hosts, lifetime_seconds, images } }: { pool: ComputerPool }) {
   const able = hosts.filter(({ refused }) => refused === null);
   return (
     <>
@@ -126,7 +127,7 @@ function Limits({ pool: { hosts, lifetime_seconds, images } }: { pool: ComputerP
           : `${timeWords(lifetime_seconds)} after each start, unless it asks for less`}
       </Fact>
       <Fact name="Images">
-        <Images images={images} />
+        <Images images={images} driver={driver} />
       </Fact>
     </>
   );
@@ -140,8 +141,8 @@ function limitWords(able: readonly Host[], limit: 'memory_mib' | 'processes', un
   return `${range}${all.length < able.length ? '; not limited on some' : ', unless it asks for less'}`;
 }
 
-function Images({ images }: { images: ComputerPool['images'] }) {
-  if (images === null) return 'Any that the container engine has';
+function Images({ images, driver }: Pick<ComputerPool, 'images' | 'driver'>) {
+  if (images === null) return `Any ${anyImage(driver)}`;
   if (images.length === 0) return 'Only the usual one';
   return (
     <ul aria-label="Images">
