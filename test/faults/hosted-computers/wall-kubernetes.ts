@@ -11,6 +11,7 @@ import { promisify } from 'node:util';
 import { computerUser, files, inside, linkFiles, podFiles } from '../../../src/programs/computer-init/protocol.ts';
 import { makeNamespace, openKubernetes } from '../../conformance/hosted-computers/kubernetes-subject.ts';
 import { forbidden, reachable, to, triesAtSocket } from '../../conformance/hosted-computers/probes.ts';
+import type { DriverSubject } from '../../conformance/hosted-computers/subject.ts';
 import type { LinkedComputer } from '../../support/computers/dialled.ts';
 import { output, reachedByCommand } from './by-command.ts';
 
@@ -80,18 +81,11 @@ export async function tryCluster(): Promise<Tried> {
     const link = await subject.link(shell);
     closing.push(link.close);
     closing.push(await listenIn(place, (await podOf(kubectl, other)).name));
-    const { tries, row, problems } = await tryAll(kubectl, place, link);
-    const socket = [desktop, shell].flatMap((computer) => {
-      const { user, ...came } = triesAtSocket(subject, computer);
-      if (!user) return [{ what: `bad try: the socket of ${computer}, as root`, how: 'open' }];
-      return Object.entries(came).map(([what, how]) => ({ what: `${computer} ${what}: ${how}`, how }));
-    });
-    const reached = socket.filter(({ how }) => how === 'open' || how === 'done').map(({ what }) => what);
-    return {
-      tries: tries + socket.length,
-      row: { ...row, 'what a computer is offered connections on': `${reached.length} of ${socket.length}` },
-      problems: [...problems, ...reached],
-    };
+    const tally = createTally();
+    await tryAddresses(kubectl, place, link, tally);
+    await trySecrets(kubectl, place, link, tally);
+    trySockets(subject, tally);
+    return tally.found();
   } finally {
     for (const close of closing.toReversed()) await close();
   }
@@ -172,10 +166,50 @@ async function listenIn({ kubeconfig, namespace }: Place, pod: string): Promise<
   return () => child.stdin.end();
 }
 
-async function tryAll(kubectl: Kubectl, { kubeconfig, dialled }: Place, link: LinkedComputer): Promise<Tried> {
-  const own = await podOf(kubectl, shell);
-  const free = await startFree(kubectl, own);
-  const neighbour = await podOf(kubectl, other);
+type Tally = ReturnType<typeof createTally>;
+
+function createTally() {
+  const problems: string[] = [];
+  const row: Record<string, string> = {};
+  let tries = 0;
+  return {
+    note(what: string, count: number, succeeded: readonly string[]) {
+      tries += count;
+      row[what] = `${succeeded.length} of ${count}`;
+      problems.push(...succeeded.map((one) => `${what}: ${one}`));
+    },
+    bad: (names: readonly string[]) => void problems.push(...names.map((name) => `bad try: ${name}`)),
+    found: (): Tried => ({ tries, row, problems }),
+  };
+}
+
+/** Runs a program of Node somewhere with that argument; answers what it printed as JSON. */
+type Run = <Answer>(program: string, all: readonly unknown[]) => Promise<Answer>;
+
+const freely =
+  (kubectl: Kubectl): Run =>
+  async (program, all) =>
+    JSON.parse(await kubectl('exec', freePod, '--', 'node', '-e', program, JSON.stringify(all)));
+
+const within =
+  (kubectl: Kubectl, computer: string): Run =>
+  async (program, all) => {
+    const { name } = await podOf(kubectl, computer);
+    const words = ['exec', name, '-c', 'computer', '--', ...asUser, 'node', '-e', program, JSON.stringify(all)];
+    return JSON.parse(await kubectl(...words));
+  };
+
+async function open(attempts: Addresses, run: Run): Promise<string[]> {
+  const came = await run<string[]>(connects, Object.values(attempts));
+  return Object.keys(attempts).filter((_, index) => came[index] === 'open');
+}
+
+const missed = (attempts: Addresses, reached: readonly string[]) =>
+  Object.keys(attempts).filter((name) => !reached.includes(name));
+
+async function tryAddresses(kubectl: Kubectl, { dialled }: Place, link: LinkedComputer, tally: Tally): Promise<void> {
+  const free = await startFree(kubectl, await podOf(kubectl, shell));
+  const neighbour = { 'a neighbour': to((await podOf(kubectl, other)).address) };
   const cloud = (await kubectl('exec', freePod, '--', 'getent', 'ahostsv4', dialled.hostname)).split(' ')[0]!;
   const { around, close } = await openAround(cloud);
   try {
@@ -187,81 +221,56 @@ async function tryAll(kubectl: Kubectl, { kubeconfig, dialled }: Place, link: Li
         ...around,
         ...(await addressesOfInstalled(kubectl)),
       },
-      'another Pod': { 'a neighbour': to(neighbour.address), 'a Pod that is no computer': to(free) },
+      'a Pod that is no computer': { 'a Pod that is no computer': to(free) },
     };
-    const problems: string[] = [];
-    const row: Record<string, string> = {};
-    let tries = 0;
-    const note = (what: string, count: number, succeeded: readonly string[]) => {
-      tries += count;
-      row[what] = `${succeeded.length} of ${count}`;
-      problems.push(...succeeded.map((one) => `${what}: ${one}`));
-    };
-    const bad = (names: readonly string[]) => problems.push(...names.map((name) => `bad try: ${name}`));
-    const freely = (program: string, all: readonly unknown[]) =>
-      kubectl('exec', freePod, '--', 'node', '-e', program, JSON.stringify(all));
-    const within = async (computer: string, program: string, all: readonly unknown[]) => {
-      const { name } = await podOf(kubectl, computer);
-      return kubectl('exec', name, '-c', 'computer', '--', ...asUser, 'node', '-e', program, JSON.stringify(all));
-    };
-    const open = async (attempts: Addresses, work: (program: string, all: readonly unknown[]) => Promise<string>) => {
-      const came = JSON.parse(await work(connects, Object.values(attempts))) as string[];
-      return Object.keys(attempts).filter((_, index) => came[index] === 'open');
-    };
-    const by = (computer: string) => (program: string, all: readonly unknown[]) => within(computer, program, all);
-    const missed = (attempts: Addresses, reached: readonly string[]) =>
-      Object.keys(attempts).filter((name) => !reached.includes(name));
-
-    // A neighbour's own wall lets nobody in: that somebody listens there, it finds by its own address.
-    const { 'a neighbour': ofNeighbour, ...others } = Object.assign({}, ...Object.values(groups)) as Addresses;
-    const toNeighbour = { 'a neighbour': ofNeighbour! };
-    bad(missed(others, await open(others, freely)));
-    bad(missed(toNeighbour, await open(toNeighbour, by(other))));
+    const all = Object.assign({}, ...Object.values(groups)) as Addresses;
+    tally.bad(missed(all, await open(all, freely(kubectl))));
+    // Its own wall lets nobody in: that somebody listens there, it finds by its own address.
+    tally.bad(missed(neighbour, await open(neighbour, within(kubectl, other))));
     const allowed = pick(beyond, (name) => !(name in forbidden));
-    bad(missed(allowed, await open(allowed, by(desktop))));
-    bad(missed(allowed, await reachedByCommand(link, allowed)));
-    for (const [what, attempts] of Object.entries(groups)) {
+    for (const computer of [desktop, shell]) tally.bad(missed(allowed, await open(allowed, within(kubectl, computer))));
+    tally.bad(missed(allowed, await reachedByCommand(link, allowed)));
+    for (const [what, attempts] of Object.entries({ ...groups, 'another computer': neighbour })) {
       const reached = [
-        ...(await open(attempts, by(desktop))).map((name) => `${name}, from ${desktop}`),
-        ...(await open(attempts, by(shell))).map((name) => `${name}, from ${shell}`),
+        ...(await open(attempts, within(kubectl, desktop))).map((name) => `${name}, from ${desktop}`),
+        ...(await open(attempts, within(kubectl, shell))).map((name) => `${name}, from ${shell}`),
         ...(await reachedByCommand(link, attempts)).map((name) => `${name}, by a command`),
       ];
-      note(what, 3 * Object.keys(attempts).length, reached);
+      tally.note(what, 3 * Object.keys(attempts).length, reached);
     }
-    const secrets = await secretsOf(kubectl, own.name, neighbour.name, kubeconfig);
-    for (const { what, there } of secrets) if (!(await there())) bad([`secret ${what}`]);
-    const readable = async (computer: string) => {
-      const tried = secrets.filter(({ ofProgram }) => ofProgram !== true);
-      const can = JSON.parse(
-        await within(
-          computer,
-          reads,
-          tried.map(({ path }) => path),
-        ),
-      ) as boolean[];
-      return {
-        count: tried.length,
-        found: tried.filter((_, index) => can[index]).map(({ what }) => `${what}, from ${computer}`),
-      };
-    };
-    const found = [await readable(desktop), await readable(shell)];
-    const script = secrets.map(
-      ({ path }, index) => `for f in '${path}' /proc/[0-9]*/root'${path}'; do [ -e "$f" ] && echo ${index}; done`,
-    );
-    // The same loop finds its own home.
-    script.push(script[0]!.replaceAll(secrets[0]!.path, '/home/user').replace('echo 0', 'echo home'));
-    const said = new Set((await output(link, `${script.join('\n')}\ntrue`)).split('\n'));
-    if (!said.has('home')) bad(['a file that the command may see']);
-    const seen = secrets.filter((_, index) => said.has(String(index))).map(({ what }) => `${what}, by a command`);
-    note(
-      'secrets of the cluster and of the driver',
-      found.reduce((sum, { count }) => sum + count, secrets.length),
-      [...found.flatMap((one) => one.found), ...seen],
-    );
-    return { tries, row, problems };
   } finally {
     close();
   }
+}
+
+async function trySecrets(kubectl: Kubectl, { kubeconfig }: Place, link: LinkedComputer, tally: Tally): Promise<void> {
+  const [own, neighbour] = [await podOf(kubectl, shell), await podOf(kubectl, other)];
+  const secrets = await secretsOf(kubectl, own.name, neighbour.name, kubeconfig);
+  for (const { what, there } of secrets) if (!(await there())) tally.bad([`secret ${what}`]);
+  const held = secrets.filter(({ ofProgram }) => ofProgram !== true);
+  const seen: string[] = [];
+  for (const computer of [desktop, shell]) {
+    const can = await within(kubectl, computer)<boolean[]>(reads, [...held.map(({ path }) => path), inside.home]);
+    if (can.pop() !== true) tally.bad([`a folder that ${computer} may read`]);
+    seen.push(...held.filter((_, index) => can[index]).map(({ what }) => `${what}, from ${computer}`));
+  }
+  const looks = [...secrets.map(({ path }) => path), inside.home].map(
+    (path, index) => `for f in '${path}' /proc/[0-9]*/root'${path}'; do [ -e "$f" ] && echo ${index}; done`,
+  );
+  const said = new Set((await output(link, `${looks.join('\n')}\ntrue`)).split('\n'));
+  if (!said.has(String(secrets.length))) tally.bad(['a folder that the command may see']);
+  seen.push(...secrets.filter((_, index) => said.has(String(index))).map(({ what }) => `${what}, by a command`));
+  tally.note('secrets of the cluster and of the driver', 2 * held.length + secrets.length, seen);
+}
+
+function trySockets(subject: Pick<DriverSubject, 'inside'>, tally: Tally): void {
+  const tried = [desktop, shell].flatMap((computer) => {
+    const { user, ...came } = triesAtSocket(subject, computer);
+    if (!user) tally.bad([`the socket of ${computer}, as root`]);
+    return Object.entries(came).map(([what, how]) => ({ what: `${computer} ${what}: ${how}`, how }));
+  });
+  const reached = tried.filter(({ how }) => how === 'open' || how === 'done').map(({ what }) => what);
+  tally.note('what a computer is offered connections on', tried.length, reached);
 }
 
 const pick = (all: Addresses, isIt: (name: string) => boolean): Addresses =>
