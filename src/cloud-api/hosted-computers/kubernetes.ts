@@ -388,10 +388,12 @@ export function createKubernetesDriver({
     // Once it has a node and its disks, what kept it from them has passed.
     const isPlaced = pod?.spec?.nodeName !== undefined;
     const isPast = ({ involvedObject, reason = '' }: CoreV1Event) =>
-      isPlaced && (involvedObject.name === disk || /^Failed(?:Scheduling|Mount|AttachVolume)$/.test(reason));
+      isPlaced &&
+      (involvedObject.name === disk || /^(?:Failed(?:Scheduling|Mount|AttachVolume)|Unhealthy)$/.test(reason));
     const warnings = ofIts.filter((event) => event.type === 'Warning' && !isPast(event));
     const told = [...new Set(warnings.map(({ message }) => message ?? ''))]
-      .filter((message) => !/^(?:Error: |Back-off )/.test(message) && !why.includes(message))
+      .filter((message) => !/^(?:Error: |Back-off )/.test(message))
+      .filter((message) => !why.includes(message.replace(/^Failed to pull image "[^"]*": /, '')))
       .slice(-3);
     return new DriverFault(code, [why, ...told].join(' ').trim());
   }

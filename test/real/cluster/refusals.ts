@@ -363,7 +363,7 @@ async function playRefusedComputers(stage: RefusalStage, place: RefusalPlace, sc
         tried(
           '127.0.0.1:5998/nothing/here:1',
           'unsupported',
-          /cannot be pulled \((?:ErrImagePull|ImagePullBackOff)\): /,
+          /cannot be pulled \((?:ErrImagePull|ImagePullBackOff)\): (?!.*resolve reference.*resolve reference)/,
         ),
         tried('Not:A:Name', 'unsupported', /\(InvalidImageName\)/),
         tried(pauseImage, 'unsupported', new RegExp(`The image ${pauseImage} cannot start a computer\\. .*bash`)),
