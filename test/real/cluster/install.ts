@@ -165,7 +165,7 @@ export async function playOperation(stage: Stage, scene: Scene): Promise<void> {
         'get secrets --all-namespaces',
         'create pods --namespace=gantry',
         'list nodes',
-        'create pods/exec --namespace=gantry-computers',
+        'create pods --subresource=exec --namespace=gantry-computers',
       ])
         assert.equal(await can(who, words), 'no', `${who}: ${words}`);
     }
