@@ -92,6 +92,14 @@ test('the port for the cluster serves nothing else, and the port for people not 
   expect((await people.call('GET', base, { token: people.internalToken })).status).toBe(404);
 });
 
+test('what the API server’s clients add to a question is no reason to refuse it', async () => {
+  const { port } = await start();
+  for (const { path } of externalMetricRoutes) {
+    const asked = `${path.replace(/:\w+/g, 'gantry_work_tasks')}?timeout=32s&fieldManager=kubectl`;
+    expect([asked, (await ask(port, asked)).status]).toEqual([asked, 200]);
+  }
+});
+
 test('it lists the figures that it has, and refuses another one by name', async () => {
   const { port, value } = await start();
   const { json } = await ask(port, base);

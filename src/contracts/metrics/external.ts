@@ -16,6 +16,12 @@ const common = {
   errors: 'plain',
 } as const;
 
+/**
+ * The API server passes on what its clients ask with, such as `timeout=32s`. A list that is refused for that keeps every namespace of the cluster from
+ * being deleted: the cluster asks each API first what it may have there.
+ */
+const ofOthers = z.object({});
+
 /** What is not said here is not sent. */
 const ExternalMetricValue = z.strictObject({
   metricName: z.string(),
@@ -31,6 +37,7 @@ export const listExternalMetrics = defineRoute({
   op: 'listExternalMetrics',
   summary: 'Names of the figures that a Kubernetes autoscaler may ask for',
   path: `/apis/${groupVersion}`,
+  query: ofOthers,
   answers: {
     200: z.strictObject({
       kind: z.literal('APIResourceList'),
@@ -55,8 +62,7 @@ export const readExternalMetric = defineRoute({
   summary: 'One figure for a Kubernetes autoscaler, of what a label selector selects; the same in each namespace',
   path: `/apis/${groupVersion}/namespaces/:namespace/:metric`,
   params: z.strictObject({ namespace: z.string().max(253), metric: z.string().max(253) }),
-  // Of a foreign party, which may add parameters of its own.
-  query: z.object({ labelSelector: z.string().max(4096).optional() }),
+  query: ofOthers.extend({ labelSelector: z.string().max(4096).optional() }),
   answers: {
     200: z.strictObject({
       kind: z.literal('ExternalMetricValueList'),

@@ -226,6 +226,8 @@ export async function playScaling(stage: Stage, scene: Scene): Promise<void> {
       items: readonly unknown[];
     };
     assert.equal(said.kind, 'ExternalMetricValueList');
+    // The cluster asks every API before it ends a namespace, and one that does not answer keeps all of them.
+    await kubectl('create namespace gantry-brief && kubectl delete namespace gantry-brief --timeout=60s');
     const workers = async () => (await pods('gantry-workers')).filter(isReady).length;
     const ids = await Promise.all(Array.from({ length: 6 }, () => addTask(stage, 'sleep 45; hostname')));
     const began = performance.now();
