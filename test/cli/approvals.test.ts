@@ -36,16 +36,14 @@ async function waiting(): Promise<Approval[]> {
 
 async function ask(command: string): Promise<Approval> {
   await gateOf(command, '--wait', '0');
-  await expect
-    .poll(async () => (await waiting()).map(({ summary }) => summary), { timeout: 10_000 })
-    .toEqual([command]);
+  await expect.poll(async () => (await waiting()).map(({ summary }) => summary)).toEqual([command]);
   return (await waiting())[0]!;
 }
 
 test('a question waits in the list, whole; a yes from another terminal lets the one that waits go on', async () => {
   expect((await run('workspace', 'approvals')).out).toBe('Nothing waits for you.\n');
   const asking = gateOf('npm publish\n\u001b[31mnow', '--wait', '60', '--reason', 'release');
-  await expect.poll(waiting, { timeout: 10_000 }).toHaveLength(1);
+  await expect.poll(waiting).toHaveLength(1);
   const list = await run('workspace', 'approvals');
   expect(list.out).toContain('A program of yours: Run a command\n  │ npm publish\n  │ \\u{1b}[31mnow\n');
   expect(list.out).toContain('risk    high, asked by gate');
@@ -69,7 +67,7 @@ test('no is exit 1, nobody yet is exit 5, and a second answer is refused with wh
   const not = await gateOf('make deploy', '--wait', '0');
   expect([not.code, not.out]).toEqual([5, expect.stringContaining(`Asked as ${approval.id}`)]);
   expect((await run('workspace', 'reject', approval.id)).out).toBe('Rejected: A program of yours: Run a command\n');
-  await expect.poll(async () => (await gateOf('make deploy', '--wait', '20')).code, { timeout: 20_000 }).toBe(1);
+  await expect.poll(async () => (await gateOf('make deploy', '--wait', '20')).code).toBe(1);
   const late = await run('workspace', 'approve', approval.id, '--json');
   expect(late.code).toBe(1);
   expect(late.json().error).toMatchObject({
@@ -139,13 +137,10 @@ test('events tell of questions and answers between the engine’s, and an answer
   await newTeam('after');
   // That the new file waits for its person is told beside it, and so are the engine's events since the answer.
   await expect
-    .poll(
-      async () => {
-        const ran = await run('orchestration', 'events', '--json', '--for', '1', '--after', answerId);
-        return ran.json().events as Told[];
-      },
-      { timeout: 20_000 },
-    )
+    .poll(async () => {
+      const ran = await run('orchestration', 'events', '--json', '--for', '1', '--after', answerId);
+      return ran.json().events as Told[];
+    })
     .toContainEqual(
       expect.objectContaining({
         id: expect.stringMatching(/^\d+$/),

@@ -65,7 +65,7 @@ async function attach(options: readonly string[] = []) {
   const rows = (): string[] =>
     Array.from({ length: 8 }, (_, index) => terminal.buffer.active.getLine(index)?.translateToString(true) ?? '');
   await opened.promise;
-  const sees = (text: string) => expect.poll(() => rows().join('\n'), { timeout: 5_000 }).toContain(text);
+  const sees = (text: string) => expect.poll(() => rows().join('\n')).toContain(text);
   await sees('first');
   return {
     pty,

@@ -191,7 +191,7 @@ test.skipIf(!linux)(
       const { agents } = (await run(env, ['agents', 'ls', '--json'])).json() as { agents: { state: string }[] };
       return agents.filter((bot) => bot.state === 'idle').length;
     };
-    await expect.poll(live, { timeout: 20_000 }).toBe(3);
+    await expect.poll(live).toBe(3);
     await run(env, ['orchestration', 'send', 'tester@demo', '--raw', 'echo "<$FROM_SERVICE_ENV>"']);
     let shown = '';
     while (!shown.includes('<here>')) {

@@ -103,7 +103,7 @@ function startRuntime(home: string, ...argv: string[]) {
   return {
     exit,
     text: () => text,
-    until: (pattern: RegExp) => expect.poll(() => text, { timeout: 30_000 }).toMatch(pattern),
+    until: (pattern: RegExp) => expect.poll(() => text).toMatch(pattern),
     end: () => child.kill('SIGTERM'),
   };
 }
@@ -118,7 +118,7 @@ test('a runtime without a web interface pairs, is reached, and is paired again w
   const next = /A new code:.*Code +([A-Z]{4}-[A-Z]{4})/s.exec(first.text())?.[1] ?? '';
   await decide(next, 'approve');
   await first.until(/This computer is paired\./);
-  await expect.poll(async () => (await computersOf(ada))[0]?.state, { timeout: 20_000 }).toBe('linked');
+  await expect.poll(async () => (await computersOf(ada))[0]?.state).toBe('linked');
   await expect.poll(async () => (await ada.call('GET', '/api/factory/teams')).status).toBe(200);
   // There is no web port here: the person answers in the cloud.
   const here = { GANTRY_HOME: home, PATH: process.env.PATH ?? '' };
@@ -136,9 +136,7 @@ test('a runtime without a web interface pairs, is reached, and is paired again w
   expect(list.out).toContain(`Answer at ${people.origin}/inbox`);
   expect(list.out).not.toContain('workspace approve');
   await ada.call('POST', `/api/factory/approvals/${question!.id}/resolve`, { body: { decision: 'reject' } });
-  await expect
-    .poll(async () => (await run(here, ['workspace', 'approvals'])).out, { timeout: 20_000 })
-    .toContain('No approvals wait');
+  await expect.poll(async () => (await run(here, ['workspace', 'approvals'])).out).toContain('No approvals wait');
   expect(await run(here, ['workspace', 'approvals'])).toMatchObject({
     code: 0,
     out: 'No approvals wait on this computer. Those in the home cloud are not shown.\n',
@@ -151,10 +149,10 @@ test('a runtime without a web interface pairs, is reached, and is paired again w
   }
   first.end();
   expect(await first.exit).toBe(0);
-  await expect.poll(async () => (await computersOf(ada))[0]?.state, { timeout: 20_000 }).toBe('away');
+  await expect.poll(async () => (await computersOf(ada))[0]?.state).toBe('away');
   const second = startRuntime(home);
   await second.until(/The runtime is ready/);
-  await expect.poll(async () => (await computersOf(ada))[0]?.state, { timeout: 20_000 }).toBe('linked');
+  await expect.poll(async () => (await computersOf(ada))[0]?.state).toBe('linked');
   second.end();
   expect(await second.exit).toBe(0);
   const elsewhere = await run({ GANTRY_HOME: home }, ['runtime', '--cloud', 'https://gantry.example']);

@@ -109,7 +109,7 @@ async function signIn(page: Page, link: Locator): Promise<void> {
   const [tab] = await Promise.all([page.context().waitForEvent('page'), link.click()]);
   await tab.getByRole('textbox', { name: 'Your name' }).fill('ada');
   await tab.getByRole('button', { name: 'Allow' }).click();
-  await expect.poll(() => tab.locator('body').textContent(), { timeout: 20_000 }).toContain('Signed in at tracker');
+  await expect.poll(() => tab.locator('body').textContent()).toContain('Signed in at tracker');
   await tab.close();
 }
 

@@ -280,7 +280,7 @@ test('a path in the pane opens the diff at its line where it changed, else the f
         () => false,
       );
     };
-    await expect.poll(found, { timeout: 30_000 }).toBe(true);
+    await expect.poll(found).toBe(true);
     await page.mouse.click(at.x, at.y);
   };
   await rows.filter({ hasText: /^src\/none\.ts:1/ }).waitFor();

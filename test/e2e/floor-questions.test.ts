@@ -91,7 +91,7 @@ test('a letter typed into a terminal answers nothing; a key leads to the questio
   await question(page, 'scribe')
     .getByText(/Approved by you in the browser/)
     .waitFor();
-  await expect.poll(() => screen('scribe'), { timeout: 20_000 }).toMatch(/^allowed-0/m);
+  await expect.poll(() => screen('scribe')).toMatch(/^allowed-0/m);
   await expect.poll(() => pane(page, 'scribe').getAttribute('data-asking')).toBeNull();
   // Asked, answered and taken: one line, with how it ended.
   const events = page.locator('[data-event^="approval."]');
@@ -107,7 +107,7 @@ test('a question is rejected with words in its pane, which reach the asker', asy
   // It stood in its pane at once: a toast would only cover it.
   expect(await page.getByText('scribe@demo asks for approval').count()).toBe(0);
   await card.getByRole('button', { name: 'Reject' }).click();
-  await expect.poll(() => screen('scribe'), { timeout: 20_000 }).toContain('keep the build');
+  await expect.poll(() => screen('scribe')).toContain('keep the build');
   expect(await screen('scribe')).not.toMatch(/^allowed/m);
 });
 
@@ -123,12 +123,12 @@ test('"Always allow" shows the rule as it will be written, writes it and approve
   const shown = await rule.textContent();
   await dialog.getByRole('button', { name: 'Add the rule and approve' }).click();
   await dialog.waitFor({ state: 'detached' });
-  await expect.poll(() => screen('scribe'), { timeout: 20_000 }).toMatch(/^allowed-0/m);
+  await expect.poll(() => screen('scribe')).toMatch(/^allowed-0/m);
   const file = readFileSync(join(gantry.workspace, '.gantry', 'policy.yaml'), 'utf8');
   const plain = (text: string) => text.replace(/\s+/g, ' ');
   expect(plain(file)).toContain(plain(shown ?? 'none'));
   await ask('scribe', 'npm run docs');
-  await expect.poll(() => screen('scribe'), { timeout: 20_000 }).toMatch(/^allowed-0/m);
+  await expect.poll(() => screen('scribe')).toMatch(/^allowed-0/m);
   expect(JSON.parse((await gantry.cli('workspace', 'approvals', '--json')).out).approvals).toEqual([]);
 });
 
@@ -160,7 +160,7 @@ test('a toast covers no button of a page’s bar, and comes also for a card that
     await go(page, '/floor');
     await openPane(page, `${bot}@demo`);
     await question(page, bot).getByRole('button', { name: 'Approve' }).click();
-    await expect.poll(() => screen(bot), { timeout: 20_000 }).toMatch(/^allowed-0/m);
+    await expect.poll(() => screen(bot)).toMatch(/^allowed-0/m);
   }
 });
 
@@ -183,7 +183,7 @@ test('on a phone the question stands between the terminal and the composer', asy
   await looked(small.page, 'floor-question');
   await ready(small.page, 'tester');
   await card.getByRole('button', { name: 'Approve' }).tap();
-  await expect.poll(() => screen('tester'), { timeout: 20_000 }).toMatch(/^allowed-0/m);
+  await expect.poll(() => screen('tester')).toMatch(/^allowed-0/m);
   expect([...first.errors, ...small.errors]).toEqual([]);
   await small.close();
 });

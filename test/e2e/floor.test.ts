@@ -265,7 +265,7 @@ test('servers killed −9 and started again: the page goes on by itself and ever
     .waitFor();
   await seeInPane(page, 'builder', /^kept-42/m);
   await gantry.start();
-  await page.getByRole('contentinfo').getByText('Linked').waitFor({ timeout: 30_000 });
+  await page.getByRole('contentinfo').getByText('Linked').waitFor();
   await page.locator('[data-bot="builder@demo"]', { hasText: 'Idle' }).waitFor();
   await seeInPane(page, 'builder', /^kept-42/m);
   await typeInto(page, 'builder@demo', 'echo alive-$((1+1))');

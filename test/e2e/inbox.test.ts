@@ -94,7 +94,7 @@ test('the card shows who asks, the exact command, the risk and the time that is 
   await waiting(page)
     .getByText(/Approved by you in the browser/)
     .waitFor();
-  await expect.poll(() => screen('scribe@demo'), { timeout: 20_000 }).toMatch(/^allowed-0/m);
+  await expect.poll(() => screen('scribe@demo')).toMatch(/^allowed-0/m);
   await page.getByRole('link', { name: 'Inbox', exact: true }).waitFor();
 });
 
@@ -109,7 +109,7 @@ test('a command is shown whole however long it is: nothing of it lies beyond the
     await text.evaluate((box) => [box.scrollWidth - box.clientWidth, box.scrollHeight - box.clientHeight]),
   ).toEqual([0, 0]);
   await press(page, 'a');
-  await expect.poll(() => screen('scribe@demo'), { timeout: 20_000 }).toMatch(/^allowed-0/m);
+  await expect.poll(() => screen('scribe@demo')).toMatch(/^allowed-0/m);
 });
 
 test('a rejected command is not run', async () => {
@@ -125,7 +125,7 @@ test('a rejected command is not run', async () => {
     .getByText(/Rejected by you in the browser/)
     .waitFor();
   await type('scribe@demo', 'echo over-$((1+1))');
-  await expect.poll(() => screen('scribe@demo'), { timeout: 20_000 }).toMatch(/^over-2/m);
+  await expect.poll(() => screen('scribe@demo')).toMatch(/^over-2/m);
   expect(await screen('scribe@demo')).not.toMatch(/^allowed/m);
 });
 
@@ -244,7 +244,7 @@ test('who presses on and on answers one question, never the next one unseen; aft
     }, 40);
     return () => clearInterval(timer);
   });
-  await expect.poll(() => screen('scribe@demo'), { timeout: 20_000 }).toMatch(/^allowed-0/m);
+  await expect.poll(() => screen('scribe@demo')).toMatch(/^allowed-0/m);
   await second.getByText(/read it first/).waitFor();
   expect(await second.locator('[data-decide="approve"]').count()).toBe(1);
   const pending = JSON.parse((await gantry.cli('workspace', 'approvals', '--json')).out).approvals;
@@ -253,7 +253,7 @@ test('who presses on and on answers one question, never the next one unseen; aft
   await picture(page, 'inbox-early-dark');
   await page.evaluate((end) => end(), stop);
   await press(page, 'a');
-  await expect.poll(() => screen('tester@demo'), { timeout: 20_000 }).toMatch(/^allowed-0/m);
+  await expect.poll(() => screen('tester@demo')).toMatch(/^allowed-0/m);
 });
 
 test('neither the palette nor a click answers what was not read: the palette shows the command, and Enter leads elsewhere', async () => {
@@ -386,13 +386,10 @@ test('of 518 notifications the true number stands there, all can be reached, few
   await news.getByRole('button', { name: 'Show 510 more' }).click();
   const last = news.getByRole('button', { name: /Text 517/ });
   await expect
-    .poll(
-      async () => {
-        await news.locator('[data-scroll]').evaluate((box) => box.scrollTo(0, box.scrollHeight));
-        return last.isVisible();
-      },
-      { timeout: 30_000 },
-    )
+    .poll(async () => {
+      await news.locator('[data-scroll]').evaluate((box) => box.scrollTo(0, box.scrollHeight));
+      return last.isVisible();
+    })
     .toBe(true);
   await expect.poll(() => news.getByRole('listitem').count()).toBeLessThan(60);
   expect(await axe(page)).toEqual([]);
@@ -492,7 +489,7 @@ test('questions that one rule would cover are offered together, with the rule, a
   // From now on neither of them is asked about.
   for (const bot of bots) {
     await ask(bot, 'npm run together');
-    await expect.poll(() => screen(bot), { timeout: 20_000 }).toMatch(/^allowed-0/m);
+    await expect.poll(() => screen(bot)).toMatch(/^allowed-0/m);
   }
 });
 
@@ -531,7 +528,7 @@ test('several questions are found, grouped, read together and answered together,
   const results = page.getByRole('dialog', { name: 'Approved 1 of 2' });
   await results.getByText(/Rejected by you on the command line/).waitFor();
   await results.getByRole('button', { name: 'Close', exact: true }).last().click();
-  await expect.poll(() => screen('tester@demo'), { timeout: 20_000 }).toMatch(/^allowed-0/m);
+  await expect.poll(() => screen('tester@demo')).toMatch(/^allowed-0/m);
   await page.getByRole('combobox', { name: 'Group questions' }).selectOption('none');
 });
 
@@ -552,7 +549,7 @@ describe('on Home', () => {
     await question(page, 'home-mouse')
       .getByText(/Approved by you in the browser/)
       .waitFor();
-    await expect.poll(() => screen('scribe@demo'), { timeout: 20_000 }).toMatch(/^allowed-0/m);
+    await expect.poll(() => screen('scribe@demo')).toMatch(/^allowed-0/m);
 
     await ask('scribe@demo', 'npm run home-words');
     await readyOn(page, 'home-words').waitFor();
@@ -562,7 +559,7 @@ describe('on Home', () => {
     await question(page, 'home-words').focus();
     await readyOn(page, 'home-words').waitFor();
     await page.keyboard.press('r');
-    await expect.poll(() => screen('scribe@demo'), { timeout: 20_000 }).toContain('run the tests beforer');
+    await expect.poll(() => screen('scribe@demo')).toContain('run the tests beforer');
     expect(await screen('scribe@demo')).not.toMatch(/^allowed/m);
 
     await page.evaluate(() => {
@@ -581,7 +578,7 @@ describe('on Home', () => {
     expect(JSON.parse((await gantry.cli('workspace', 'approvals', '--json')).out).approvals).toHaveLength(1);
     await readyOn(page, 'home-key').waitFor();
     await page.keyboard.press('a');
-    await expect.poll(() => screen('scribe@demo'), { timeout: 20_000 }).toMatch(/^allowed-0/m);
+    await expect.poll(() => screen('scribe@demo')).toMatch(/^allowed-0/m);
   });
 });
 

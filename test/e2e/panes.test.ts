@@ -105,7 +105,7 @@ test('while the pane host cannot be read, every bot keeps its state and its last
     await page
       .getByText(/Panes are unavailable:/)
       .first()
-      .waitFor({ timeout: 30_000 });
+      .waitFor();
     await page.getByRole('contentinfo').getByText('Panes are unavailable').waitFor();
     for (const name of names) await page.locator(`[data-bot="${name}@many"]`, { hasText: 'Idle' }).waitFor();
     await seeInPane(page, 'one', /^tick-5/m);
@@ -115,7 +115,7 @@ test('while the pane host cannot be read, every bot keeps its state and its last
   await page
     .getByText(/Panes are unavailable/)
     .first()
-    .waitFor({ state: 'detached', timeout: 30_000 });
+    .waitFor({ state: 'detached' });
   await typeInto(page, 'one@many', 'echo back-again');
   await seeInPane(page, 'one', /^back-again/m);
 });

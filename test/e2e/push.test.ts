@@ -125,7 +125,7 @@ test('a push wakes the worker, whose button answers the question; a click leads 
   /** All that was shown up to now, the last of it in place of the others. */
   const seen = async (...shown: readonly RegExp[]) => {
     const titles = shown.map((title) => expect.stringMatching(title));
-    await expect.poll(() => worker.evaluate(shownSoFar), { timeout: 30_000 }).toEqual(titles);
+    await expect.poll(() => worker.evaluate(shownSoFar)).toEqual(titles);
     expect(await worker.evaluate(titlesNow)).toEqual(titles.slice(-1));
   };
   const press = (action: string) => worker.evaluate(pressed, action);
@@ -142,5 +142,5 @@ test('a push wakes the worker, whose button answers the question; a click leads 
   await press('reject');
   await seen(/asks for approval/, /^Approved$/, /asks for approval/, /^Already answered$/);
   await press('');
-  await page.getByRole('heading', { name: 'Inbox', level: 1 }).waitFor({ timeout: 30_000 });
+  await page.getByRole('heading', { name: 'Inbox', level: 1 }).waitFor();
 });

@@ -677,7 +677,7 @@ test('while the queue does not answer, what was known stays, with the reason and
   await page.getByRole('button', { name: 'Cancelled' }).click();
   await page.getByRole('button', { name: /^Try again/ }).waitFor();
   await page.unroute('**/beta/work?**');
-  await page.locator('tr[data-status="cancelled"]').first().waitFor({ timeout: 20_000 });
+  await page.locator('tr[data-status="cancelled"]').first().waitFor();
   await expect.poll(() => page.getByRole('alert').count()).toBe(0);
   await page.goto(`${gantry.origin}/queue?task=task_unknown`);
   await inspector(page).getByText('There is no task task_unknown.').waitFor();

@@ -92,7 +92,7 @@ test('a computer is let in by its code, typed by hand, after the page said which
   await page.getByText(/is approved/).waitFor();
   await page.getByRole('link', { name: 'View your computers' }).click();
   const row = page.locator('[data-computer]');
-  await row.getByText('Linked').waitFor({ timeout: 20_000 });
+  await row.getByText('Linked').waitFor();
   await row.getByRole('button', { name: /^Rename/ }).click();
   await page.getByRole('textbox', { name: /^New name for/ }).fill('tower');
   await page.keyboard.press('Enter');
@@ -118,7 +118,7 @@ test('another one is paired from its own page, which shows the code, waits, and 
   await ada.page.getByRole('textbox', { name: 'Code' }).fill(shown);
   await ada.page.getByRole('button', { name: 'Continue' }).click();
   await ada.page.getByRole('button', { name: /^Approve/ }).click();
-  await page.getByText(/^Paired by Ada/).waitFor({ timeout: 20_000 });
+  await page.getByText(/^Paired by Ada/).waitFor();
   await page.getByRole('contentinfo').getByText(new URL(reach.origin).host).waitFor();
   await ada.page.goto(`${reach.origin}/settings/computers`);
   await expect.poll(() => ada.page.locator('[data-computer]').count()).toBe(2);
@@ -159,7 +159,7 @@ test('one floor shows the bots of both computers; a team is started and typed in
   for (const team of ['build', 'notes']) {
     await page.getByRole('button', { name: `Start ${team}` }).click();
     await page.getByRole('button', { name: 'Start 2 bots' }).click();
-    await page.locator(`[data-bot="web@${team}"]`, { hasText: 'Idle' }).waitFor({ timeout: 30_000 });
+    await page.locator(`[data-bot="web@${team}"]`, { hasText: 'Idle' }).waitFor();
   }
   await typeInto(page, 'web@notes', 'echo far-$((40+2))');
   await seeInPane(page, 'web@notes', /^far-42/m);
@@ -185,12 +185,12 @@ test('the dialog that starts a team offers the other computer, and the bot appea
   await page.getByRole('button', { name: 'Start build' }).click();
   const dialog = page.getByRole('dialog', { name: 'Start build' });
   await dialog.getByRole('combobox', { name: 'On' }).selectOption({ label: 'laptop' });
-  await expect.poll(() => dialog.locator('[data-plan="spawn"]').count(), { timeout: 20_000 }).toBe(2);
+  await expect.poll(() => dialog.locator('[data-plan="spawn"]').count()).toBe(2);
   await picture(page, 'start-on-dark');
   await dialog.getByRole('button', { name: 'Start 2 bots' }).click();
   const bot = page.locator('[data-bot="ops@build"]');
-  await bot.getByText('on laptop').waitFor({ timeout: 30_000 });
-  await bot.getByText('Idle').waitFor({ timeout: 20_000 });
+  await bot.getByText('on laptop').waitFor();
+  await bot.getByText('Idle').waitFor();
   await expect.poll(() => bot.count()).toBe(1);
   await typeInto(page, 'ops@build', 'echo guest-$((40+3))');
   await seeInPane(page, 'ops@build', /^guest-43/m);
@@ -220,7 +220,7 @@ test('what a bot writes to its person is among the notifications, counted until 
   await page.getByRole('button', { name: 'Reset A bot wrote to your inbox to its default' }).waitFor();
   await page.getByRole('link', { name: 'Floor' }).click();
   await typeInto(page, 'web@notes', 'clear; gantry orchestration mail --to owner --subject Numbers "they add up"');
-  await page.getByRole('link', { name: '1 unread notification' }).first().click({ timeout: 30_000 });
+  await page.getByRole('link', { name: '1 unread notification' }).first().click();
   const news = page.getByRole('region', { name: 'Notifications' });
   // The question that was answered stands as its card and is no news.
   await expect.poll(() => news.getByRole('listitem').count()).toBe(1);
@@ -328,7 +328,7 @@ test('a computer that is away keeps its bots on the floor, greyed, with how long
   await laptop.gantry.close();
   await page.goto(`${reach.origin}/floor`);
   const heading = page.locator('[data-computer]', { hasText: 'laptop' });
-  await heading.getByText('Away').waitFor({ timeout: 20_000 });
+  await heading.getByText('Away').waitFor();
   await heading.getByText(/seen/).waitFor();
   const bot = page.locator('[data-bot="web@notes"]');
   await bot.waitFor();
@@ -337,8 +337,8 @@ test('a computer that is away keeps its bots on the floor, greyed, with how long
   await page.getByText('laptop is away. Its screen appears when it is back.').first().waitFor();
   await picture(page, 'floor-away-dark');
   laptop = await startInstallation({ home: laptop.home });
-  await heading.getByText('Linked').waitFor({ timeout: 30_000 });
-  await expect.poll(() => bot.getAttribute('data-away'), { timeout: 20_000 }).toBeNull();
+  await heading.getByText('Linked').waitFor();
+  await expect.poll(() => bot.getAttribute('data-away')).toBeNull();
 });
 
 const headings: Readonly<Record<string, string>> = { '/floor': 'Floor', '/': 'Home', '/inbox': 'Inbox' };
@@ -381,7 +381,7 @@ test('another browser is signed out from here, and its open page says that its s
     .first()
     .click();
   await page.getByRole('dialog').getByRole('button', { name: 'Sign out' }).click();
-  await other.page.getByRole('heading', { name: 'Your session has ended' }).waitFor({ timeout: 30_000 });
+  await other.page.getByRole('heading', { name: 'Your session has ended' }).waitFor();
   await picture(other.page, 'session-ended-dark');
   await other.close();
 });
@@ -405,7 +405,7 @@ test('a person without a computer reads that there is none, in a wide window and
   await signInThrough(bob.page, 'bob', reach.origin);
   await bob.page.locator('footer').getByText('No computer').waitFor();
   await bob.page.setViewportSize({ width: 390, height: 844 });
-  await bob.page.getByRole('status').getByText('No computer').waitFor({ timeout: 20_000 });
+  await bob.page.getByRole('status').getByText('No computer').waitFor();
   await expect.poll(() => bob.page.getByText(/Off since/).count()).toBe(0);
   await bob.close();
 });

@@ -135,7 +135,7 @@ test('while nobody answers, lists say what happened, try again by themselves and
   await page.getByText('Nobody answers at Gantry.').first().waitFor();
   await page.getByRole('button', { name: /Try again/ }).waitFor();
   await page.unroute('**/api/factory/teams');
-  await page.locator('[data-bot="web@draft"]').waitFor({ timeout: 20_000 });
+  await page.locator('[data-bot="web@draft"]').waitFor();
   await expect.poll(() => page.getByText('Nobody answers at Gantry.').count()).toBe(0);
 });
 

@@ -408,7 +408,7 @@ test('a server that wants a sign-in leads to its provider in a tab of its own, a
   await tab.locator('[name="password"]').fill('any');
   await tab.locator('[type="submit"]').click();
   await tab.getByRole('button', { name: 'Continue' }).click();
-  await expect.poll(() => tab.locator('body').textContent(), { timeout: 20_000 }).toContain('Signed in at wiki');
+  await expect.poll(() => tab.locator('body').textContent()).toContain('Signed in at wiki');
   await tab.close();
   await health(page, 'wiki', /Connected.*4 tools/);
   await tool(page, 'wiki.echo').waitFor();
@@ -503,5 +503,5 @@ test('while the servers cannot be read, what was known stays, with the reason an
   await page.getByRole('button', { name: /^Try again/ }).waitFor();
   await tool(page, 'file.read').waitFor();
   await page.unroute('**/mcp/servers');
-  await expect.poll(() => page.getByRole('alert').count(), { timeout: 30_000 }).toBe(0);
+  await expect.poll(() => page.getByRole('alert').count()).toBe(0);
 });

@@ -151,7 +151,7 @@ test('what the bot of a step asks is answered on its card: with words, with a ru
   await question('rm -rf dist').getByRole('textbox').fill('keep the build');
   await question('rm -rf dist').and(page.locator('[data-keys="answer"]')).waitFor();
   await question('rm -rf dist').getByRole('button', { name: 'Reject' }).click();
-  await expect.poll(screen, { timeout: 20_000 }).toContain('keep the build');
+  await expect.poll(screen).toContain('keep the build');
   await column(page, 'Now')
     .getByText(/Rejected by you in the browser/)
     .waitFor();
@@ -162,7 +162,7 @@ test('what the bot of a step asks is answered on its card: with words, with a ru
   await dialog.getByRole('region', { name: 'The rule' }).getByText('command: "npm run docs"').waitFor();
   await dialog.getByRole('button', { name: 'Add the rule and approve' }).click();
   await dialog.waitFor({ state: 'detached' });
-  await expect.poll(screen, { timeout: 20_000 }).toMatch(/^allowed-0/m);
+  await expect.poll(screen).toMatch(/^allowed-0/m);
 
   await ask('npm publish');
   const aKey = question('npm publish').and(page.locator('[aria-current][data-keys="answer"]'));
@@ -175,7 +175,7 @@ test('what the bot of a step asks is answered on its card: with words, with a ru
   await card(page, 'review').focus();
   await aKey.waitFor();
   await page.keyboard.press('a');
-  await expect.poll(screen, { timeout: 20_000 }).toMatch(/^allowed-0/m);
+  await expect.poll(screen).toMatch(/^allowed-0/m);
   await column(page, 'Now')
     .getByText(/Approved by you in the browser/)
     .waitFor();
@@ -544,14 +544,12 @@ test('a step that was proven since the last look at Home is one row: its title, 
     };
     return nodes.find((one) => one.dagId === mending)?.status;
   };
-  await expect.poll(stepOf, { timeout: 20_000 }).toBe('working');
+  await expect.poll(stepOf).toBe('working');
   // What it got is on its screen: what is typed now comes after it.
-  await expect
-    .poll(async () => (await gantry.cli('agents', 'capture', 'coder@code')).out, { timeout: 20_000 })
-    .toContain('workspace done');
+  await expect.poll(async () => (await gantry.cli('agents', 'capture', 'coder@code')).out).toContain('workspace done');
   const line = `echo mended > wordcount/README.md; gantry workspace done ${mending} mend`;
   await gantry.cli('agents', 'input', 'coder@code', line, '--key', 'Enter');
-  await expect.poll(stepOf, { timeout: 20_000 }).toBe('done');
+  await expect.poll(stepOf).toBe('done');
   await go(page, '/');
   const since = page.getByRole('region', { name: 'Since you last looked' });
   const row = since.getByRole('listitem').filter({ hasText: 'Mend the README' });

@@ -142,9 +142,7 @@ test('an answer given while the computer is away reaches it when both are back, 
   expect((await resolve(before, asked.id, { decision: 'approve' })).status).toBe(200);
   await before.close();
   const after = await startPair({ home });
-  await expect
-    .poll(async () => (await after.approvals.get(asked.id))?.approval.decision, { timeout: 10_000 })
-    .toBe('approve');
+  await expect.poll(async () => (await after.approvals.get(asked.id))?.approval.decision).toBe('approve');
   // Decided, but nobody has acted on it until whoever asked is back.
   expect((await after.approvals.get(asked.id))?.approval.appliedAt).toBeNull();
   const again = await after.approvals.ask(keyed);

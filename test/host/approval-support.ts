@@ -24,7 +24,7 @@ export async function pending(pair: Pair, count = 1): Promise<Approval[]> {
     const reply = await pair.callWeb('GET', '/api/factory/approvals?state=pending');
     return (reply.json as unknown as { approvals: Approval[] }).approvals;
   };
-  await expect.poll(async () => (await read()).length, { timeout: 10_000 }).toBe(count);
+  await expect.poll(async () => (await read()).length).toBe(count);
   return read();
 }
 

@@ -130,7 +130,7 @@ test.each([
   await pending(pair);
   leave.abort();
   expect((await resolve(pair, left2.id, { decision: 'approve' })).status).toBe(200);
-  await expect.poll(async () => (await pair.approvals.live()).length, { timeout: 10_000 }).toBe(0);
+  await expect.poll(async () => (await pair.approvals.live()).length).toBe(0);
   const again = await pair.approvals.ask({ ...waiting, dedupeKey: 'two' });
   expect(again.id).toBe(left2.id);
   expect(await again.answer).toMatchObject({ kind: 'approve' });
@@ -154,13 +154,13 @@ test('a question of one who comes back says when it is really withdrawn, and las
   // It leaves early: nobody is told of time that is not left.
   leave.abort();
   const remaining = async () => (await pending(pair))[0]!.remainingMs!;
-  await expect.poll(remaining, { timeout: 10_000 }).toBeLessThanOrEqual(minutes(10));
+  await expect.poll(remaining).toBeLessThanOrEqual(minutes(10));
 
   clock.move(minutes(5));
   const stays = new AbortController();
   const again = await pair.approvals.ask(question, { signal: stays.signal });
   expect(again.id).toBe(asked.id);
-  await expect.poll(remaining, { timeout: 10_000 }).toBeGreaterThan(minutes(10));
+  await expect.poll(remaining).toBeGreaterThan(minutes(10));
 
   clock.move(minutes(11));
   expect((await resolve(pair, asked.id, { decision: 'approve' })).status).toBe(410);

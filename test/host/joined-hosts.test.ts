@@ -132,7 +132,7 @@ describe.skipIf(missing !== null)('a computer host that joins', () => {
   test('makes computers over its link; while it is away they are out of reach, and they go on when it is back', {
     timeout: patience,
   }, async () => {
-    await expect.poll(hosts, { timeout: 30_000 }).toMatchObject([{ name: 'attic', linked: true, computers: 0 }]);
+    await expect.poll(hosts).toMatchObject([{ name: 'attic', linked: true, computers: 0 }]);
     const made = await ask<HostedComputer>('POST', '', { toolset: 'shell' });
     expect([made.status, made.body]).toEqual([201, expect.objectContaining({ status: 'running' })]);
     const { id } = made.body;
@@ -140,13 +140,13 @@ describe.skipIf(missing !== null)('a computer host that joins', () => {
     expect((await helper.ask('inspect', id)).state).toBe('running');
     expect(await hosts()).toMatchObject([{ computers: 1 }]);
     cable.pull();
-    await expect.poll(hosts, { timeout: 30_000 }).toMatchObject([{ linked: false, computers: 1 }]);
+    await expect.poll(hosts).toMatchObject([{ linked: false, computers: 1 }]);
     expect((await exec(id, 'true')).status).toBe(503);
     expect((await ask('POST', `/${id}/stop`)).status).toBe(503);
     expect((await ask('POST', '', { toolset: 'shell' })).status).toBe(503);
     // Long enough for it to fall asleep and for everything to be compared.
     people.clock.move(400_000);
-    await expect.poll(async () => (await exec(id, 'true')).status, { timeout: 15_000, interval: 4_000 }).toBe(503);
+    await expect.poll(async () => (await exec(id, 'true')).status, { interval: 4_000 }).toBe(503);
     expect(await statusOf(id)).toBe('running');
     cable.plug();
     await expect.poll(() => exec(id, 'cat kept'), { timeout: 60_000, interval: 500 }).toEqual(said('kept\n'));
@@ -163,7 +163,7 @@ describe.skipIf(missing !== null)('a computer host that joins', () => {
     const removed = await admin<ComputerHost>('DELETE', `computer-hosts/${host}`);
     expect(removed).toMatchObject({ status: 200, body: { linked: false, computers: 1 } });
     expect((await admin('DELETE', `computer-hosts/${host}`)).status).toBe(404);
-    await expect.poll(() => helper.said(), { timeout: 30_000 }).toContain('This computer host was removed.');
+    await expect.poll(() => helper.said()).toContain('This computer host was removed.');
     expect((await exec(id, 'true')).status).toBe(409);
     expect(await statusOf(id)).toBe('error');
     expect((await ask('DELETE', `/${id}`)).status).toBe(200);

@@ -47,7 +47,7 @@ async function subscribe() {
 
 type Received = { readonly received: readonly string[] };
 async function pushed(device: Received, count = 1): Promise<PushPayload[]> {
-  await expect.poll(() => device.received.length, { timeout: 10_000 }).toBeGreaterThanOrEqual(count);
+  await expect.poll(() => device.received.length).toBeGreaterThanOrEqual(count);
   return device.received.map((text) => JSON.parse(text) as PushPayload);
 }
 
@@ -299,7 +299,7 @@ test('notifications are listed by pages, newest first, and marked read one by on
     data: { reason: `Question ${n}`, botId: `agent_${n}` },
   }));
   await asComputer('POST', '/api/v1/runtime/events', { events });
-  await expect.poll(async () => (await feed()).notifications[0]?.body, { timeout: 10_000 }).toBe('Question 3');
+  await expect.poll(async () => (await feed()).notifications[0]?.body).toBe('Question 3');
   const all = () => pair.callWeb('POST', '/api/v1/notifications/read', { body: { all: true } });
   const { at: marked } = (await all()).json as unknown as { at: string };
   expect((await feed('?unread=1')).notifications).toEqual([]);
@@ -310,7 +310,7 @@ test('notifications are listed by pages, newest first, and marked read one by on
   await all();
   const more = [4, 5, 6].map((n) => ({ ...events[0]!, id: `page${n}`, data: { reason: `Question ${n}` } }));
   await asComputer('POST', '/api/v1/runtime/events', { events: more });
-  await expect.poll(async () => (await feed('?unread=true')).unread, { timeout: 10_000 }).toBe(3);
+  await expect.poll(async () => (await feed('?unread=true')).unread).toBe(3);
   const first = await feed('?unread=true&limit=2');
   expect(first.notifications.map(({ body }) => body)).toEqual(['Question 6', 'Question 5']);
   const second = await feed(`?unread=true&limit=2&cursor=${first.nextCursor}`);
@@ -357,14 +357,14 @@ test('spending is counted once a line, and the budget tells when it is crossed, 
   await report(line('u3', 38));
   expect(await told()).toEqual([]);
   await report(line('u4', 5), line('u5', 1));
-  await expect.poll(told, { timeout: 10_000 }).toEqual(['84% of your budget is spent']);
+  await expect.poll(told).toEqual(['84% of your budget is spent']);
   await report(line('u6', 20));
-  await expect.poll(told, { timeout: 10_000 }).toHaveLength(2);
+  await expect.poll(told).toHaveLength(2);
   await report(line('u7', 20));
   // Another budget is another crossing: both of its levels are behind already.
   await pair.callWeb('PUT', budget, { body: { budgetCents: 50 } });
   await expect
-    .poll(told, { timeout: 10_000 })
+    .poll(told)
     .toEqual([
       '248% of your budget is spent',
       '248% of your budget is spent',

@@ -11,7 +11,7 @@ const demo = '/api/v1/phone/demo';
 const ada = '+12025550101';
 const ben = '+12025550102';
 const ours = '+19705550150';
-const eventually = <T>(read: () => T) => expect.poll(read, { timeout: 20_000, interval: 100 });
+const eventually = <T>(read: () => T) => expect.poll(read, { interval: 100 });
 
 async function start() {
   const home = scratchHome();

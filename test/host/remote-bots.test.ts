@@ -61,8 +61,7 @@ const up = async (name: string, on = 'Attic', more: object = {}) => {
   );
 };
 const agent = async (address: string) => (await factory<Agent>('GET', `/agents/${address}`)).body;
-const until = (address: string, wanted: Partial<Agent>) =>
-  expect.poll(() => agent(address), { timeout: 30_000 }).toMatchObject(wanted);
+const until = (address: string, wanted: Partial<Agent>) => expect.poll(() => agent(address)).toMatchObject(wanted);
 const capture = async (address: string) =>
   (await factory<{ text: string }>('GET', `/agents/${address}/capture?lines=50`)).body.text;
 const send = (to: string, text: string, more: object = {}) => factory<Delivery>('POST', '/send', { to, text, ...more });
@@ -82,9 +81,7 @@ async function watch(address: string) {
     }
   })().catch(() => {});
   const shows = (text: string) =>
-    expect
-      .poll(() => events.findLast((each) => each.event === 'screen')?.data.ansi ?? '', { timeout: 30_000 })
-      .toContain(text);
+    expect.poll(() => events.findLast((each) => each.event === 'screen')?.data.ansi ?? '').toContain(text);
   return { events, ended, shows, close: () => abort.abort() };
 }
 
@@ -179,7 +176,7 @@ test('what waits there is told here once it arrives, and a message that may not 
     const { body } = await factory<{ deliveries: Delivery[] }>('GET', '/deliveries?agent=web@slow');
     return body.deliveries.find((delivery) => delivery.id === waiting.body.id)?.state;
   };
-  await expect.poll(state, { timeout: 30_000 }).toBe('verified');
+  await expect.poll(state).toBe('verified');
   expect((await capture('web@slow')).split('echo later').length).toBe(2);
   await factory('POST', '/teams/slow/down');
 });
@@ -297,7 +294,7 @@ test('a link that is cut in the middle of an upload leaves no half team, and the
   proxy.cutAll();
   const tried = await first;
   expect([200, 502]).toContain(tried.status);
-  await expect.poll(() => up('large'), { timeout: 30_000 }).toMatchObject({ status: 200, body: { applied: true } });
+  await expect.poll(() => up('large')).toMatchObject({ status: 200, body: { applied: true } });
   await until('web@large', { state: 'idle', runner: `remote:${far}` });
   expect(there.gantry.liveBots()).toBe(1);
   const files = readdirSync(join(there.home, 'peers', ada.id, 'large', '.gantry', 'teams'));

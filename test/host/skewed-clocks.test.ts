@@ -44,7 +44,7 @@ test.each([
       [there, skew.there],
     ] as const) {
       await expect
-        .poll(async () => clockOf(installation), { timeout: 20_000 })
+        .poll(async () => clockOf(installation))
         .toMatchObject({
           state: 'warn',
           detail: expect.stringContaining(`This computer’s clock is ${words} http`),
@@ -77,7 +77,7 @@ test.each([
     const up = await here.engine('POST', '/api/factory/teams/crew/up', { body: { on: 'Attic' } });
     expect([up.status, up.json]).toMatchObject([200, { applied: true }]);
     const web = async () => (await here.engine('GET', '/api/factory/agents/web@crew')).json as never as Agent;
-    await expect.poll(web, { timeout: 30_000 }).toMatchObject({ state: 'idle', runner: `remote:${far}`, stale: false });
+    await expect.poll(web).toMatchObject({ state: 'idle', runner: `remote:${far}`, stale: false });
     // How long it has been idle is told in this computer's time.
     const sinceHere = Date.parse((await web()).since) - skew.hereMs - systemClock.now();
     expect(Math.abs(sinceHere)).toBeLessThan(minute);

@@ -34,7 +34,7 @@ test('after a day of sleep, and after the clock was set back two days, messages 
       const { deliveries } = read.json as never as { deliveries: { id: string; state: string }[] };
       return deliveries.find((delivery) => delivery.id === id)?.state;
     };
-    await expect.poll(state, { timeout: 20_000 }).toBe('verified');
+    await expect.poll(state).toBe('verified');
     return id;
   };
   await arrives('echo before');
@@ -42,7 +42,7 @@ test('after a day of sleep, and after the clock was set back two days, messages 
   for (const jump of [day, -2 * day]) {
     ahead += jump;
     const id = await arrives(`echo after ${jump}`);
-    await expect.poll(() => heard, { timeout: 10_000 }).toContain(id);
+    await expect.poll(() => heard).toContain(id);
     // A question is asked, waits, and is answered.
     const asked = await installation.engine('POST', '/api/factory/gate', {
       body: { tool: 'deploy', reason: 'after the jump', waitSeconds: 0 },

@@ -49,20 +49,20 @@ test('the run of a hosted bot and what it cost stand in the cloud, by the name o
     return (json as unknown as { notifications: Notification[] }).notifications;
   };
   await expect
-    .poll(told, { timeout: 20_000 })
+    .poll(told)
     .toMatchObject([
       { event: 'agent.run.completed', title: 'helper has finished', body: 'All is well.', outcome: 'off' },
     ]);
   const usage = async () => (await call('GET', '/api/v1/usage')).json as unknown as { lines: UsageLine[] };
   await expect
-    .poll(usage, { timeout: 20_000 })
+    .poll(usage)
     .toMatchObject({ lines: [{ name: 'claude-haiku-4-5', cents: (10 * 1 + 20 * 5) / 10_000, count: 1 }] });
 
   // Who asks is said by name as well; that it waits as an approval is told once, not as a bot in need too.
   server.script(() => tools({ name: 'shell_exec', input: { command: 'true' } }));
   await call('POST', '/api/factory/send', { body: { to: 'helper@ops', text: 'Run' } });
   await expect
-    .poll(told, { timeout: 20_000 })
+    .poll(told)
     .toMatchObject([
       { event: 'approval.requested', title: 'helper asks for approval', outcome: 'unreachable', readAt: null },
       { event: 'agent.run.completed' },

@@ -60,7 +60,7 @@ async function start(again: 'once' | 'always' | 'none', more: Record<string, str
       if (isUp(pid)) process.kill(pid, 'SIGKILL');
     }
   });
-  await expect.poll(starts, { timeout: 20_000 }).toHaveLength(1);
+  await expect.poll(starts).toHaveLength(1);
   return { child, folder, ended, said: () => text, starts };
 }
 
@@ -84,9 +84,9 @@ test('a loop that stands is ended as a crash, and the program is started again a
   expect(isWatched(one.folder)).toBe(true);
   one.child.stdin?.write('block');
   expect(await one.ended).toBe('SIGABRT');
-  await expect.poll(one.starts, { timeout: 30_000 }).toHaveLength(2);
+  await expect.poll(one.starts).toHaveLength(2);
   expect(one.said()).toContain('Gantry did nothing for 20 seconds. It was ended and starts again');
-  await expect.poll(() => isWatched(one.folder), { timeout: 10_000 }).toBe(true);
+  await expect.poll(() => isWatched(one.folder)).toBe(true);
 });
 
 test('after three restarts in ten minutes it is ended and stays so', async () => {
@@ -100,7 +100,7 @@ test('where something else starts it again the watcher only ends it', async () =
   const one = await start('none');
   one.child.stdin?.write('block');
   expect(await one.ended).toBe('SIGABRT');
-  await expect.poll(() => isWatched(one.folder), { timeout: 10_000 }).toBe(false);
+  await expect.poll(() => isWatched(one.folder)).toBe(false);
   expect(one.starts()).toHaveLength(1);
 });
 
@@ -108,11 +108,11 @@ test('the watcher leaves with its program, however that ends, and watches nothin
   const killed = await start('once');
   process.kill(killed.child.pid!, 'SIGKILL');
   await killed.ended;
-  await expect.poll(() => isWatched(killed.folder), { timeout: 10_000 }).toBe(false);
+  await expect.poll(() => isWatched(killed.folder)).toBe(false);
 
   const closed = await start('once');
   closed.child.stdin?.write('end');
-  await expect.poll(() => isWatched(closed.folder), { timeout: 10_000 }).toBe(false);
+  await expect.poll(() => isWatched(closed.folder)).toBe(false);
   expect(existsSync(join(closed.folder, 'beat'))).toBe(false);
 
   const resting = await start('once');

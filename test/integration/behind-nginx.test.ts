@@ -103,7 +103,7 @@ test.skipIf(nginx === undefined)(
     mkdirSync(team, { recursive: true });
     writeFileSync(join(team, 'team.yaml'), 'version: 1\nbots: []\n');
     expect((await installation.engine('GET', '/api/factory/teams')).status).toBe(200);
-    await expect.poll(() => heard, { timeout: 10_000 }).toContain('team.changed');
+    await expect.poll(() => heard).toContain('team.changed');
 
     // What the cloud asks of the computer comes back over its link, which nginx carries.
     const teams = await ada.call('GET', '/api/factory/teams');

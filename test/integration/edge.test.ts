@@ -111,7 +111,7 @@ async function talk(words: string, more: object = {}): Promise<Sent> {
   const sent = (await said<Sent>('send_message', { text: words, ...more })).structuredContent;
   const replies = async () =>
     (await said<Replies>('get_replies', { threadId: sent.threadId })).structuredContent.replies.map((one) => one.text);
-  await expect.poll(replies, { timeout: 20_000 }).toContain(`You said: ${words}`);
+  await expect.poll(replies).toContain(`You said: ${words}`);
   return sent;
 }
 
@@ -226,7 +226,7 @@ test('the app of a vendor’s bot hears of a ticket, reads what was written, and
   await installation.web('POST', '/api/factory/send', {
     body: { to: bots.front.address, text: 'Are you open?', threadId },
   });
-  await expect.poll(() => events.length, { timeout: 20_000 }).toBe(1);
+  await expect.poll(() => events.length).toBe(1);
   expect(events[0]?.data).toMatchObject({ threadId, botId: bots.front.id });
   const { replies } = (await said<Replies>('get_replies', { threadId }, at)).structuredContent;
   expect(replies).toMatchObject([{ text: 'Are you open?', from: 'owner' }]);
@@ -266,7 +266,7 @@ describe('the connector of one bot', () => {
     await installation.web('POST', '/api/factory/send', { body: { to: bots.other.id, text: 'secret', threadId } });
     const runsOf = async (agent: string) =>
       (await said<Runs>('list_runs', { agent, status: 'completed' }, agentsUrl())).structuredContent.runs;
-    await expect.poll(async () => (await runsOf(bots.other.id)).length, { timeout: 20_000 }).toBeGreaterThan(0);
+    await expect.poll(async () => (await runsOf(bots.other.id)).length).toBeGreaterThan(0);
     const [run] = await runsOf(bots.other.id);
     expect(await said('get_run', { run: run!.id })).toMatchObject(notFound);
     expect(await said('get_run_result', { run: run!.id })).toMatchObject(notFound);
@@ -290,7 +290,7 @@ describe('the connector of one bot', () => {
       const { json } = await installation.web('GET', `/api/factory/threads/${threadId}/messages`);
       return (json as never as { messages: { from: string }[] }).messages.map(({ from }) => from);
     };
-    await expect.poll(all, { timeout: 20_000 }).toContain(bots.other.address);
+    await expect.poll(all).toContain(bots.other.address);
     const { replies } = (await said<Replies>('get_replies', { threadId })).structuredContent;
     expect(replies.map((one) => one.text)).toEqual(['You said: mine']);
   });
@@ -367,7 +367,7 @@ describe('clients that nobody here wrote', () => {
     const subscribed = await client.subscribe('agent.run.completed');
     expect(await client.refresh(subscribed.id)).toMatchObject({ id: subscribed.id });
     await talk('tell them');
-    await expect.poll(() => events.length, { timeout: 20_000 }).toBeGreaterThan(0);
+    await expect.poll(() => events.length).toBeGreaterThan(0);
     expect(events[0]).toMatchObject({
       name: 'agent.run.completed',
       data: { botId: bots.helper.id, status: 'completed' },
@@ -381,7 +381,7 @@ describe('clients that nobody here wrote', () => {
     ]);
     const path = `/api/v1/mcp/events/subscriptions/${subscribed.id}`;
     expect((await ada.call('DELETE', path)).status).toBe(204);
-    await expect.poll(() => ended.length, { timeout: 20_000 }).toBe(1);
+    await expect.poll(() => ended.length).toBe(1);
     expect(ended[0]).toMatchObject({ type: 'terminated', error: { code: -32012 } });
     expect(await apps()).toEqual([]);
     expect((await ada.call('DELETE', path)).status).toBe(404);
@@ -408,9 +408,7 @@ test.each(Object.entries(scenarios).flatMap(([version, names]) => names.map((nam
 test('while the computer is away events and lists are answered, and a call says since when', async () => {
   await installation.gantry.close({ stopBots: true });
   const away = () => said('list_agents', {}, agentsUrl());
-  await expect
-    .poll(async () => (await away()).structuredContent.error, { timeout: 20_000 })
-    .toBe('computer_unavailable');
+  await expect.poll(async () => (await away()).structuredContent.error).toBe('computer_unavailable');
   expect((await away()).structuredContent).toMatchObject({ since: expect.stringMatching(/^\d{4}-.*Z$/) });
   expect(await said('send_message', { text: 'hi' })).toMatchObject({ isError: true });
   for (const method of ['events/list', 'tools/list']) {

@@ -94,7 +94,7 @@ test(name, { timeout: 120_000 }, async () => {
   expect([cut.status, cut.text]).toMatchObject([502, expect.stringContaining('transport')]);
   // The bot works on, and asks while nobody can hear it; only whoever sits there sees that.
   const waiting = async () => (await there.web('GET', '/api/factory/approvals?state=pending')).json as never;
-  await expect.poll(waiting, { timeout: 20_000 }).toMatchObject({ approvals: [{ source: 'gate' }] });
+  await expect.poll(waiting).toMatchObject({ approvals: [{ source: 'gate' }] });
   expect(device.received).toEqual([]);
   down = false;
   await expect.poll(async () => (await computersOf(ada)).map(({ state }) => state)).toEqual(['linked', 'linked']);

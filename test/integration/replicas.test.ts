@@ -128,9 +128,7 @@ describe.skipIf(postgres === null)('on PostgreSQL', () => {
     // One at each replica: whichever is killed, somebody's stream is cut, and one replica held the link.
     const readers = [0, 1, 2].map(() => follow(`${cloud.origin}/api/factory/events`, cookie));
     const tasks = follow(`${cloud.origin}/beta/work/events`, cookie);
-    await expect
-      .poll(() => Math.min(...readers.map(({ heard }) => heard.length)), { timeout: 30_000 })
-      .toBeGreaterThan(0);
+    await expect.poll(() => Math.min(...readers.map(({ heard }) => heard.length))).toBeGreaterThan(0);
 
     const created: string[] = [];
     let giving = true;
@@ -153,19 +151,19 @@ describe.skipIf(postgres === null)('on PostgreSQL', () => {
       await replica.kill();
       const at = events.newest();
       const all = () => readers.every(({ heard }) => Number(heard.at(-1)?.id) > at);
-      await expect.poll(all, { timeout: 30_000 }).toBe(true);
+      await expect.poll(all).toBe(true);
       await replica.start();
     }
     giving = false;
     await giver;
     const last = events.newest();
     for (const { heard, connections } of readers) {
-      await expect.poll(() => Number(heard.at(-1)?.id), { timeout: 30_000 }).toBeGreaterThanOrEqual(last);
+      await expect.poll(() => Number(heard.at(-1)?.id)).toBeGreaterThanOrEqual(last);
       expect(connections()).toBeGreaterThan(1);
       expect(heard.map(({ id }) => Number(id))).toEqual(heard.map((_, index) => Number(heard[0]?.id) + index));
     }
     expect(created.length).toBeGreaterThan(10);
     const told = () => new Set(tasks.heard.map(({ data }) => (JSON.parse(data) as { id: string }).id));
-    await expect.poll(() => created.filter((id) => !told().has(id)), { timeout: 30_000 }).toEqual([]);
+    await expect.poll(() => created.filter((id) => !told().has(id))).toEqual([]);
   }, 180_000);
 });

@@ -129,12 +129,12 @@ test('a lock whose holder was killed stops nobody, once the npm that it left has
   const folder = clone();
   const lockFile = join(folder, 'out', '.bootstrap-lock');
   const killed = bootstrap(folder, 'start', { FAKE_NPM_TAKES: '60000' });
-  await expect.poll(() => lines(folder, 'npm-calls').length, { timeout: 10_000 }).toBe(1);
+  await expect.poll(() => lines(folder, 'npm-calls').length).toBe(1);
   killed.child.kill('SIGKILL');
   await new Promise((resolve) => killed.child.on('exit', resolve));
   const npm = Number(readFileSync(lockFile, 'utf8').split(' ')[2]);
   const second = bootstrap(folder, 'test');
-  await expect.poll(() => second.err(), { timeout: 10_000 }).toContain('waiting for it');
+  await expect.poll(() => second.err()).toContain('waiting for it');
   expect(lines(folder, 'npm-calls')).toHaveLength(1);
   process.kill(npm, 'SIGKILL');
   expect((await second.ended).code).toBe(0);
@@ -145,7 +145,7 @@ test('a lock whose holder was killed stops nobody, once the npm that it left has
 test('SIGTERM ends npm, too, and leaves no lock', async () => {
   const folder = clone();
   const ended = bootstrap(folder, 'start', { FAKE_NPM_TAKES: '60000' });
-  await expect.poll(() => lines(folder, 'npm-calls').length, { timeout: 10_000 }).toBe(1);
+  await expect.poll(() => lines(folder, 'npm-calls').length).toBe(1);
   ended.child.kill('SIGTERM');
   expect((await ended.ended).code).toBe(70);
   expect(existsSync(join(folder, 'out', '.bootstrap-lock'))).toBe(false);

@@ -100,9 +100,7 @@ async function listAndCall(client: Client): Promise<void> {
 
 test('a server is attached by its command, and shows its tools', async () => {
   expect((await gantry('servers', 'attach', 'pair', '--', process.execPath, twoTools)).code).toBe(0);
-  await expect
-    .poll(async () => (await gantry('servers')).out, { timeout: 20_000 })
-    .toMatch(/pair\s+connected\s+2 tools/);
+  await expect.poll(async () => (await gantry('servers')).out).toMatch(/pair\s+connected\s+2 tools/);
   expect((await gantry('call', 'pair.echo', 'text=by hand')).out).toBe('by hand\n');
 });
 

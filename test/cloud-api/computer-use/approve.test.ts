@@ -55,7 +55,7 @@ test('the answer that a run gets is that of the one table: the run has heard it 
   // Answered through another door first.
   const second = await ask();
   await expect
-    .poll(async () => (await pair.callWeb('GET', '/api/factory/approvals?state=pending')).text, { timeout: 10_000 })
+    .poll(async () => (await pair.callWeb('GET', '/api/factory/approvals?state=pending')).text)
     .toContain(second.id);
   const won = pair.callWeb('POST', `/api/factory/approvals/${second.id}/resolve`, { body: { decision: 'reject' } });
   const both = await Promise.all([won, approve({ decision: 'approve' })]);

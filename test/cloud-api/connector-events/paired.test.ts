@@ -43,7 +43,7 @@ test('while it is paired its old callbacks take events, and its trail at the des
 
   const ada = await signIn(people);
   await pairUp(installation, people, ada);
-  await expect.poll(() => new URL(there().url).origin, { timeout: 20_000 }).toBe(people.origin);
+  await expect.poll(() => new URL(there().url).origin).toBe(people.origin);
   expect(await post(before.url, secretBefore, 'old_way')).toBe(202);
   expect(await post(there().url, secretOf(there().id), 'new_way')).toBe(202);
   expect(await post(there().url, secretOf(there().id), 'wrong', { issue: 7 })).toBe(202);
@@ -51,7 +51,7 @@ test('while it is paired its old callbacks take events, and its trail at the des
   const trail = async (call: typeof installation.web) =>
     ((await call('GET', path)).json as never as { events: TrailEvent[] }).events;
   await expect
-    .poll(async () => (await trail(installation.web)).map(({ eventId }) => eventId).toSorted(), { timeout: 20_000 })
+    .poll(async () => (await trail(installation.web)).map(({ eventId }) => eventId).toSorted())
     .toEqual(['new_way', 'old_way', 'wrong']);
   await expect
     .poll(async () => (await trail(installation.web)).map(({ status }) => status).toSorted())

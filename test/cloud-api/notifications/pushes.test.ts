@@ -345,13 +345,11 @@ test('an independent push service takes our signature and reads what we sent', a
     return ((await reply.json()) as { data: T }).data;
   };
   await expect
-    .poll(
-      () =>
-        fetch(`${base}/status`, { method: 'POST' }).then(
-          (r) => r.ok,
-          () => false,
-        ),
-      { timeout: 20_000 },
+    .poll(() =>
+      fetch(`${base}/status`, { method: 'POST' }).then(
+        (r) => r.ok,
+        () => false,
+      ),
     )
     .toBe(true);
 

@@ -250,7 +250,7 @@ test('tasks of the computer pass in both revisions, and their list is nobody els
   });
   const { taskId } = (await result('tools/call', call, modern)) as { taskId: string };
   await expect
-    .poll(() => result('tasks/get', { taskId }, modern), { timeout: 10_000 })
+    .poll(() => result('tasks/get', { taskId }, modern))
     .toMatchObject({ status: 'completed', result: { content: [{ text: 'Computed far.' }] } });
   expect(await result('tools/call', call, {})).toMatchObject({ resultType: 'complete' });
 

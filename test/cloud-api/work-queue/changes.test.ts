@@ -140,13 +140,10 @@ describe.each(engines)('many at once, on $name', (engine) => {
       new Set(seen.filter(({ status }) => status === 'failed').map(({ id }) => id));
     for (const reader of [there, comes]) {
       await expect
-        .poll(
-          async () => {
-            await q.clock.advance(100);
-            return all(reader.seen).size;
-          },
-          { timeout: 20_000 },
-        )
+        .poll(async () => {
+          await q.clock.advance(100);
+          return all(reader.seen).size;
+        })
         .toBe(many);
       expect(reader.over()).toBe(false);
     }

@@ -153,7 +153,7 @@ export function describeDriver(name: string, missing: string | null, open: () =>
     }, async () => {
       const heard = watching(null);
       await made(one, { lifetime: 4_000 });
-      await expect.poll(() => stateOf(one), { timeout: 30_000 }).toBe('stopped');
+      await expect.poll(() => stateOf(one)).toBe('stopped');
       expect((await driver.inspect(one))?.why).toContain('lifetime of 4 s');
       await expect.poll(() => heard.changes.at(-1)).toMatchObject({ computer: one, state: 'stopped' });
       expect((await driver.start(one)).state).toBe('running');

@@ -66,7 +66,7 @@ export async function visit(browser: Browser, url: string, options: VisitOptions
   });
   if (options.plain === true) await drawPlainly(context);
   const page = await context.newPage();
-  page.setDefaultTimeout(30_000);
+  page.setDefaultTimeout(60_000);
   const errors: string[] = [];
   page.on('console', (message) => {
     if (message.type() === 'error') errors.push(`${message.text()} ${message.location().url}`.slice(0, 500));
@@ -97,16 +97,14 @@ export async function paneText(page: Page, bot: string): Promise<string> {
 
 /** Waits until the pane shows the text. */
 export async function seeInPane(page: Page, bot: string, wanted: string | RegExp): Promise<void> {
-  await expect
-    .poll(() => paneText(page, bot), { timeout: 20_000, interval: 100, message: `pane of ${bot}` })
-    .toMatch(wanted);
+  await expect.poll(() => paneText(page, bot), { interval: 100, message: `pane of ${bot}` }).toMatch(wanted);
 }
 
 /** Opens the bot's pane and waits for its focus: what is typed before is typed into the page. `bot` is its address. */
 export async function openPane(page: Page, bot: string): Promise<void> {
   await page.locator(`[data-bot="${bot}"]`).click();
   await expect
-    .poll(() => page.evaluate(paneInFocus), { timeout: 20_000, interval: 50, message: `focus in the pane of ${bot}` })
+    .poll(() => page.evaluate(paneInFocus), { interval: 50, message: `focus in the pane of ${bot}` })
     .toSatisfy((name) => paneNames(bot).includes(name));
 }
 

@@ -79,7 +79,7 @@ test.each(eras)(
     const execution = await call({ title: 'Deploy?', summary: 'deploy 1.2' });
     expect(execution.kind).toBe('task');
     const questions = () => server.approvals.live();
-    await expect.poll(questions, { timeout: 10_000 }).toHaveLength(1);
+    await expect.poll(questions).toHaveLength(1);
     const resolvedBy = { user: localUserId, surface: 'browser' };
     const at = iso(systemClock.now());
     await server.approvals.answer({ id: (await questions())[0]!.id, decision: 'approve', note: 'now', resolvedBy, at });
@@ -89,10 +89,10 @@ test.each(eras)(
     });
 
     const other = await call({ title: 'Deploy?', summary: 'deploy 1.3' });
-    await expect.poll(questions, { timeout: 10_000 }).toHaveLength(1);
+    await expect.poll(questions).toHaveLength(1);
     await other.cancel();
     expect((await other.settle()).outcome).toMatchObject({ status: 'cancelled' });
-    await expect.poll(questions, { timeout: 10_000 }).toEqual([]);
+    await expect.poll(questions).toEqual([]);
   },
 );
 

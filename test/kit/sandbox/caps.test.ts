@@ -108,7 +108,7 @@ test.skipIf(process.platform !== 'linux')(
       stdio: 'ignore',
     });
     onTestFinished(() => endTree(child.pid!));
-    await expect.poll(() => enforce(child.pid!, { memory: 60 }), { timeout: 20_000 }).toEqual(['memory']);
+    await expect.poll(() => enforce(child.pid!, { memory: 60 })).toEqual(['memory']);
     // The shell waits for the pipe, whose other half still sleeps.
     expect((await treeOf(child.pid!)).has(child.pid!)).toBe(true);
   },

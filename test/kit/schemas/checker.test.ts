@@ -336,5 +336,5 @@ test('closed, it judges nothing that it did not check, and leaves no thread behi
     if (one.status === 'rejected') expect(one.reason).toMatchObject({ code: 'transport' });
   }
   await expect(other.check({}, 1)).rejects.toMatchObject({ code: 'transport' });
-  await expect.poll(threads, { timeout: 10_000 }).toBeLessThanOrEqual(before);
+  await expect.poll(threads).toBeLessThanOrEqual(before);
 });

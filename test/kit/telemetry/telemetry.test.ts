@@ -37,7 +37,7 @@ test('a call of a person is one trace over the web server, the link and the engi
   await call('GET', '/api/factory/agents', { headers });
   await call('POST', '/api/factory/messages', { body: send, headers: { traceparent: 'x'.repeat(10_000) } });
   const ofAgents = () => spans.filter(({ name }) => name === 'GET /api/factory/agents');
-  await expect.poll(() => ofAgents().map(principalOf).sort(), { timeout: 20_000 }).toEqual(['link', 'owner']);
+  await expect.poll(() => ofAgents().map(principalOf).sort()).toEqual(['link', 'owner']);
   const [web, engine] = ['owner', 'link'].map((kind) => ofAgents().find((span) => principalOf(span) === kind)) as [
     CollectedSpan,
     CollectedSpan,
@@ -71,7 +71,7 @@ test('batches that follow each other without a pause all arrive', async () => {
   onEnd(() => telemetry.close());
   const ended = { name: 'past', attributes: {}, parent: null, from: 1, to: 2 };
   for (let n = 0; n < 2000; n += 1) telemetry.past({ ...ended, own: telemetry.reserve(null) });
-  await expect.poll(() => spans.length, { timeout: 20_000 }).toBe(2000);
+  await expect.poll(() => spans.length).toBe(2000);
   expect(telemetry.metrics[0]?.read()).toBe(0);
 });
 
@@ -93,7 +93,7 @@ test('a flood of requests is traced by sample: whole traces or none, and what ha
   const untraced = Number(telemetry.metrics[1]?.read());
   expect(untraced).toBeGreaterThan(0);
   // The collector gets one batch after the other.
-  await expect.poll(() => named('request').length, { timeout: 20_000 }).toBe(2000 - untraced);
+  await expect.poll(() => named('request').length).toBe(2000 - untraced);
   expect(new Set(named('part').map(({ parentSpanId }) => parentSpanId))).toEqual(
     new Set(named('request').map(({ spanId }) => spanId)),
   );

@@ -172,9 +172,7 @@ describe.skipIf(missing !== null)('a hosted computer', () => {
     // What counts is no fault of the firewall, and who stops asking may ask again.
     const third = 'cmp_000000000003';
     for (const op of ['create', 'start', 'delete'] as const) await helper.ask(op, third);
-    await expect
-      .poll(() => tried(names.namespaceOf(0), { again: ask(0) }), { timeout: 20_000 })
-      .toEqual({ again: known });
+    await expect.poll(() => tried(names.namespaceOf(0), { again: ask(0) })).toEqual({ again: known });
   });
 
   const spoofed = (text: string): Record<string, Attempt> => ({

@@ -61,13 +61,13 @@ test('it dials once the computer can be called, in the cloud’s name, again aft
   // Nothing listens yet: nobody is dialled, and the Pod is not ready.
   expect([existsSync(ready), dials.length]).toEqual([false, 0]);
   await listen(computer, socket);
-  await expect.poll(() => heard, { timeout: 30_000 }).toEqual(['from the computer']);
+  await expect.poll(() => heard).toEqual(['from the computer']);
   expect(existsSync(ready)).toBe(true);
   expect(dialled).toEqual([{ computer: dial.computer, key: dial.key, at: expect.any(Number), cloud: dial.name }]);
   dials[0]!.write('from the cloud');
   await expect.poll(() => heard).toEqual(['from the computer', 'from the cloud']);
   dials[0]!.destroy();
-  await expect.poll(() => dialled.length, { timeout: 30_000 }).toBe(2);
+  await expect.poll(() => dialled.length).toBe(2);
   computer.close();
   for (const connection of connections) connection.destroy();
   expect(await ended).toBe(0);

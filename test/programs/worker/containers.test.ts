@@ -324,8 +324,8 @@ test('a worker says that it runs images only while its engine answers, and the t
   });
   await expect.poll(async () => (await q.task(id)).waiting_for).toBe(`No connected worker runs the image ${image}.`);
   engine.answers(() => undefined);
-  await expect.poll(engine.what, { timeout: 20_000 }).toContain('POST /containers/wait');
+  await expect.poll(engine.what).toContain('POST /containers/wait');
   engine.ends();
-  await expect.poll(kinds, { timeout: 10_000 }).toContain('succeeded');
+  await expect.poll(kinds).toContain('succeeded');
   expect(await q.task(id)).toMatchObject({ status: 'succeeded', result: { stdout: 'out\n' } });
 }, 60_000);

@@ -82,7 +82,7 @@ export async function openConnectors(more: Partial<Open> = {}) {
       return json as unknown as Connector;
     },
     until: (id: string, status: Connector['status']) =>
-      expect.poll(async () => (await read(id)).status, { timeout: 20_000, interval: 20 }).toBe(status),
+      expect.poll(async () => (await read(id)).status, { interval: 20 }).toBe(status),
     /** Tokens and sign-ins are older by so much. */
     later(ms: number): void {
       ahead += ms;

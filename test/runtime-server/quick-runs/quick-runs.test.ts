@@ -330,11 +330,9 @@ test('a hosted model works in a worktree of its own, and a set-up that a team ha
     run: { bots: [{ name: 'tiny-1', harness: null, model: 'local/Tiny.1', outcome: null }] },
   });
   const setUpOf = async () => (await get(engine, run.id)).bots[0]?.setUp;
-  await expect
-    .poll(setUpOf, { timeout: 20_000 })
-    .toMatchObject({ done: 1, total: 2, what: expect.stringMatching(/^until/) });
+  await expect.poll(setUpOf).toMatchObject({ done: 1, total: 2, what: expect.stringMatching(/^until/) });
   writeFileSync(join(treeOf(engine, run, 'tiny-1'), 'go'), '');
-  await expect.poll(() => existsSync(join(treeOf(engine, run, 'tiny-1'), 'ready')), { timeout: 20_000 }).toBe(true);
+  await expect.poll(() => existsSync(join(treeOf(engine, run, 'tiny-1'), 'ready'))).toBe(true);
   await expect.poll(setUpOf).toBeUndefined();
   const { models } = (await engine.call<QuickChoices>('GET', '/quick-runs/choices')).body;
   expect(models).toEqual(['local/Tiny.1']);

@@ -277,9 +277,7 @@ test('a proxy that is killed is started again with all its sockets; connections 
   process.kill(before, 'SIGKILL');
   await ended;
   for (const { socket } of bots) {
-    await expect
-      .poll(() => tryConnect(socket, '127.0.0.1:9'), { timeout: 20_000 })
-      .toMatchObject({ reason: 'private' });
+    await expect.poll(() => tryConnect(socket, '127.0.0.1:9')).toMatchObject({ reason: 'private' });
   }
   expect(sandboxes.pid()).not.toBe(before);
   expect(await live(bots[0]!.bot.agentId)).toHaveLength(1);

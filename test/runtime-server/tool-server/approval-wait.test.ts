@@ -125,7 +125,7 @@ const runs = () =>
 /** The questions that wait, once there are so many. */
 const questions = (count: number): Promise<Approval[]> =>
   expect
-    .poll(() => bench.approvals.live(), { timeout: 10_000 })
+    .poll(() => bench.approvals.live())
     .toHaveLength(count)
     .then(() => bench.approvals.live());
 
@@ -218,7 +218,7 @@ test('two same calls at once wait for one question; one runs on its yes, the oth
   await bench.answer(question!.id, 'approve');
   const [second] = await questions(1);
   expect(second!.id).not.toBe(question!.id);
-  await expect.poll(runs, { timeout: 10_000 }).toEqual(['ran']);
+  await expect.poll(runs).toEqual(['ran']);
   await bench.answer(second!.id, 'approve');
   expect((await Promise.all(both)).map(({ isError }) => isError)).toEqual([false, false]);
   expect(runs()).toEqual(['ran', 'ran']);
@@ -262,9 +262,7 @@ test('a call that its server asks the person about is approved once, however oft
   const first = order();
   const [whether] = await questions(1);
   await bench.answer(whether!.id, 'approve');
-  await expect
-    .poll(async () => (await bench.approvals.live())[0]?.title, { timeout: 10_000 })
-    .toBe('shop asks: Which?');
+  await expect.poll(async () => (await bench.approvals.live())[0]?.title).toBe('shop asks: Which?');
   const [which] = await bench.approvals.live();
   expect(required(await tooLong(first)).approvalId).toBe(which!.id);
   let joined = () => {};

@@ -41,7 +41,7 @@ const create = async (word = 'ran') => (await desk.ask('tools/call', line(word),
 const get = async (taskId: string) => (await desk.ask('tasks/get', { taskId }, declared)).result as Shown;
 const ended = (taskId: string) =>
   expect
-    .poll(async () => (await get(taskId)).status, { timeout: 10_000 })
+    .poll(async () => (await get(taskId)).status)
     .not.toBe('working')
     .then(() => get(taskId));
 const question = async () => (await desk.approvals.live())[0]!;
@@ -67,7 +67,7 @@ test('a call that needs nobody is answered at once, and no task is made', async 
 
 test('a client that takes no tasks waits 50 seconds and gets what it got before there were tasks', async () => {
   const asked = desk.ask('tools/call', line('ran'));
-  await expect.poll(() => desk.approvals.live(), { timeout: 10_000 }).toHaveLength(1);
+  await expect.poll(() => desk.approvals.live()).toHaveLength(1);
   await clock.advance(51_000);
   expect((await asked).result).toMatchObject({
     isError: true,
@@ -79,7 +79,7 @@ test('in 2025-11-25 the client asks for a task, and fetches its result when it h
   const { result } = await desk.ask('tools/call', { ...line('ran'), task: { ttl: 3600_000 } }, opted);
   const { task } = result as { task: Shown };
   expect(task).toMatchObject({ status: 'working', ttl: 3600_000, pollInterval: 2000 });
-  await expect.poll(() => desk.approvals.live(), { timeout: 10_000 }).toHaveLength(1);
+  await expect.poll(() => desk.approvals.live()).toHaveLength(1);
   const held = desk.ask('tasks/result', { taskId: task.taskId }, opted);
   await clock.advance(30_001);
   expect((await held).error).toMatchObject({ data: { code: 'timeout', retryable: true } });
@@ -157,7 +157,7 @@ test('cancelling takes the question back; what ended before stays as it is', asy
   const { id } = await question();
   expect((await desk.ask('tasks/cancel', { taskId }, declared)).result).not.toHaveProperty('status');
   expect(await get(taskId)).toMatchObject({ status: 'cancelled', statusMessage: 'Cancelled. Nothing ran.' });
-  await expect.poll(() => desk.approvals.live(), { timeout: 10_000 }).toEqual([]);
+  await expect.poll(() => desk.approvals.live()).toEqual([]);
   expect(await desk.answer(id, 'approve')).toBe('gone');
   const again = await desk.ask('tasks/cancel', { taskId }, declared);
   expect(again.result).toBeDefined();
@@ -230,7 +230,7 @@ test('a program asks the person in its own words, and the decision is a result, 
     },
   });
   const waits = desk.ask('tools/call', asking);
-  await expect.poll(() => desk.approvals.live(), { timeout: 10_000 }).toHaveLength(1);
+  await expect.poll(() => desk.approvals.live()).toHaveLength(1);
   await desk.answer((await question()).id, 'approve');
   expect((await waits).result).toMatchObject({ isError: false, structuredContent: { decision: 'approve' } });
 });

@@ -155,13 +155,11 @@ function scene() {
     for (let left = ms; left > 0; left -= 30 * minute) {
       await clock.advance(Math.min(left, 30 * minute));
       await expect
-        .poll(
-          async () =>
-            (await nodes()).filter(
-              ({ assignee, status, cause }) =>
-                (assignee === 'shell' && (status === 'working' || status === 'ready')) || cause === 'verifying',
-            ),
-          { timeout: 20_000 },
+        .poll(async () =>
+          (await nodes()).filter(
+            ({ assignee, status, cause }) =>
+              (assignee === 'shell' && (status === 'working' || status === 'ready')) || cause === 'verifying',
+          ),
         )
         .toEqual([]);
     }

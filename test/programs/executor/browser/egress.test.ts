@@ -124,9 +124,7 @@ describe.skipIf(!hasChromium())('ways out and ends', { timeout: 60_000 }, () => 
   it('a browser that is killed is told at once, and is started again', async () => {
     const before = driver.events.filter(({ event }) => event === 'gone').length;
     process.kill(browserOf(driver.child.pid!), 'SIGKILL');
-    await expect
-      .poll(() => driver.events.filter(({ event }) => event === 'gone').length, { timeout: 10_000 })
-      .toBe(before + 1);
+    await expect.poll(() => driver.events.filter(({ event }) => event === 'gone').length).toBe(before + 1);
     expect(await driver.fault('screenshot')).toMatchObject({ sort: 'device', code: 'browser_crashed' });
     await driver.open();
     await driver.act('navigate', { url: site.origin });
@@ -147,7 +145,7 @@ describe.skipIf(!hasChromium())('the program', { timeout: 60_000 }, () => {
       const browser = browserOf(one.child.pid!);
       if (how === 'kill') one.child.kill('SIGKILL');
       await one.end();
-      await expect.poll(() => existsSync(`/proc/${browser}`), { timeout: 10_000 }).toBe(false);
+      await expect.poll(() => existsSync(`/proc/${browser}`)).toBe(false);
     }
   });
 

@@ -157,10 +157,10 @@ describe.skipIf(!hasChromium())('input', { timeout: 60_000 }, () => {
     });
     await driver.value("l.onkeydown = () => { fetch('/heard') }; 1");
     const held = driver.fault('hold_key', { text: 'b', duration: 20 });
-    await expect.poll(() => heard, { timeout: 5000 }).toBe(true);
+    await expect.poll(() => heard).toBe(true);
     await driver.send({ do: 'stop', place: { kind: 'browser', session: 'one' } });
     expect(await held).toMatchObject({ code: 'cancelled', unknownEnd: true });
-    await expect.poll(() => driver.value('ups'), { timeout: 5000 }).toBe('2');
+    await expect.poll(() => driver.value('ups')).toBe('2');
   });
 
   it('sets fields of every sort and says what cannot be set', async () => {

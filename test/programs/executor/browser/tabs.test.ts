@@ -81,12 +81,10 @@ describe.skipIf(!hasChromium())('tabs and what comes with pages', { timeout: 60_
     await show(
       `<script>console.log('one', 1); console.error('bad'); fetch('/data'); fetch('/missing'); setTimeout(() => { throw new Error('late') })</script>`,
     );
+    await expect.poll(async () => (await driver.act('read_console')).acted.text).toMatch(/\[uncaught\] late|late/);
+    await expect.poll(() => driver.value("fetch('/data').then((one) => one.status)")).toBe('200');
     await expect
-      .poll(async () => (await driver.act('read_console')).acted.text, { timeout: 5000 })
-      .toMatch(/\[uncaught\] late|late/);
-    await expect.poll(() => driver.value("fetch('/data').then((one) => one.status)"), { timeout: 5000 }).toBe('200');
-    await expect
-      .poll(async () => (await driver.act('read_network')).acted.text, { timeout: 5000 })
+      .poll(async () => (await driver.act('read_network')).acted.text)
       .toContain(`GET 200 fetch ${site.origin}/data`);
     expect((await driver.act('read_console')).acted.text).not.toContain('one 1');
   });
@@ -156,14 +154,14 @@ describe.skipIf(!hasChromium())('tabs and what comes with pages', { timeout: 60_
       return changes.map(({ type }) => type);
     };
     await press(/"File"/);
-    await expect.poll(told, { timeout: 10_000 }).toContain('download_completed');
+    await expect.poll(told).toContain('download_completed');
     const { path } = changes.find(({ type }) => type === 'download_completed')!;
     expect(path!.startsWith(`${folder}/`)).toBe(true);
     expect(readFileSync(path!, 'utf8')).toBe('contents');
     await press(/"Huge"/);
     await expect.poll(told, { timeout: 120_000 }).toContain('download_failed');
     expect(driver.events).toContainEqual(expect.objectContaining({ event: 'download', state: 'failed' }));
-    await expect.poll(() => readdirSync(join(folder, '.partial')), { timeout: 5000 }).toEqual([]);
+    await expect.poll(() => readdirSync(join(folder, '.partial'))).toEqual([]);
     expect(existsSync(join(folder, 'huge.bin'))).toBe(false);
     expect((await driver.act('navigate', { url: `${site.origin}/file` })).acted.text).toContain('download');
   });
@@ -180,10 +178,10 @@ describe.skipIf(!hasChromium())('tabs and what comes with pages', { timeout: 60_
     const place = { kind: 'browser', session: 'one' } as const;
     await driver.send({ do: 'watch', place, fps: 10 });
     const frames = () => driver.events.filter(({ event }) => event === 'frame').length;
-    await expect.poll(frames, { timeout: 10_000 }).toBeGreaterThan(0);
+    await expect.poll(frames).toBeGreaterThan(0);
     await driver.value("setInterval(() => { d.style.left = Math.random() * 500 + 'px' }, 30); 1");
     const before = frames();
-    await expect.poll(frames, { timeout: 10_000 }).toBeGreaterThan(before + 3);
+    await expect.poll(frames).toBeGreaterThan(before + 3);
     await driver.send({ do: 'watch', place, fps: 0 });
   });
 });

@@ -81,9 +81,7 @@ describe.skipIf(!hasChromium())('targets', { timeout: 60_000 }, () => {
     );
     await show(`<div style="height:1200px"></div>
       <iframe src="${other.origin}/outer" style="border:3px solid;width:500px;height:300px;transform:scale(0.8)"></iframe>`);
-    await expect
-      .poll(async () => (await driver.act('read_page', { depth: 100 })).acted.text, { timeout: 10_000 })
-      .toContain('Inmost');
+    await expect.poll(async () => (await driver.act('read_page', { depth: 100 })).acted.text).toContain('Inmost');
     await driver.act('left_click', { target: by(await driver.ref(/"Inmost"/)) });
     expect((await driver.act('read_page', { depth: 100 })).acted.text).toContain('"Pressed"');
   });

@@ -173,7 +173,7 @@ test('a restarted server is found by the next look at its list, without any call
   await servers.until(id, 'connected');
   server.forget();
   const introductions = () => methods(server).filter((method) => method === 'initialize').length;
-  await expect.poll(introductions, { timeout: 20_000 }).toBe(2);
+  await expect.poll(introductions).toBe(2);
   await servers.until(id, 'connected');
 });
 
@@ -326,7 +326,7 @@ test('whoever signs in is asked for tokens, told of refusals, and gives the addr
   // Declined, or after its time: the address is used up, and another is shown.
   authorizeUrl = 'https://login.example/authorize?x=2';
   answered(id, false);
-  await expect.poll(async () => (await servers.read(id)).authorizeUrl, { timeout: 30_000 }).toBe(authorizeUrl);
+  await expect.poll(async () => (await servers.read(id)).authorizeUrl).toBe(authorizeUrl);
   token = 'first';
   answered(id, true);
   await servers.until(id, 'connected');

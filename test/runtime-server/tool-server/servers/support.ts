@@ -86,7 +86,7 @@ export async function openServers({ file, key = masterKey, ...more }: Open) {
     },
     /** Waits until it says so. */
     until: (id: string, status: AttachedServer['status']) =>
-      expect.poll(async () => (await read(id)).status, { timeout: 20_000, interval: 20 }).toBe(status),
+      expect.poll(async () => (await read(id)).status, { interval: 20 }).toBe(status),
     names: () => attached.tools.list().map((tool) => tool.name),
     call: (
       name: string,
