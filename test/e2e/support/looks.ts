@@ -13,6 +13,7 @@ const shown = new Set([
   'budget-inbox-light',
   'computers-create-dark',
   'computers-form-dark',
+  'computers-nodes-dark',
   'computers-pool-dark',
   'computers-light',
   'computers-live-dark',
