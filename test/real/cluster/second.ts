@@ -37,6 +37,11 @@ export async function playSecond(stage: Stage, scene: Scenes['scene'], first: re
     const before = await listOf(stage);
     const file = join(stage.clone, 'two.yaml');
     writeFileSync(file, await render(stage));
+    // The cluster asks the first one for figures; the other has that port too, as it has the same components.
+    const hasFigures = (await kubectl('--namespace=gantry get secret gantry-cluster --ignore-not-found')) !== '';
+    const serveFigures = ['tls.crt', 'tls.key', 'requestheader-client-ca-file', 'requestheader-allowed-names']
+      .map((name) => `--from-file=keys/${name}`)
+      .join(' ');
     const url = databaseUrl.replace(/[^/]+$/, 'two');
     await shell(`
 psql "$DATABASE_URL" -c 'CREATE DATABASE two'
@@ -45,6 +50,7 @@ for name in master.key internal-token; do openssl rand -base64 33 | tr '/+' '_-'
 printf %s '${url}' > keys-two/database-url; printf %s "$OIDC_CLIENT_SECRET" > keys-two/oidc-client-secret
 kubectl create namespace ${own}
 kubectl --namespace=${own} create secret generic gantry-cloud --from-file=keys-two
+${hasFigures ? `kubectl --namespace=${own} create secret generic gantry-cluster ${serveFigures}` : ''}
 kubectl apply -f two.yaml
 kubectl --namespace=${own} rollout status deployment/gantry-cloud --timeout=15m`);
     const person = await personAt(origin, 'grace');
