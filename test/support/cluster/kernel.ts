@@ -17,7 +17,7 @@ let clusters = 0;
 
 /**
  * Answers how to put it back. `held`: a folder that is gone after a restart of the machine, as what was set is. It has a file for each cluster, named by
- * its process, and what was there before the first: a later cluster would take for that what an earlier one has set.
+ * its process, and one with what was there before the first, because a later cluster finds only what an earlier one has set.
  */
 export function keepKernel(settings = '/proc/sys', held = '/run/gantry-test-clusters'): () => void {
   const before = join(held, 'before.json');
