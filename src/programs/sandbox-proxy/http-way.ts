@@ -128,7 +128,8 @@ async function pass(visit: Visit, incoming: IncomingMessage, answer: ServerRespo
   answer.sendDate = false;
   if (!decided.ok) return say(answer, incoming, decided.refusal);
   const { to, options, headers, used } = decided;
-  const placeholders = visit.sandbox.keys().map(({ placeholder }) => placeholder);
+  // With its key in place a request needs no other, and its body is text: a conversation with a model has whatever a command of the bot has printed.
+  const placeholders = used.length > 0 ? [] : visit.sandbox.keys().map(({ placeholder }) => placeholder);
   const hasBody = incoming.headers['transfer-encoding'] !== undefined || Number(incoming.headers['content-length']) > 0;
   send(true);
 

@@ -88,6 +88,14 @@ describe('a key', () => {
     ]);
   });
 
+  test('passes what a command printed to the model whose key is in its header, as text', async () => {
+    const { api, request } = await sandboxWith();
+    const body = JSON.stringify({ result: `API_KEY=${placeholder}` });
+    const length = `content-length: ${Buffer.byteLength(body)}`;
+    await request('POST /turn', [`authorization: Bearer ${placeholder}`, length], body);
+    expect(api.seen.map(({ headers, body }) => [headers.authorization, body])).toEqual([[`Bearer ${value}`, body]]);
+  });
+
   test.each<[where: string, start: string, headers: string[], body?: string]>([
     ['in the address', 'GET /x?k=PLACEHOLDER', []],
     ['in the address, encoded', 'GET /x?k=%PLACEHOLDER', []],

@@ -389,7 +389,7 @@ const keys: readonly Probe[] = [
   ),
   probe('keys', 'value', 'with another method', `get ${key} -d x https://api.example.org/$T`),
   probe('keys', 'value', 'in an address', `get "https://api.example.org/$T?key=$API_KEY"`),
-  probe('keys', 'value', 'in a body', `get -X GET ${key} -d "key=$API_KEY" https://api.example.org/$T`),
+  probe('keys', 'value', 'in a body', `get -X GET -d "key=$API_KEY" https://api.example.org/$T`),
   probe('keys', 'value', 'as a password', `get -u "me:$API_KEY" https://api.example.org/$T`),
   probe('keys', 'value', 'without TLS', `get ${key} http://api.example.org/$T`),
   probe('keys', 'value', 'on another port', `get ${key} https://api.example.org:8080/$T`),
