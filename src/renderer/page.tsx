@@ -12,7 +12,9 @@ import { createDesktop } from './base/data/desktop.ts';
 import { createDrafts } from './base/data/drafts.ts';
 import type { EarlyEvents } from './base/data/early-events.ts';
 import { createLastKnown } from './base/data/last-known.ts';
+import { needComputer } from './base/data/need-computer.ts';
 import { createOnce } from './base/data/once.ts';
+import { personQueriesOf } from './base/data/person-queries.ts';
 import { createSentTexts } from './base/data/sent-texts.ts';
 import { createSettingsStore } from './base/data/settings.ts';
 import { createStreamSlots, eventSlots, screenSlots } from './base/data/stream-slots.ts';
@@ -33,8 +35,9 @@ const queryClient = new QueryClient({
   },
 });
 
+const api = createApi(() => needComputer(queryClient, personQueriesOf(api)));
 const followed = {
-  api: createApi(),
+  api,
   client: queryClient,
   slots: createStreamSlots(navigator.locks, eventSlots),
 };

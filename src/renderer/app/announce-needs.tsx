@@ -89,9 +89,10 @@ function pageName(pathname: string): string | null {
 function useAnnounceApprovals(agents: readonly Agent[] | undefined): void {
   const { queries } = useServices();
   const navigate = useNavigate();
-  // The stream that tells of them comes from the computer of the page: while that is away nobody tells.
-  const away = useFloors().some(({ place }) => place.scope === null && place.away);
-  const approvals = useQuery({ ...queries.approvals, refetchInterval: away ? approvalsEvery : false }).data?.approvals;
+  // The stream that tells of them comes from the computer of the page: while that is away, or there is none, nobody tells.
+  const streamed = useFloors().some(({ place }) => place.scope === null && !place.away);
+  const approvals = useQuery({ ...queries.approvals, refetchInterval: streamed ? false : approvalsEvery }).data
+    ?.approvals;
   useLaterEnds(approvals ?? noApprovals);
   const told = useRef<Set<string> | null>(null);
   useEffect(() => {

@@ -8,7 +8,8 @@ import { helpFor } from '../areas/docs/contents.ts';
 import { sectionsIn } from '../areas/settings/sections.ts';
 import type { Action } from '../base/actions.ts';
 import { useOnlyComputer } from '../base/computers.tsx';
-import { FloorsProvider, useComputers, usePlaces } from '../base/floors.tsx';
+import { FloorsProvider, usePlaces } from '../base/floors.tsx';
+import { useNoComputer } from '../base/no-computer.tsx';
 import { places as railPlaces } from '../base/rail-places.ts';
 import { OnComputer, useAddActions, useLink, useServices, useSettings } from '../base/services.tsx';
 import { useUndoAction } from '../base/undo.ts';
@@ -198,11 +199,9 @@ const ofComputers: readonly string[] = ['/', '/floor', '/work', '/tools', '/conn
 function View() {
   const only = useOnlyComputer();
   const places = usePlaces();
-  const computers = useComputers();
   const { pathname } = useLocation();
   const scope = places.find((place) => place.id === only)?.scope ?? null;
-  const many = useQuery(useServices().queries.session).data?.computer === null;
-  const none = many && computers.data !== undefined && places.length === 0;
+  const none = useNoComputer();
   if (none && ofComputers.includes(pathname)) return <NoComputerPage />;
   return (
     <OnComputer computer={scope}>

@@ -1,5 +1,6 @@
 /** Replaces all pages while nobody is signed in, and while a signed-in person has no computer yet. */
 import { useQuery } from '@tanstack/react-query';
+import { PairFirst } from '../base/no-computer.tsx';
 import { useServices } from '../base/services.tsx';
 import { Button } from '../ui/button.tsx';
 import { Command } from '../ui/copy.tsx';
@@ -57,14 +58,7 @@ export function NoComputerPage() {
     <main className="min-w-0 flex-1 overflow-y-auto">
       <div className="mx-auto flex max-w-[560px] flex-col items-start gap-3 p-6">
         <h1 className="text-page font-semibold">Pair your first computer</h1>
-        <p className="text-muted">
-          Bots run on your own computers, and you reach them here. On a computer where Gantry is installed, run this
-          command and follow the link that it prints. The computer then appears here.
-        </p>
-        <Command text={`npx gantry pair ${window.location.origin}`} />
-        <p className="text-muted">
-          Without a terminal: open Gantry there, go to Settings, Computers, and pair it with {window.location.origin}.
-        </p>
+        <PairFirst />
       </div>
     </main>
   );

@@ -162,7 +162,7 @@ function fitsWords(typed: string): (row: FoundRow) => boolean {
 function useSmallLists(enabled: boolean): readonly FoundRow[][] {
   const { api, computer, keys, queries } = useServices();
   const mine = useMemo(() => {
-    const [here, home] = [api.wireOf(computer), api.wireOf(null)];
+    const [here, home] = [api.wireOf(computer), api.home];
     const connectors = createConnectorApi(here, home);
     return {
       phone: phoneQueriesOf(createPhoneApi(home)),

@@ -7,6 +7,7 @@ import { useCallback, useMemo, useRef } from 'react';
 import { hasEnded } from '../../../client/computer-use.ts';
 import type { Action } from '../../base/actions.ts';
 import { useHere } from '../../base/computers.tsx';
+import { PairFirst, useNoComputer } from '../../base/no-computer.tsx';
 import { PlaceFrame } from '../../base/place-frame.tsx';
 import { useAddActions, useServices } from '../../base/services.tsx';
 import { backAction, stepOut } from '../../base/way-back.ts';
@@ -28,6 +29,7 @@ import { useHandsServices } from './use-hands-services.ts';
 export function ComputersPage() {
   const { computer } = useServices();
   const here = useHere();
+  const unpaired = useNoComputer();
   const { hosted, pool, run, start } = useSearch({ from: '/computers' });
   const navigate = useNavigate();
   const page = useRef<HTMLDivElement>(null);
@@ -48,13 +50,16 @@ export function ComputersPage() {
   }, [go, run, pool, hosted]);
   const begin = useCallback(() => go({ start: '1' }), [go]);
   const inside = run !== undefined || hosted !== undefined || pool !== undefined || start !== undefined;
-  const actions = useMemo<readonly Action[]>(
-    () => [
-      { id: 'start-computer-run', title: `Run something on ${here.name}`, group: 'Computers', keys: 'n', run: begin },
-      backAction(page, inside ? back : null),
-    ],
-    [back, begin, here.name, inside],
-  );
+  const actions = useMemo<readonly Action[]>(() => {
+    const startAction: Action = {
+      id: 'start-computer-run',
+      title: `Run something on ${here.name}`,
+      group: 'Computers',
+      keys: 'n',
+      run: begin,
+    };
+    return [...(unpaired ? [] : [startAction]), backAction(page, inside ? back : null)];
+  }, [back, begin, here.name, inside, unpaired]);
   useAddActions(actions);
 
   const list = <ComputerList hosted={hosted ?? null} pool={pool !== undefined} go={go} />;
@@ -63,7 +68,7 @@ export function ComputersPage() {
       <HostedPage key={hosted} id={hosted} onBack={back} />
     ) : pool !== undefined ? (
       <PoolPage onBack={back} />
-    ) : start !== undefined ? (
+    ) : start !== undefined && !unpaired ? (
       <RunForm key={`${computer}`} onBack={back} onStarted={(id) => go({ run: id })} />
     ) : run !== undefined ? (
       <RunPage key={`${computer} ${run}`} id={run} onBack={back} />
@@ -71,12 +76,22 @@ export function ComputersPage() {
   return (
     <PlaceFrame title="Computers" page={page} list={list} open={main}>
       <header className="flex h-10 shrink-0 items-center gap-2 border-b border-line bg-panel px-3 max-sm:border-t pointer-coarse:h-12">
-        <h2 className="min-w-0 flex-1 truncate font-semibold">Runs on {here.name}</h2>
-        <Button icon={Play} kind="primary" onClick={begin} aria-keyshortcuts="n">
-          Run something
-        </Button>
+        <h2 className="min-w-0 flex-1 truncate font-semibold">
+          {unpaired ? 'Runs on your own computers' : `Runs on ${here.name}`}
+        </h2>
+        {!unpaired && (
+          <Button icon={Play} kind="primary" onClick={begin} aria-keyshortcuts="n">
+            Run something
+          </Button>
+        )}
       </header>
-      <RunList onOpen={(id) => go({ run: id })} onStart={begin} />
+      {unpaired ? (
+        <div className="flex max-w-[560px] flex-col items-start gap-3 p-6">
+          <PairFirst />
+        </div>
+      ) : (
+        <RunList onOpen={(id) => go({ run: id })} onStart={begin} />
+      )}
     </PlaceFrame>
   );
 }

@@ -7,7 +7,7 @@ import { computerUseKeysOf, computerUseQueriesOf } from './queries.ts';
 export function useHandsServices() {
   const services = useServices();
   return useMemo(() => {
-    const hands = createHandsApi(services.api.wireOf(services.computer), services.api.wireOf(null));
+    const hands = createHandsApi(services.api.wireOf(services.computer), services.api.home);
     return {
       ...services,
       api: { ...services.api, ...hands },

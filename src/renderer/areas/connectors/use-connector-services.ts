@@ -11,7 +11,7 @@ export function useConnectorServices() {
   const services = useServices();
   return useMemo(() => {
     const wire = services.api.wireOf(services.computer);
-    const mine = createConnectorApi(wire, services.api.wireOf(null));
+    const mine = createConnectorApi(wire, services.api.home);
     return {
       ...services,
       // A connector is an attached tool server: one row, one connection.

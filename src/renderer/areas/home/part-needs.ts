@@ -42,7 +42,7 @@ function useServers(): Need[] {
 
 function useNumbers(): Need[] {
   const { api } = useServices();
-  const phone = useMemo(() => phoneQueriesOf(createPhoneApi(api.wireOf(null))), [api]);
+  const phone = useMemo(() => phoneQueriesOf(createPhoneApi(api.home)), [api]);
   const enabled = useHasPhone() === true;
   const numbers = useQuery({ ...phone.numbers, ...gently, enabled }).data ?? [];
   const registrations = useQueries({
@@ -62,7 +62,7 @@ function useNumbers(): Need[] {
 function useHosted(): Need[] {
   const { api, computer, keys } = useServices();
   const hands = useMemo(
-    () => computerUseQueriesOf(createHandsApi(api.wireOf(computer), api.wireOf(null)), keys),
+    () => computerUseQueriesOf(createHandsApi(api.wireOf(computer), api.home), keys),
     [api, computer, keys],
   );
   const enabled = useQuery({ ...hands.hostedSettings, ...gently }).data?.hosted_driver_enabled === true;

@@ -9,7 +9,7 @@ import { phoneKeys, phoneQueriesOf } from './queries.ts';
 export function usePhoneServices() {
   const services = useServices();
   return useMemo(() => {
-    const phone = createPhoneApi(services.api.wireOf(null));
+    const phone = createPhoneApi(services.api.home);
     return {
       ...services,
       api: { ...services.api, phone },

@@ -7,7 +7,7 @@ import { queueQueriesOf } from './queries.ts';
 import { createQueueEvents } from './queue-events.ts';
 
 function createQueue({ api, client, slots }: ConnectionsDeps) {
-  const queue = createQueueApi(api.wireOf(null));
+  const queue = createQueueApi(api.home);
   return { queue, queries: queueQueriesOf(queue), queueEvents: createQueueEvents({ queue, client, slots }) };
 }
 

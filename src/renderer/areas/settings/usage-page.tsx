@@ -4,6 +4,7 @@ import { ChevronLeft, ChevronRight } from 'lucide-react';
 import { useState } from 'react';
 import type { Budget, UsageLine } from '../../../contracts/usage/routes.ts';
 import { useBots, useFloors } from '../../base/floors.tsx';
+import { useNoComputer } from '../../base/no-computer.tsx';
 import { useServices } from '../../base/services.tsx';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
@@ -23,6 +24,7 @@ const usageEvery = 30_000;
 
 export function UsagePage() {
   const { queries } = useServices();
+  const unpaired = useNoComputer();
   /** Null: this one, which the server knows. */
   const [month, setMonth] = useState<string | null>(null);
   const usage = useQuery({ ...queries.usage(month), staleTime: 0, refetchInterval: usageEvery });
@@ -69,8 +71,12 @@ export function UsagePage() {
           )}
         </ListStates>
       </Card>
-      <UsageDaysCard />
-      <BotSpending />
+      {!unpaired && (
+        <>
+          <UsageDaysCard />
+          <BotSpending />
+        </>
+      )}
       <Card title="Monthly budget">
         <ListStates source={budget} skeleton={<SkeletonRows count={2} />} isEmpty={() => false} empty={null}>
           {(data) => <BudgetForm budget={data} />}

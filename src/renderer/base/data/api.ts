@@ -30,7 +30,8 @@ const peerRoutesOf = (computer: string) => {
   ] as const;
 };
 
-export function createApi() {
+/** `anyComputer` throws while no computer answers requests that name none, so that they are not sent in vain. */
+export function createApi(anyComputer: () => Promise<void>) {
   let csrf: Promise<string> | null = null;
   const ifGone = 'Start Gantry again on this computer; this page reconnects automatically.';
   const identity = createClient(
@@ -51,7 +52,10 @@ export function createApi() {
   const person = { where: 'Gantry', ifGone, csrf: readCsrf };
   const on = (computer: string | null) => ({
     ...person,
-    fetch: (input: string, init?: RequestInit) => fetch(onComputer(input, computer), init),
+    async fetch(input: string, init?: RequestInit) {
+      if (computer === null) await anyComputer();
+      return fetch(onComputer(input, computer), init);
+    },
   });
   const factoryOf = (computer: string | null) => createClient(factoryRoutes, on(computer));
   return {
@@ -59,6 +63,8 @@ export function createApi() {
     factoryOf,
     /** How a client of an area that is loaded later calls a computer; null: the one that answers when none is named. */
     wireOf: on,
+    /** How it calls the person's home cloud, which answers without any computer. */
+    home: person,
     /** What a computer serves to the person's other computers: bots that those started there. */
     peerOf: (computer: string) => createClient(peerRoutesOf(computer), person),
     approvals: createClient([listApprovals, resolveApproval], person),
