@@ -104,12 +104,16 @@ export const Agent = z
     caps: z
       .array(
         z.strictObject({
-          what: z.enum(['memory', 'processes']),
-          limit: z.number().int().meta({ description: 'Mebibytes, or how many.' }),
-          heldBy: z.enum(['cgroup', 'watched']).meta({
-            description: 'By the kernel, or by a look every few seconds that ends what is over it.',
+          what: z.enum(['memory', 'processes', 'processor', 'disk']),
+          limit: z.number().meta({ description: 'Mebibytes of memory or disk, how many processes, or cores.' }),
+          heldBy: z.enum(['cgroup', 'watched', 'nothing']).meta({
+            description:
+              'cgroup: by the kernel. watched: by a look every few seconds that ends what is over it. nothing: this computer cannot hold it.',
           }),
-          hits: z.number().int().meta({ description: 'How often it was enforced since this runtime began to look.' }),
+          hits: z.number().int().meta({
+            description:
+              'How often it was enforced since this runtime began to look; of the processor, how often its programs began to wait.',
+          }),
           last: Time.nullable(),
         }),
       )
@@ -134,14 +138,34 @@ export const Agent = z
   .meta({ id: 'Agent' });
 export type Agent = z.infer<typeof Agent>;
 
+type Cap = NonNullable<Agent['caps']>[number];
+
+const capUnit = { memory: 'MiB of memory', processes: 'processes', processor: 'cores', disk: 'MiB of disk' } as const;
+const heldWords: Readonly<Record<Cap['heldBy'], string>> = {
+  cgroup: '',
+  watched: ' (watched)',
+  nothing: ' (not held on this computer)',
+};
+
+/** What was done when it was reached. */
+function enforced({ what, heldBy }: Cap): string {
+  switch (what) {
+    case 'memory':
+      return 'its largest process was ended';
+    case 'processes':
+      return heldBy === 'watched' ? 'its newest processes were ended' : 'it could start no more';
+    case 'processor':
+      return 'its programs had to wait';
+    case 'disk':
+      return 'what still wrote was ended';
+  }
+}
+
 /** A limit of its sandbox, and what became of it: "64 MiB of memory, reached once: its largest process was ended". */
-export function limitWords({ what, limit, heldBy, hits }: NonNullable<Agent['caps']>[number]): string {
-  const most = what === 'memory' ? `${limit} MiB of memory` : `${limit} processes`;
-  const held = heldBy === 'watched' ? `${most} (watched)` : most;
-  if (hits === 0) return held;
-  const kernel = what === 'memory' ? 'its largest process was ended' : 'it could start no more';
-  const done = what === 'processes' && heldBy === 'watched' ? 'its newest processes were ended' : kernel;
-  return `${held}, reached ${hits === 1 ? 'once' : `${hits} times`}: ${done}`;
+export function limitWords(cap: Cap): string {
+  const { what, limit, heldBy, hits } = cap;
+  const held = `${limit} ${what === 'processor' && limit === 1 ? 'core' : capUnit[what]}${heldWords[heldBy]}`;
+  return hits === 0 ? held : `${held}, reached ${hits === 1 ? 'once' : `${hits} times`}: ${enforced(cap)}`;
 }
 
 export const Engine = z.strictObject({ running: z.boolean(), error: z.string().nullable() });

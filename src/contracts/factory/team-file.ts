@@ -87,16 +87,21 @@ export const SeesFile = z.strictObject({
   write: z.array(SeenPath).max(50).optional().meta({ description: 'Files and folders that it may also change.' }),
 });
 
+const Mebibytes = z.string().regex(/^[1-9]\d{0,5}(?:MiB|GiB)$/, 'such as 512MiB or 4GiB');
+
 /** Of everything that a sandboxed bot runs together. */
 export const CapsFile = z.strictObject({
-  memory: z
-    .string()
-    .regex(/^[1-9]\d{0,5}(?:MiB|GiB)$/, 'such as 512MiB or 4GiB')
-    .optional()
-    .meta({
-      description: 'At most; over it the largest process in the sandbox is ended, which may be the bot itself.',
-    }),
+  memory: Mebibytes.optional().meta({
+    description: 'At most; over it the largest process in the sandbox is ended, which may be the bot itself.',
+  }),
   processes: z.number().int().min(16).max(100_000).optional().meta({ description: 'Processes and threads, at most.' }),
+  processor: z.number().min(0.1).max(1024).optional().meta({
+    description: 'Cores, at most, such as 1.5; its programs wait where they would use more.',
+  }),
+  disk: Mebibytes.optional().meta({
+    description:
+      'What may be added, from its start, to the folders that it may write; over it the processes in the sandbox that still write are ended.',
+  }),
 });
 
 const sandbox = {

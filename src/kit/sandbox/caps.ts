@@ -1,13 +1,15 @@
 /**
- * Limits of what runs in a sandbox together: memory and the number of processes. A control group holds them where one can be made inside of ours;
- * otherwise they can be watched (`watch.ts`). Must not know what runs.
+ * Limits of what runs in a sandbox together: memory, processes, its share of the processor, and disk. A control group holds the first three where one
+ * can be made inside of ours; otherwise memory and processes can be watched (`watch.ts`). Disk is always watched (`disk-watch.ts`). Must not know what
+ * runs.
  */
 import { readFileSync } from 'node:fs';
-import { createGroups, type GroupPlace, type Limits } from './groups.ts';
+import { createGroups, type GroupPlace, type Limit, type Limits } from './groups.ts';
 
-export const capNames = ['memory', 'processes'] as const;
+/** In the order in which they are shown. */
+export const capNames = ['memory', 'processes', 'processor', 'disk'] as const;
 export type CapName = (typeof capNames)[number];
-type HeldBy = 'cgroup' | 'watched';
+type HeldBy = 'cgroup' | 'watched' | 'nothing';
 
 export interface CapKeeper {
   readonly heldBy: Readonly<Record<CapName, HeldBy>>;
@@ -16,8 +18,8 @@ export interface CapKeeper {
    * `key`: a file name.
    */
   make(key: string, limits: Limits): readonly string[];
-  /** How often the kernel ended or refused a process over its limit since the group was made. */
-  hits(key: string): Readonly<Record<CapName, number>>;
+  /** As `Groups.hits`. */
+  hits(key: string): Readonly<Record<Limit, number>>;
   /** Removes groups whose processes have ended, except these. */
   tidy(keys: ReadonlySet<string>): void;
 }
@@ -29,9 +31,12 @@ export function createCapKeeper(name: string, place: GroupPlace = ownPlace()): C
     heldBy: {
       memory: limits.memory ? 'cgroup' : 'watched',
       processes: limits.processes ? 'cgroup' : 'watched',
+      // To end a program because it calculates would help nobody.
+      processor: limits.processor ? 'cgroup' : 'nothing',
+      disk: 'watched',
     },
     make(key, wanted) {
-      if (!limits.memory && !limits.processes) return [];
+      if (!Object.values(limits).includes(true)) return [];
       // With what it counted for those that ran there before.
       groups.drop(key);
       return groups.make(key, wanted);

@@ -1,6 +1,6 @@
 /**
- * Control groups of sandboxes: they limit memory and the number of processes, freeze what runs in one and end all of it. Version 2 if available,
- * version 1 beside or instead of it, and signals if neither is. Must not know what runs.
+ * Control groups of sandboxes: they limit memory, the number of processes and the share of the processor, freeze what runs in one and end all of it.
+ * Version 2 if available, version 1 beside or instead of it, and signals if neither is. Must not know what runs.
  */
 import {
   accessSync,
@@ -21,12 +21,17 @@ export interface Limits {
   /** Mebibytes. */
   readonly memory?: number | undefined;
   readonly processes?: number | undefined;
+  /** Cores, in hundredths or larger parts. */
+  readonly processor?: number | undefined;
 }
+
+/** What a control group can limit. */
+export type Limit = keyof Limits;
 
 export interface Groups {
   readonly freezes: 'cgroup2' | 'cgroup1' | 'signals';
   /** Which limits hold. */
-  readonly limits: { readonly memory: boolean; readonly processes: boolean };
+  readonly limits: Readonly<Record<Limit, boolean>>;
   /** Folders to whose `cgroup.procs` the first process writes itself. `key`: a file name. */
   make(key: string, limits: Limits): readonly string[];
   /** Also for one whose folders do not exist. `uid`: the user whose processes are meant if only signals are available. */
@@ -36,8 +41,8 @@ export interface Groups {
   processes(key: string, uid: number): readonly number[];
   /** Ends all its processes and removes it. */
   end(key: string, uid: number): Promise<void>;
-  /** How often the kernel ended or refused a process over a limit since it was made. */
-  hits(key: string): { readonly memory: number; readonly processes: number };
+  /** How often the kernel ended or refused a process over a limit since it was made, and in how many parts of its time processes had to wait for the processor. */
+  hits(key: string): Readonly<Record<Limit, number>>;
   /** Removes one whose processes have ended; one that has some stays. */
   drop(key: string): void;
   /** Those that have folders. */
@@ -52,6 +57,12 @@ interface Found {
   /** Where each controller of version 1 is mounted. */
   readonly old: ReadonlyMap<string, string>;
 }
+
+/** By the files' names. */
+const controllerOf = { memory: 'memory', processes: 'pids', processor: 'cpu' } as const satisfies Record<Limit, string>;
+const limiting = Object.values(controllerOf);
+/** Microseconds: the kernel's own default, in which a group may use its share of the processor. */
+const period = 100_000;
 
 /** Milliseconds. */
 const freezesWithin = 2000;
@@ -72,9 +83,9 @@ export function createGroups(
   const unified = found.unified === null ? null : outer(found.unified, '');
   const controllers = unified === null ? [] : controllersFor(unified, own !== null && unified !== found.unified);
   // A controller belongs to only one of the versions.
-  const inTwo = ['memory', 'pids'].filter((each) => controllers.includes(each));
+  const inTwo: readonly string[] = limiting.filter((each) => controllers.includes(each));
   const two = unified === null || (own !== null && inTwo.length === 0) ? null : join(unified, name);
-  const inOne = ['memory', 'pids', 'freezer'].flatMap((each) => {
+  const inOne = [...limiting, 'freezer'].flatMap((each) => {
     const mount = found.old.get(each);
     const folder = mount === undefined ? null : outer(mount, each);
     const wanted =
@@ -85,6 +96,7 @@ export function createGroups(
     return wanted ? [[each, join(folder, name)] as const] : [];
   });
   const oneOf = (controller: string) => inOne.find(([each]) => each === controller)?.[1] ?? null;
+  const holds = (limit: Limit) => inTwo.includes(controllerOf[limit]) || oneOf(controllerOf[limit]) !== null;
   const freezer = oneOf('freezer');
   const freezes = two !== null ? 'cgroup2' : freezer !== null ? 'cgroup1' : 'signals';
   const roots = [...(two === null ? [] : [two]), ...inOne.map(([, folder]) => folder)];
@@ -114,10 +126,7 @@ export function createGroups(
 
   return {
     freezes,
-    limits: {
-      memory: inTwo.includes('memory') || oneOf('memory') !== null,
-      processes: inTwo.includes('pids') || oneOf('pids') !== null,
-    },
+    limits: { memory: holds('memory'), processes: holds('processes'), processor: holds('processor') },
     make(key, limits) {
       if (two !== null && inTwo.length > 0) {
         mkdirSync(two, { recursive: true });
@@ -137,9 +146,16 @@ export function createGroups(
         // One that was made before may have a limit from then.
         if (file !== null) writeFileSync(file, value === '' ? unlimited : value);
       };
+      const share = limits.processor === undefined ? '' : String(Math.round(limits.processor * period));
       const bytes = limits.memory === undefined ? '' : String(limits.memory * 1024 * 1024);
       set('memory', 'memory.max', 'memory.limit_in_bytes', bytes, '-1');
       set('pids', 'pids.max', 'pids.max', String(limits.processes ?? ''), 'max');
+      try {
+        set('cpu', 'cpu.max', 'cpu.cfs_quota_us', share, '-1');
+      } catch (error) {
+        // Version 1 refuses more than a group around ours has, whose limit holds anyway.
+        if ((error as NodeJS.ErrnoException).code !== 'EINVAL') throw error;
+      }
       return folders;
     },
     hits(key) {
@@ -152,6 +168,7 @@ export function createGroups(
       return {
         memory: count('memory', 'memory.events', 'memory.oom_control', 'oom_kill'),
         processes: count('pids', 'pids.events', 'pids.events', 'max'),
+        processor: count('cpu', 'cpu.stat', 'cpu.stat', 'nr_throttled'),
       };
     },
     drop(key) {

@@ -1,8 +1,7 @@
 /** How much a tree of processes uses, and how it is brought below its limits where no control group holds them. Linux only. */
 import { readFileSync } from 'node:fs';
 import { startOf, treeOf } from '../process/process-tree.ts';
-import type { CapName } from './caps.ts';
-import type { Limits } from './groups.ts';
+import type { Limit, Limits } from './groups.ts';
 
 interface Use {
   readonly pid: number;
@@ -16,9 +15,9 @@ interface Use {
 const mebibyte = 1024 * 1024;
 
 /** Ends what is over a limit: the largest process, or the newest ones; threads count as processes. Returns the limits that it enforced. `root` leads its own session. */
-export async function enforce(root: number, { memory, processes }: Limits): Promise<readonly CapName[]> {
+export async function enforce(root: number, { memory, processes }: Limits): Promise<readonly Limit[]> {
   const tree = [...(await treeOf(root))].filter((pid) => pid !== root).map(useOf);
-  const hit: CapName[] = [];
+  const hit: Limit[] = [];
   const used = tree.reduce((sum, one) => sum + one.memory, 0);
   if (memory !== undefined && used > memory * mebibyte) {
     const [largest] = tree.toSorted((a, b) => b.memory - a.memory);
@@ -60,7 +59,7 @@ function textOf(file: string): string {
   }
 }
 
-function end(pid: number): boolean {
+export function end(pid: number): boolean {
   try {
     return process.kill(pid, 'SIGKILL');
   } catch {

@@ -1,14 +1,16 @@
 /**
- * Keeps sandboxed bots in their limits of memory and processes, and tells when one was enforced. What the kernel holds is only counted; what it cannot
- * hold here is looked at every few seconds. Knows bots by the labels of their panes, so a restarted runtime keeps them. Must not know teams.
+ * Keeps sandboxed bots in their limits, and tells when one was enforced. What the kernel holds is only counted; what it cannot hold here is looked at
+ * every few seconds. Knows bots by the labels of their panes, so a restarted runtime keeps them. Must not know teams.
  */
 import type { Agent } from '../../contracts/factory/agent.ts';
 import { type CapKeeper, type CapName, capNames } from '../../kit/sandbox/caps.ts';
+import { createDiskWatch, type DiskWatch } from '../../kit/sandbox/disk-watch.ts';
+import type { Limit } from '../../kit/sandbox/groups.ts';
 import { enforce } from '../../kit/sandbox/watch.ts';
 import type { Base } from '../base/base.ts';
 import type { BotCaps as Caps } from '../harness/harness.ts';
 import type { PaneEngine, PaneInfo } from '../panes/pane-engine.ts';
-import { capsIn, labelsOf } from './pane-labels.ts';
+import { capsIn, diskIn, labelsOf } from './pane-labels.ts';
 
 interface BotCaps {
   start(): void;
@@ -21,7 +23,9 @@ interface BotCaps {
 
 interface Hits {
   /** What the kernel had counted at the last look. */
-  readonly counted: Record<CapName, number>;
+  readonly counted: Record<Limit, number>;
+  /** Whether its programs had to wait for the processor before the last look. */
+  waited: boolean;
   readonly all: Record<CapName, number>;
   readonly last: Record<CapName, number | null>;
 }
@@ -34,6 +38,10 @@ interface Capped {
 
 /** Milliseconds between two checks, so that a limit that was reached is reported within five seconds. */
 const looksEvery = 2000;
+/** More often, because what is on the disk stays there. */
+const looksAtDisksEvery = 1000;
+/** Where bots have very many files, a look takes long. */
+const looksAtOnce = 4;
 /** The end of a program that a look ended is reported sooner. */
 const justBefore = 2 * looksEvery;
 
@@ -46,7 +54,9 @@ export function createBotCaps(
   const { keeper } = deps;
   /** By pane. */
   const seen = new Map<string, Hits>();
-  let cancel = () => {};
+  /** By pane and program: a pane whose program starts again counts from there. */
+  const disks = new Map<string, DiskWatch>();
+  const cancels = new Set<() => void>();
   let hasBegun = false;
   let closed = false;
 
@@ -65,9 +75,10 @@ export function createBotCaps(
     if (known !== undefined) return known;
     const hits = {
       // A bot that has started since may have reached it before the first look; its group was new.
-      counted: hasBegun ? { memory: 0, processes: 0 } : { ...keeper.hits(agentId) },
-      all: { memory: 0, processes: 0 },
-      last: { memory: null, processes: null },
+      counted: hasBegun ? { memory: 0, processes: 0, processor: 0 } : { ...keeper.hits(agentId) },
+      waited: false,
+      all: { memory: 0, processes: 0, processor: 0, disk: 0 },
+      last: { memory: null, processes: null, processor: null, disk: null },
     };
     seen.set(pane.id, hits);
     return hits;
@@ -85,13 +96,19 @@ export function createBotCaps(
     for (const bot of bots) {
       const hits = hitsOf(bot);
       const counted = keeper.hits(bot.agentId);
-      for (const what of capNames) {
+      for (const what of ['memory', 'processes'] as const) {
         const more = since(hits.counted[what], counted[what]);
-        hits.counted[what] = counted[what];
         if (keeper.heldBy[what] === 'cgroup' && more > 0) tell(bot, what, more);
       }
+      const waits = since(hits.counted.processor, counted.processor) > 0;
+      // It may wait for hours, and is told once.
+      if (waits && !hits.waited) tell(bot, 'processor', 1);
+      hits.waited = waits;
+      Object.assign(hits.counted, counted);
       const watched = Object.fromEntries(
-        capNames.filter((what) => keeper.heldBy[what] === 'watched').map((what) => [what, bot.caps[what]]),
+        (['memory', 'processes'] as const)
+          .filter((what) => keeper.heldBy[what] === 'watched')
+          .map((what) => [what, bot.caps[what]]),
       );
       if (Object.values(watched).every((limit) => limit === undefined)) continue;
       for (const what of await enforce(bot.pane.pid, watched)) tell(bot, what, 1);
@@ -100,13 +117,43 @@ export function createBotCaps(
     for (const id of seen.keys()) if (!live.has(id)) seen.delete(id);
   }
 
-  function later(): void {
+  function diskOf({ pane, caps: { disk: limit } }: Capped): DiskWatch | null {
+    const known = disks.get(startIn(pane));
+    if (known !== undefined) return known;
+    const disk = diskIn(pane.labels);
+    if (limit === undefined || disk === null) return null;
+    const made = createDiskWatch({ root: pane.pid, disk, limit, now: () => deps.clock.monotonic() });
+    disks.set(startIn(pane), made);
+    return made;
+  }
+
+  async function lookAtDisks(): Promise<void> {
+    const bots = capped();
+    const left = bots.values();
+    const some = async () => {
+      for (const bot of left) {
+        const hits = await diskOf(bot)
+          ?.look()
+          .catch((error: Error) => {
+            deps.log.warn('The disk of a bot could not be checked.', { agentId: bot.agentId, error: error.message });
+          });
+        if ((hits ?? 0) > 0) tell(bot, 'disk', hits ?? 0);
+      }
+    };
+    await Promise.all(Array.from({ length: looksAtOnce }, some));
+    const live = new Set(bots.map(({ pane }) => startIn(pane)));
+    for (const id of disks.keys()) if (!live.has(id)) disks.delete(id);
+  }
+
+  function repeat(every: number, work: () => Promise<void>): void {
     if (closed) return;
-    cancel = deps.timers.after(looksEvery, () => {
-      look()
+    const cancel = deps.timers.after(every, () => {
+      cancels.delete(cancel);
+      work()
         .catch((error: unknown) => deps.log.warn('Limits of bots could not be checked.', { error: String(error) }))
-        .finally(later);
+        .finally(() => repeat(every, work));
     });
+    cancels.add(cancel);
   }
 
   return {
@@ -115,11 +162,12 @@ export function createBotCaps(
       keeper.tidy(new Set(bots.map(({ agentId }) => agentId)));
       for (const bot of bots) hitsOf(bot);
       hasBegun = true;
-      later();
+      repeat(looksEvery, look);
+      repeat(looksAtDisksEvery, lookAtDisks);
     },
     close() {
       closed = true;
-      cancel();
+      for (const cancel of cancels) cancel();
     },
     of(agentId) {
       const bot = capped().find((one) => one.agentId === agentId);
@@ -136,16 +184,20 @@ export function createBotCaps(
     },
     endedOver(pane) {
       const bot = cappedIn(pane);
-      if (bot?.caps.memory === undefined) return null;
+      if (bot === null) return null;
+      const { memory, disk } = bot.caps;
       const hits = hitsOf(bot);
+      const isRecent = (last: number | null) => last !== null && deps.clock.now() - last < justBefore;
       const isCounted =
         keeper.heldBy.memory === 'cgroup' && since(hits.counted.memory, keeper.hits(bot.agentId).memory) > 0;
-      const last = hits.last.memory;
-      const isRecent = last !== null && deps.clock.now() - last < justBefore;
-      return isCounted || isRecent ? `it was over its ${bot.caps.memory} MiB of memory` : null;
+      if (memory !== undefined && (isCounted || isRecent(hits.last.memory)))
+        return `it was over its ${memory} MiB of memory`;
+      return disk !== undefined && isRecent(hits.last.disk) ? `it was over its ${disk} MiB of disk` : null;
     },
   };
 }
+
+const startIn = ({ id, pid }: PaneInfo) => `${id} ${pid}`;
 
 /** A new group counts from zero again. */
 const since = (before: number, now: number): number => (now < before ? now : now - before);

@@ -14,6 +14,7 @@ import { createGit, type Git } from '../../kit/process/git.ts';
 import { plainEnvironment, runProcess } from '../../kit/process/run-process.ts';
 import { findBubblewrap } from '../../kit/sandbox/bubblewrap.ts';
 import type { CapKeeper } from '../../kit/sandbox/caps.ts';
+import { type Disk, sizeOf } from '../../kit/sandbox/disk-watch.ts';
 import { filterFor } from '../../kit/sandbox/filter.ts';
 import { confineInTerminal, findTerminalTools, type TerminalTools } from '../../kit/sandbox/in-terminal.ts';
 import { findCode } from '../../kit/sandbox/own-code.ts';
@@ -57,6 +58,8 @@ type Placed = Launch & {
   readonly network?: string;
   /** Where it has a network: for a program without a pane once it has ended, and for one that could not be started. */
   readonly closeNetwork?: () => Promise<void>;
+  /** Where its disk has a limit. */
+  readonly disk?: Disk;
 };
 
 interface Ready {
@@ -365,9 +368,22 @@ export function createBotSandboxes(
       filterFile: found.filterFile,
       groups: sandbox.caps === undefined ? [] : deps.caps.make(spec.agentId, sandbox.caps),
     });
-    if (network === null) return { ...launch, ...placed };
+    const disk = sandbox.caps?.disk === undefined ? {} : { disk: await diskOf(mounts) };
+    if (network === null) return { ...launch, ...placed, ...disk };
     const { label, close } = network;
-    return { ...launch, ...placed, command: network.wrap(placed.command), network: label, closeNetwork: close };
+    const command = network.wrap(placed.command);
+    return { ...launch, ...placed, ...disk, command, network: label, closeNetwork: close };
+  }
+
+  /** Also its sign-in and conversations, in which others may write too. */
+  async function diskOf(mounts: readonly Mount[]): Promise<Disk> {
+    const written = mounts.flatMap((mount) => (mount.shows === 'write' && existsSync(mount.at) ? [mount.at] : []));
+    const folders = [...new Set(written.map((at) => realpathSync(at)))];
+    const before = await sizeOf(folders).catch((error: Error) => {
+      deps.log.warn('What a bot may write could not be measured before its start.', { error: error.message });
+      return null;
+    });
+    return { folders, before };
   }
 
   function tightened(spec: BotSpec): BotSpec {

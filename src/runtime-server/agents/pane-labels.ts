@@ -2,6 +2,8 @@
 import { z } from 'zod';
 import { HarnessName } from '../../contracts/factory/agent.ts';
 import { strictestSandbox } from '../../contracts/factory/team-file.ts';
+import { capNames } from '../../kit/sandbox/caps.ts';
+import type { Disk } from '../../kit/sandbox/disk-watch.ts';
 import type { BotSandbox, BotSpec } from '../harness/harness.ts';
 
 const Labels = z.object({
@@ -21,15 +23,23 @@ const Labels = z.object({
   caps: z.string().optional(),
   /** What a closed bot reaches, as JSON. */
   network: z.string().optional(),
+  /** What a bot with a limit of disk may write, as JSON. */
+  disk: z.string().optional(),
 });
 type Labels = z.infer<typeof Labels>;
 
-/** `folder`: where its `cwd` leads; null where that is not known. `network`: of a closed bot. */
+/** Of a program as it was placed; absent where nothing says it. */
+interface OfPlace {
+  readonly network?: string;
+  readonly disk?: Disk;
+}
+
+/** `folder`: where its `cwd` leads; null where that is not known. */
 export function labelsFor(
   spec: BotSpec,
   workspace: string,
   folder: string | null,
-  network?: string,
+  { network, disk }: OfPlace = {},
 ): Record<string, string> {
   return {
     agent: spec.agentId,
@@ -45,6 +55,7 @@ export function labelsFor(
     ...(spec.account === undefined ? {} : { account: spec.account }),
     ...(spec.sandbox?.caps === undefined ? {} : { caps: JSON.stringify(spec.sandbox.caps) }),
     ...(network === undefined ? {} : { network }),
+    ...(disk === undefined ? {} : { disk: JSON.stringify(disk) }),
   };
 }
 
@@ -54,17 +65,26 @@ export function labelsOf(labels: Readonly<Record<string, string>>): Labels | nul
   return parsed.success ? parsed.data : null;
 }
 
-const Caps = z.strictObject({ memory: z.number().int().optional(), processes: z.number().int().optional() });
+const Caps = z.partialRecord(z.enum(capNames), z.number());
+const Folders = z.strictObject({ folders: z.array(z.string()), before: z.number().nullable() });
 
 /** The limits of the bot in a pane; nothing where it has none. */
 export function capsIn({ caps }: { readonly caps?: string | undefined }): Pick<BotSandbox, 'caps'> {
   if (caps === undefined) return {};
   try {
-    const { memory, processes } = Caps.parse(JSON.parse(caps));
-    const found = { ...(memory === undefined ? {} : { memory }), ...(processes === undefined ? {} : { processes }) };
-    return { caps: found };
+    return { caps: Caps.parse(JSON.parse(caps)) };
   } catch {
     return {};
+  }
+}
+
+/** What the bot in a pane may write; null where its pane does not say it. */
+export function diskIn({ disk }: { readonly disk?: string | undefined }): Disk | null {
+  if (disk === undefined) return null;
+  try {
+    return Folders.parse(JSON.parse(disk));
+  } catch {
+    return null;
   }
 }
 

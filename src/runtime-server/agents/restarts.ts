@@ -94,7 +94,7 @@ export function createRestarts(deps: {
     const placed = await deps.sandboxes.confine(spec, whole, paths);
     const { command, cwd, env, cols, rows } = placed;
     const resumed = launch.resumed === true;
-    const labels = labelsFor(spec, deps.workspace, folder, placed.network);
+    const labels = labelsFor(spec, deps.workspace, folder, placed);
     const pane = await panes
       .revive({ id: info.id, command, cwd, env, cols, rows, labels }, { words: words(resumed) })
       .catch(async (error: unknown) => {

@@ -259,8 +259,8 @@ function spending({ accounts }: TryDeps, spec: BotSpec): Row[] {
       : [limit('account', `${account === ownAccount ? 'your own sign-in' : account}, paid: ${paid}`)]),
     limit('memory', caps?.memory === undefined ? null : `${caps.memory} MiB`),
     limit('processes', caps?.processes === undefined ? null : String(caps.processes)),
-    limit('processor', null),
-    limit('disk', null),
+    limit('processor', caps?.processor === undefined ? null : `${caps.processor} cores`),
+    limit('disk', caps?.disk === undefined ? null : `${caps.disk} MiB`),
   ];
 }
 

@@ -115,7 +115,7 @@ export function createTeamStarts(
         const id = deps.ids.next('pane');
         const env = { ...launch.env, ...(await deps.secrets.given(spec)), GANTRY_PANE: id };
         const placed = await deps.sandboxes.confine(spec, { ...launch, env }, await deps.homes.open(spec.agentId));
-        const labels = labelsFor(spec, deps.workspace, realOf(spec.cwd), placed.network);
+        const labels = labelsFor(spec, deps.workspace, realOf(spec.cwd), placed);
         const { command, cwd, env: environment } = placed;
         const { cols, rows } = launch;
         const pane = await deps.panes

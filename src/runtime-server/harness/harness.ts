@@ -57,6 +57,10 @@ export interface BotCaps {
   /** Mebibytes. */
   readonly memory?: number;
   readonly processes?: number;
+  /** Cores. */
+  readonly processor?: number;
+  /** Mebibytes that may be added to what it may write. */
+  readonly disk?: number;
 }
 
 /** Paths that the runtime gives to each bot's program as `GANTRY_*` variables; files are 0600. */

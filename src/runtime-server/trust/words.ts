@@ -203,6 +203,8 @@ function sandboxWords(
       : [`${bot} runs ${sandbox === 'none' ? 'in no sandbox' : `in the sandbox "${sandbox}"`}.`]),
     ...(caps.memory === undefined ? [] : [`${bot} uses at most ${caps.memory} of memory in a sandbox.`]),
     ...(caps.processes === undefined ? [] : [`${bot} has at most ${caps.processes} processes in a sandbox.`]),
+    ...(caps.processor === undefined ? [] : [`${bot} uses at most ${caps.processor} cores in a sandbox.`]),
+    ...(caps.disk === undefined ? [] : [`${bot} adds at most ${caps.disk} to the disk in a sandbox.`]),
     ...(sees.read ?? []).map((path) => `${bot} reads ${path} also in a sandbox.`),
     ...(sees.write ?? []).map((path) => `${bot} changes ${path} also in a sandbox.`),
     ...(network.presets ?? []).map(

@@ -20,7 +20,8 @@ async function inGroup(folders: readonly string[], line: string) {
   return runProcess({ command: ['/bin/sh', '-c', `${join}${line}`], deadlineMs: 60_000 });
 }
 
-describe.skipIf(keeper.heldBy.memory !== 'cgroup' || keeper.heldBy.processes !== 'cgroup')('by a control group', () => {
+const byGroups = Object.values(createGroups(name).limits).every((holds) => holds);
+describe.skipIf(!byGroups)('by a control group', () => {
   test('what is over its memory is ended and counted, and the rest goes on', async () => {
     onTestFinished(() => keeper.tidy(new Set()));
     const folders = keeper.make('memory', { memory: 64 });
@@ -35,6 +36,16 @@ describe.skipIf(keeper.heldBy.memory !== 'cgroup' || keeper.heldBy.processes !==
     const folders = keeper.make('processes', { processes: 16 });
     await inGroup(folders, 'for i in $(seq 40); do sleep 5 & done; true');
     expect(keeper.hits('processes').processes).toBeGreaterThan(0);
+  });
+
+  test('what would use more than its share of the processor waits, and that is counted', async () => {
+    onTestFinished(() => keeper.tidy(new Set()));
+    const folders = keeper.make('processor', { processor: 0.2 });
+    const { exitCode } = await inGroup(folders, 'i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done');
+    expect(exitCode).toBe(0);
+    expect(keeper.hits('processor').processor).toBeGreaterThan(0);
+    await inGroup(keeper.make('unlimited', {}), 'i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done');
+    expect(keeper.hits('unlimited').processor).toBe(0);
   });
 
   test('a limit that is no longer wanted goes with the next start', async () => {
@@ -58,11 +69,18 @@ describe.skipIf(keeper.heldBy.memory !== 'cgroup' || keeper.heldBy.processes !==
 
 test('groups are made inside of ours, so that a limit around Gantry goes on to hold', () => {
   const root = scratchFolder();
-  for (const folder of ['memory/outer/ours', 'pids', 'two']) mkdirSync(join(root, folder), { recursive: true });
-  const mounts = `cgroup ${root}/memory cgroup rw,memory 0 0\ncgroup ${root}/pids cgroup rw,pids 0 0\n`;
-  const groups = createGroups('bots', { mounts, own: '4:memory:/outer/ours\n8:pids:/\n0::/\n' });
-  expect(groups.limits).toEqual({ memory: true, processes: true });
-  expect(groups.make('a', { memory: 1 })).toEqual([join(root, 'memory/outer/ours/bots/a'), join(root, 'pids/bots/a')]);
+  for (const folder of ['memory/outer/ours', 'pids', 'cpu/ours', 'two']) {
+    mkdirSync(join(root, folder), { recursive: true });
+  }
+  const mounts = ['memory', 'pids', 'cpu'].map((each) => `cgroup ${root}/${each} cgroup rw,${each} 0 0\n`).join('');
+  const groups = createGroups('bots', { mounts, own: '4:memory:/outer/ours\n8:pids:/\n1:cpu:/ours\n0::/\n' });
+  expect(groups.limits).toEqual({ memory: true, processes: true, processor: true });
+  expect(groups.make('a', { memory: 1, processor: 1.5 })).toEqual([
+    join(root, 'memory/outer/ours/bots/a'),
+    join(root, 'pids/bots/a'),
+    join(root, 'cpu/ours/bots/a'),
+  ]);
+  expect(readFileSync(join(root, 'cpu/ours/bots/a/cpu.cfs_quota_us'), 'utf8')).toBe('150000');
   expect(readFileSync(join(root, 'memory/outer/ours/bots/a/memory.limit_in_bytes'), 'utf8')).toBe('1048576');
   expect(groups.keys()).toEqual(['a']);
 });
@@ -78,9 +96,29 @@ test('in version 2 a group that was given no controllers holds nothing', () => {
     writeFileSync(join(root, file), text);
   }
   const place = { mounts: `cgroup2 ${root} cgroup2 rw 0 0\n`, own: '0::/ours\n' };
-  expect(createGroups('bots', place).limits).toEqual({ memory: false, processes: false });
+  const nothing = { memory: false, processes: false, processor: false };
+  expect(createGroups('bots', place).limits).toEqual(nothing);
   writeFileSync(join(root, 'ours/cgroup.subtree_control'), 'memory pids\n');
-  expect(createGroups('bots', place).limits).toEqual({ memory: true, processes: true });
+  expect(createGroups('bots', place).limits).toEqual({ ...nothing, memory: true, processes: true });
+});
+
+test('in version 2 a share of the processor is a quota of each period', () => {
+  const root = scratchFolder();
+  mkdirSync(join(root, 'ours/bots/a'), { recursive: true });
+  for (const [file, text] of [
+    ['cgroup.procs', ''],
+    ['ours/cgroup.subtree_control', 'memory pids cpu'],
+    ['ours/bots/a/cpu.stat', 'usage_usec 12\nnr_periods 9\nnr_throttled 4\nthrottled_usec 3\n'],
+  ] as const) {
+    writeFileSync(join(root, file), text);
+  }
+  const groups = createGroups('bots', { mounts: `cgroup2 ${root} cgroup2 rw 0 0\n`, own: '0::/ours\n' });
+  const limit = () => readFileSync(join(root, 'ours/bots/a/cpu.max'), 'utf8');
+  groups.make('a', { processor: 0.25 });
+  expect(limit()).toBe('25000');
+  expect(groups.hits('a').processor).toBe(4);
+  groups.make('a', {});
+  expect(limit()).toBe('max');
 });
 
 test.skipIf(process.platform !== 'linux')(

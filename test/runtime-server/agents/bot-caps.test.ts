@@ -4,8 +4,8 @@ import { createBotCaps } from '../../../src/runtime-server/agents/bot-caps.ts';
 import type { PaneInfo } from '../../../src/runtime-server/panes/pane-engine.ts';
 import { createTestClock } from '../../support/test-clock.ts';
 
-function paneOf(agent: string): PaneInfo {
-  const caps = JSON.stringify({ memory: 64, processes: 40 });
+function paneOf(agent: string, more: { processor?: number } = {}): PaneInfo {
+  const caps = JSON.stringify({ memory: 64, processes: 40, ...more });
   const labels = { agent, team: 'dev', slug: agent, workspace: '/w', harness: 'shell', cwd: '/w', caps };
   return { id: `pane_${agent}`, labels, pid: 1, alive: true } as unknown as PaneInfo;
 }
@@ -14,14 +14,14 @@ function open() {
   const clock = createTestClock();
   const panes: PaneInfo[] = [];
   /** What the kernel has counted, by agent. */
-  const counted: Record<string, { memory: number; processes: number }> = {};
+  const counted: Record<string, { memory: number; processes: number; processor?: number }> = {};
   const caps = createBotCaps({
     ...{ clock, timers: clock, log: { warn() {} } },
     panes: { list: () => panes },
     keeper: {
-      heldBy: { memory: 'cgroup', processes: 'cgroup' },
+      heldBy: { memory: 'cgroup', processes: 'cgroup', processor: 'cgroup', disk: 'watched' },
       make: () => [],
-      hits: (key) => counted[key] ?? { memory: 0, processes: 0 },
+      hits: (key) => ({ memory: 0, processes: 0, processor: 0, ...counted[key] }),
       tidy() {},
     },
   });
@@ -64,6 +64,23 @@ test('a bot that starts again counts from zero, also where its pane is the same'
   counted.dev = { memory: 1, processes: 0 };
   await clock.advance(2000);
   expect(hitsOf(opened, 'dev')?.[0]).toEqual(['memory', 6]);
+  caps.close();
+});
+
+test('a bot that has to wait for the processor is told once, and again only after it had not to', async () => {
+  const opened = open();
+  const { clock, panes, counted, caps } = opened;
+  caps.start();
+  panes.push(paneOf('dev', { processor: 0.5 }));
+  const after = async (processor: number) => {
+    counted.dev = { memory: 0, processes: 0, processor };
+    await clock.advance(2000);
+    return hitsOf(opened, 'dev')?.[2];
+  };
+  expect(await after(20)).toEqual(['processor', 1]);
+  expect(await after(40)).toEqual(['processor', 1]);
+  expect(await after(40)).toEqual(['processor', 1]);
+  expect(await after(41)).toEqual(['processor', 2]);
   caps.close();
 });
 

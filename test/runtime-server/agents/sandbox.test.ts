@@ -169,6 +169,22 @@ describe.skipIf(!works)('where bubblewrap works', () => {
     expect(stateReason).toMatch(/^the program .*: it was over its 64 MiB of memory$/);
   });
 
+  test('what still writes over the disk that a bot may fill is ended, a bot that does not goes on, and that is told', async () => {
+    const engine = shared.current;
+    const to = await start(engine, 'filling', shell(`${files}    caps: { disk: 16MiB, processor: 1.5 }\n`));
+    const caps = async () => (await engine.agent(to)).caps;
+    expect(await caps()).toEqual([
+      { what: 'processor', limit: 1.5, heldBy: expect.stringMatching(/^(?:cgroup|nothing)$/), hits: 0, last: null },
+      { what: 'disk', limit: 16, heldBy: 'watched', hits: 0, last: null },
+    ]);
+    const text = 'dd if=/dev/zero of=filling.bin bs=64k count=20000 oflag=dsync';
+    await engine.call('POST', `/agents/${to}/input`, { text, keys: ['Enter'] });
+    const told = await waitFor(caps, (now) => (now?.[1]?.hits ?? 0) > 1);
+    expect(told?.[1]?.last).not.toBeNull();
+    await engine.until(to, 'idle');
+    expect(await inside(engine, to, ['rm filling.bin; echo still here'])).toBe('still here\n');
+  });
+
   test('a bot whose folder contains your home is not started, since nothing would be hidden', async () => {
     const engine = shared.current;
     engine.team('broad', shell(`${files}    cwd: ${join(engine.home, '..')}\n`));

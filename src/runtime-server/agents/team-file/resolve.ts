@@ -7,6 +7,7 @@ import {
   type TeamFile,
   type TeamFileBot,
 } from '../../../contracts/factory/team-file.ts';
+import { capNames } from '../../../kit/sandbox/caps.ts';
 import { acpCommand } from '../../harness/acp/known-agents.ts';
 import type { BotCaps, BotNetwork, BotSandbox } from '../../harness/harness.ts';
 import { resolveCwd } from './read.ts';
@@ -153,18 +154,21 @@ function commonNetwork(one: BotNetwork | undefined, other: BotNetwork | undefine
 
 function capsOf(wishes: readonly TeamFile['caps'][]): Pick<BotSandbox, 'caps'> {
   return lowest(
-    wishes.map(({ memory, processes } = {}) => ({
-      ...(memory === undefined ? {} : { memory: Number.parseInt(memory, 10) * (memory.endsWith('GiB') ? 1024 : 1) }),
-      ...(processes === undefined ? {} : { processes }),
+    wishes.map(({ memory, disk, ...numbers } = {}) => ({
+      ...numbers,
+      ...(memory === undefined ? {} : { memory: mebibytes(memory) }),
+      ...(disk === undefined ? {} : { disk: mebibytes(disk) }),
     })),
   );
 }
+
+const mebibytes = (text: string) => Number.parseInt(text, 10) * (text.endsWith('GiB') ? 1024 : 1);
 
 /** Of each cap the lowest; nothing where none is named. */
 function lowest(wishes: readonly BotCaps[]): Pick<BotSandbox, 'caps'> {
   const caps: { -readonly [Name in keyof BotCaps]: BotCaps[Name] } = {};
   for (const wish of wishes) {
-    for (const name of ['memory', 'processes'] as const) {
+    for (const name of capNames) {
       const value = wish[name];
       if (value !== undefined) caps[name] = Math.min(value, caps[name] ?? value);
     }
