@@ -100,6 +100,7 @@ export async function openAcpBench(options: {
           cwd: work,
           mcpServers: () => [],
           signIns,
+          asksIn: knownAgentOf(bot.command)?.asksIn ?? null,
           close: async () => rmSync(pidFile, { force: true }),
         };
       },

@@ -1,6 +1,6 @@
 /**
  * An agent that speaks ACP, written with the SDK's own side of it: what a message asks for is what it does. It keeps its sessions in files, as real agents
- * do. Options: --no-load, --resume, --sign-in, --old, --silent, --modes.
+ * do. Options: --no-load, --resume, --sign-in, --old, --silent, --modes, --unasked.
  */
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -21,6 +21,7 @@ const modes = {
   availableModes: [
     { id: 'ask', name: 'Ask', description: 'Asks before it acts' },
     { id: 'plan', name: 'Plan' },
+    ...(has('--unasked') ? ['auto', 'default'].map((id) => ({ id, name: id })) : []),
   ],
 };
 const withModes = (session) => (has('--modes') ? { modes: { ...modes, currentModeId: session.mode } } : {});
@@ -42,7 +43,7 @@ const hello = () => ({
 });
 
 function begin({ cwd, mcpServers }, id = `s${process.pid}-${++next}`, said = []) {
-  const session = { id, cwd, said, tools: mcpServers ?? [], mode: 'ask', cancel: () => {} };
+  const session = { id, cwd, said, tools: mcpServers ?? [], mode: has('--unasked') ? 'auto' : 'ask', cancel: () => {} };
   sessions.set(id, session);
   return session;
 }

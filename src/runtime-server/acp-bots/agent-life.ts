@@ -140,12 +140,15 @@ export function createAgentLife(deps: AcpDeps, bot: LifeBot): AgentLife {
   };
 }
 
-/** Starts the agent in the session that it had, if that is one of the same agent in the same folder, in the mode that a person set. */
+/**
+ * Starts the agent in the session that it had, if that is one of the same agent in the same folder, in the mode that a person set, and otherwise in
+ * the one that asks.
+ */
 async function openAgent(deps: AcpDeps, bot: LifeBot, known: Known): Promise<AgentLink> {
   const { agentId, recorder } = bot;
   const spec = bot.spec();
   const saved = await deps.store.read((tx) => readSession(tx, agentId));
-  const { command, env, cwd, mcpServers, signIns, close } = await deps.prepare(spec);
+  const { command, env, cwd, mcpServers, signIns, asksIn, close } = await deps.prepare(spec);
   const name = spec.command ?? '';
   const isSame = saved !== null && saved.command === name && saved.cwd === cwd;
   known.folder = cwd;
@@ -176,10 +179,11 @@ async function openAgent(deps: AcpDeps, bot: LifeBot, known: Known): Promise<Age
     const why = opened.notContinued ?? 'the command or the folder of the agent has changed';
     if (saved !== null) recorder.note(`A new conversation begins: ${why}.`);
   }
+  const wanted = mode ?? asksIn;
   const modes = opened.modes();
-  if (mode !== null && modes?.current !== mode && modes?.available.some(({ id }) => id === mode) === true) {
-    await opened.setMode(mode).catch((error: unknown) => {
-      recorder.note(`The mode "${mode}" could not be set again: ${wordsOf(error)}`);
+  if (wanted !== null && modes?.current !== wanted && modes?.available.some(({ id }) => id === wanted) === true) {
+    await opened.setMode(wanted).catch((error: unknown) => {
+      recorder.note(`The mode "${wanted}" could not be set: ${wordsOf(error)}`);
     });
   }
   return opened;

@@ -64,6 +64,7 @@ export function composeAcp(
       signIns: (knownAgentOf(spec.command)?.signIns ?? [])
         .filter(({ variable }) => (whole.env[variable] ?? '') !== '')
         .map(({ method }) => method),
+      asksIn: knownAgentOf(spec.command)?.asksIn ?? null,
       close: async () => placed.closeNetwork?.(),
     };
   }

@@ -14,6 +14,8 @@ export interface Prepared {
   readonly mcpServers: (offers: { readonly http: boolean }) => McpServer[];
   /** Sign-in methods of the agent that need no person here. */
   readonly signIns: readonly string[];
+  /** The mode in which it asks a person, if that is known: it works in that one until they choose another. */
+  readonly asksIn: string | null;
   /** For the time when this process has ended. Never rejects. */
   close(): Promise<void>;
 }

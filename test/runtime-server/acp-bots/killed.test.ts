@@ -27,7 +27,11 @@ async function openBots() {
       log: console,
       approvals: createPeople(),
       policy: askAlways,
-      prepare: async () => ({ command, env: {}, cwd: work, mcpServers: () => [], signIns: [], close: async () => {} }),
+      prepare: async () => ({
+        ...{ command, env: {}, cwd: work, signIns: [], asksIn: null },
+        mcpServers: () => [],
+        close: async () => {},
+      }),
       threadOf: () => 'thread_1',
       async reply(_agent, _thread, text) {
         told.push(text);

@@ -1,7 +1,21 @@
 /** Agents over ACP that end, print what they should not, or live when Gantry stops: what they were told is neither lost nor told twice. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
+import { scratchFolder } from '../../support/scratch.ts';
 import { startEngine } from '../engine.ts';
-import { agentTeam, agentUp, conversation, delivery, messages, send, told, transcript, waits } from './support.ts';
+import {
+  agentTeam,
+  agentUp,
+  conversation,
+  delivery,
+  messages,
+  send,
+  standIn,
+  told,
+  transcript,
+  waits,
+} from './support.ts';
 
 test('after a restart of Gantry the agent continues its session, and nothing of its replay is kept twice', async () => {
   const engine = await startEngine();
@@ -36,6 +50,26 @@ test('a session is resumed without a replay where the agent can, in the mode tha
   await engine.until(to, 'idle');
   await send(engine, to, 'which mode');
   await vi.waitFor(async () => expect((await told(engine, to)).at(-1)).toBe('text mode plan'), waits);
+});
+
+test('an agent that begins in a mode that asks nobody works in the one that asks, until its person chooses another', async () => {
+  const engine = await startEngine();
+  const program = join(scratchFolder(), 'claude-agent-acp');
+  writeFileSync(program, `#!/bin/sh\nexec ${process.execPath} ${standIn} --modes --unasked\n`, { mode: 0o755 });
+  engine.team('known', `bots:\n  - bot: dev\n    harness: acp\n    command: ${program}\n`);
+  await engine.call('POST', '/teams/known/up', {});
+  const to = 'dev@known';
+  const works = async () => {
+    await engine.until(to, 'idle');
+    await send(engine, to, 'which mode');
+    await engine.until(to, 'idle');
+    return (await told(engine, to)).at(-1);
+  };
+  expect(await works()).toBe('text mode default');
+  expect((await conversation(engine, to)).modes?.current).toBe('default');
+  await engine.call('POST', `/agents/${to}/mode`, { mode: 'auto' });
+  await engine.restart();
+  expect(await works()).toBe('text mode auto');
 });
 
 test('a turn in which Gantry stops is interrupted, its thread is told, and it is not repeated', async () => {

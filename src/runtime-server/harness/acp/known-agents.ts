@@ -9,6 +9,8 @@ interface KnownAgent {
   /** The harness whose sign-in, settings and conversations it shares; null: it has its own. */
   readonly harness: Exclude<HarnessName, 'acp'> | null;
   readonly keeps?: Program['keeps'];
+  /** The mode in which it asks a person; where it begins in another one, a classifier of its own answers in their place. */
+  readonly asksIn?: string;
   /** Ways to sign in without a person, by the variable that must be set for each. */
   readonly signIns: readonly { readonly variable: string; readonly method: string }[];
 }
@@ -18,12 +20,14 @@ const knownAgents: Readonly<Record<string, KnownAgent>> = {
     command: 'gemini --acp',
     install: 'npm install -g @google/gemini-cli',
     harness: 'gemini',
+    asksIn: 'default',
     signIns: [{ variable: 'GEMINI_API_KEY', method: 'gemini-api-key' }],
   },
   qwen: {
     command: 'qwen --acp',
     install: 'npm install -g @qwen-code/qwen-code',
     harness: 'qwen',
+    asksIn: 'default',
     signIns: [{ variable: 'OPENAI_API_KEY', method: 'openai' }],
   },
   copilot: {
@@ -36,12 +40,14 @@ const knownAgents: Readonly<Record<string, KnownAgent>> = {
     command: 'claude-agent-acp',
     install: 'npm install -g @agentclientprotocol/claude-agent-acp',
     harness: 'claude',
+    asksIn: 'default',
     signIns: [],
   },
   codex: {
     command: 'codex-acp',
     install: 'npm install -g @agentclientprotocol/codex-acp',
     harness: 'codex',
+    asksIn: 'workspace-write',
     signIns: [
       { variable: 'CODEX_API_KEY', method: 'codex-api-key' },
       { variable: 'OPENAI_API_KEY', method: 'openai-api-key' },
