@@ -149,13 +149,14 @@ const vaultSet: Verb = {
   name: 'set',
   args: '<name>',
   about: 'Save a secret for bots; type its value hidden or pipe it in',
-  more: 'A bot gets it when it starts, if its team file names it: env: { NPM_TOKEN: "vault:NPM_TOKEN" }\nWith --host, bots in a closed sandbox get a placeholder, and the value goes only into requests to that host.',
+  more: 'A bot gets it when it starts, if its team file names it: env: { NPM_TOKEN: "vault:NPM_TOKEN" }\nWith --host, bots in a closed sandbox get a placeholder, and the value goes only into requests to that host.\nAn SSH key (--form ssh) stays outside of every sandbox and signs in to that host only.',
   options: [
     { flags: '--host <host>', about: 'the host that gets the value, such as api.example.org or api.example.org:8443' },
     { flags: '--header <name>', about: 'the header that it goes into (default: authorization)' },
     {
       flags: '--form <form>',
-      about: 'raw: the whole header; bearer: behind "Bearer"; basic: user or password (default: bearer)',
+      about:
+        'raw: the whole header; bearer: behind "Bearer"; basic: user or password; ssh: a private key (default: bearer)',
     },
     { flags: '--methods <list>', about: 'HTTP methods, such as GET,POST (default: any)' },
   ],

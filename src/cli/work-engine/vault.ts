@@ -1,6 +1,6 @@
 /** `gantry vault set|ls|rm`. A value comes over stdin, never as an argument: arguments are shown to every user of a computer. */
 import { AppError } from '../../contracts/common/errors.ts';
-import { type Secret, SecretDestination, SecretName } from '../../contracts/factory/work-engine/vault.ts';
+import { type Secret, type SecretDestination, SecretName } from '../../contracts/factory/work-engine/vault.ts';
 import { type Context, type Input, optionalText, text } from '../command.ts';
 import { verb } from '../route-verb.ts';
 import { table } from '../table.ts';
@@ -27,17 +27,23 @@ function nameOf(input: Input): string {
   throw new AppError('usage', `${JSON.stringify(name)} cannot be the name of a secret.`, `Use ${rule}.`);
 }
 
+const forms = ['raw', 'bearer', 'basic', 'ssh'] as const;
+
 function destinationOf(input: Input): SecretDestination | undefined {
   const given = optionalText(input, 'host');
   if (given === undefined) return undefined;
-  const [, host = given, port = '443'] = /^(.*?)(?::(\d{1,5}))?$/.exec(given) ?? [];
-  const form = SecretDestination.shape.form.safeParse(optionalText(input, 'form') ?? 'bearer');
-  if (!form.success) throw new AppError('usage', 'That is not a form of a header.', 'Use raw, bearer or basic.');
+  const asked = optionalText(input, 'form') ?? 'bearer';
+  const form = forms.find((one) => one === asked);
+  if (form === undefined) {
+    throw new AppError('usage', `${JSON.stringify(asked)} is not a form of a secret.`, `Use ${forms.join(', ')}.`);
+  }
+  const [, host = given, port = form === 'ssh' ? '22' : '443'] = /^(.*?)(?::(\d{1,5}))?$/.exec(given) ?? [];
+  if (form === 'ssh') return { host, port: Number(port), form };
   return {
     host,
     port: Number(port),
     header: (optionalText(input, 'header') ?? 'authorization').toLowerCase(),
-    form: form.data,
+    form,
     methods: optionalText(input, 'methods')?.toUpperCase().split(/[ ,]+/) ?? null,
   };
 }
@@ -97,7 +103,9 @@ export const list = verb('listSecrets', {
 });
 
 function placeOf({ destination }: Secret): string {
-  return destination === undefined ? '-' : `${destination.host}:${destination.port}, ${destination.header}`;
+  if (destination === undefined) return '-';
+  const { host, port, form } = destination;
+  return `${host}:${port}, ${form === 'ssh' ? 'an SSH key' : destination.header}`;
 }
 
 export const remove = verb('removeSecret', {

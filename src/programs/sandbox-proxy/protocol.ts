@@ -15,6 +15,26 @@ export interface OpenSandbox {
   readonly keys: readonly KeyUse[];
   /** 32 secret bytes in hex, from which the key of its authority follows: the same after a restart, so that running programs still trust it. */
   readonly seed: string;
+  /** Null: it signs in nowhere by SSH. */
+  readonly ssh: SshOrder | null;
+}
+
+/** An agent for programs that sign in by SSH. They can have it sign, and nothing else. */
+export interface SshOrder {
+  /** Absolute path of the socket that the sandbox sees. */
+  readonly socket: string;
+  /** Absolute path of a file with the keys of those hosts, as SSH keeps them. */
+  readonly knownHosts: string;
+  readonly keys: readonly SshKey[];
+}
+
+interface SshKey {
+  /** As a person knows it. */
+  readonly name: string;
+  /** The private key, as a file has it. */
+  readonly value: string;
+  /** Its host as SSH's files spell it: `git.example.org`, `[git.example.org]:2222`. */
+  readonly place: string;
 }
 
 /** Where the value of one secret goes instead of its placeholder. */
@@ -96,4 +116,5 @@ export interface Refused {
 export type ProxyEvent = Question | Opened | NotOpened | Refused;
 export type EventHead = ProxyEvent & { readonly size: 0 };
 
-export const maxHeadLength = 64 * 1024;
+/** Of all secrets of a sandbox together; one has at most 64 KiB. */
+export const maxHeadLength = 16 * 1024 * 1024;

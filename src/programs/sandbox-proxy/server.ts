@@ -13,6 +13,7 @@ import { type Authority, createAuthority } from './ca.ts';
 import { accept, secure } from './open-tls.ts';
 import type { KeyUse, OpenSandbox, Order, ProxyEvent, Verdict } from './protocol.ts';
 import type { Sandbox } from './sandbox.ts';
+import { type SshAgent, startSshAgent } from './ssh-agent.ts';
 import { createWays } from './ways.ts';
 
 interface SandboxProxy {
@@ -38,6 +39,7 @@ interface Open {
   readonly socket: string;
   readonly server: Server;
   readonly sockets: Set<Socket>;
+  readonly agent: Promise<SshAgent> | null;
 }
 
 export function createSandboxProxy({
@@ -101,12 +103,20 @@ export function createSandboxProxy({
   async function tellOpened(id: string, one: Open): Promise<void> {
     if (one.keys.length > 0) one.authority ??= createAuthority(systemClock, one.seed);
     const authority = (await one.authority)?.certificate ?? null;
+    try {
+      await one.agent;
+    } catch (fault) {
+      if (open.get(id) !== one) return;
+      forget(id);
+      send({ event: 'not opened', id, why: (fault as Error).message });
+      return;
+    }
     if (open.get(id) === one) send({ event: 'opened', id, authority });
   }
 
-  function listen({ id, socket, enginePort, keys, seed }: OpenSandbox): void {
+  function listen({ id, socket, enginePort, keys, seed, ssh }: OpenSandbox): void {
     const before = open.get(id);
-    if (before?.socket === socket) {
+    if (before?.socket === socket && before.agent === null && ssh === null) {
       before.enginePort = enginePort;
       before.keys = keys;
       void tellOpened(id, before);
@@ -114,7 +124,8 @@ export function createSandboxProxy({
     }
     if (before !== undefined) forget(id);
     const server = createServer({ allowHalfOpen: true, noDelay: true });
-    const one: Open = { enginePort, keys, seed, authority: null, socket, server, sockets: new Set() };
+    const agent = ssh === null ? null : startSshAgent(ssh);
+    const one: Open = { enginePort, keys, seed, authority: null, socket, server, sockets: new Set(), agent };
     const sandbox = sandboxOf(id, one);
     server.maxConnections = maxConnections;
     server.on('drop', () => sandbox.refused({ host: null, port: 0 }, 'limit', 'it has too many connections'));
@@ -144,6 +155,7 @@ export function createSandboxProxy({
     open.delete(id);
     one?.server.close();
     for (const socket of one?.sockets ?? []) socket.destroy();
+    one?.agent?.then((agent) => agent.end()).catch(() => {});
   }
 
   return {

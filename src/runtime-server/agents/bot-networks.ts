@@ -23,7 +23,7 @@ import type { Base } from '../base/base.ts';
 import type { BotPaths, BotSpec } from '../harness/harness.ts';
 import { programs, settingsHarnessOf } from '../harness/programs.ts';
 import type { PaneEngine, PaneInfo } from '../panes/pane-engine.ts';
-import type { GitSignIn, SandboxedBot, Sandboxes } from '../sandboxes/index.ts';
+import type { GitSignIn, SandboxedBot, Sandboxes, SshFiles } from '../sandboxes/index.ts';
 import { addressOf } from './model.ts';
 import { labelsOf } from './pane-labels.ts';
 
@@ -114,11 +114,8 @@ export function createBotNetworks(
     const isOpen = () => opened.get(bot.start) === mine;
     // Where it fails, nothing is left to close.
     mine.catch(() => void (isOpen() && opened.delete(bot.start)));
-    const { socket, authority, gitSignIns } = await mine;
     return {
-      socket,
-      authority,
-      gitSignIns,
+      ...(await mine),
       async close() {
         if (!isOpen()) return;
         end(bot.start);
@@ -209,7 +206,7 @@ export function createBotNetworks(
       const wish = await wishOf(spec, workspace);
       const port = enginePort();
       const address = addressOf(spec.slug, spec.team);
-      const { socket, authority, gitSignIns, close } = await take({
+      const { socket, authority, gitSignIns, ssh, close } = await take({
         agentId: spec.agentId,
         address,
         start: paneId,
@@ -223,10 +220,11 @@ export function createBotNetworks(
         const urlFile = join(folder, 'url');
         writeFileSync(urlFile, `http://127.0.0.1:${port}\n`, { mode: 0o600 });
         return {
-          mounts: namesMounts(filesFolder()),
+          mounts: [...namesMounts(filesFolder()), ...sshMounts(ssh)],
           env: {
             ...proxyVariables(),
             ...trusting([authority, textIn(deps.env.NODE_EXTRA_CA_CERTS)], folder),
+            ...(ssh === null ? {} : { SSH_AUTH_SOCK: ssh.socket }),
             GANTRY_URL_FILE: urlFile,
           },
           label: JSON.stringify(wish),
@@ -250,6 +248,15 @@ export function createBotNetworks(
     },
     close: () => unlisten(),
   };
+}
+
+/** Where every SSH looks for keys of hosts, whichever home its user has. */
+function sshMounts(ssh: SshFiles | null): Mount[] {
+  if (ssh === null) return [];
+  return [
+    { at: ssh.folder, shows: 'read' },
+    { at: '/etc/ssh/ssh_known_hosts', shows: 'read', from: ssh.knownHosts },
+  ];
 }
 
 /** Where systems keep the authorities that programs trust. */

@@ -40,7 +40,7 @@ export function createTeamStarts(
     readonly homes: BotHomes;
     readonly worktrees: Pick<Worktrees, 'check' | 'create'>;
     readonly setUp: (address: string) => void;
-    readonly secrets: Pick<BotSecrets, 'open' | 'given'>;
+    readonly secrets: Pick<BotSecrets, 'check' | 'given'>;
     readonly sandboxes: Pick<BotSandboxes, 'check' | 'confine'>;
     readonly accounts: Pick<AccountStarts, 'check'>;
     readonly workspace: string;
@@ -67,7 +67,7 @@ export function createTeamStarts(
         const inside = start.bot.worktree ? await deps.worktrees.check(cwd, team.name, start.bot.slug) : cwd;
         const spec = specOf(member.id, team, start, scratch === null ? inside : cwd);
         // A secret that is not there must be known before anything starts.
-        await deps.secrets.open(spec.env);
+        await deps.secrets.check(spec);
         deps.sandboxes.check(spec);
         deps.accounts.check(spec);
         const paths = await openPaths(member.id, scratch);

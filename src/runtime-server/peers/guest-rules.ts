@@ -66,6 +66,7 @@ export function guestFile(file: TeamFile): TeamFile {
 /** A start has checked before that no bot asks for one. */
 export const noSecrets: BotSecrets = {
   open: async () => ({}),
+  check: async () => {},
   given: async () => ({}),
   placeholders: async () => [],
 };

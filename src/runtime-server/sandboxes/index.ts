@@ -3,16 +3,18 @@
  * remembered of it. Must not know how a program gets to its socket.
  */
 import { createHash } from 'node:crypto';
-import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Agent } from '../../contracts/factory/agent.ts';
 import { showHostAndPort } from '../../kit/egress/host-name.ts';
 import { nodeProgram, programFile } from '../../kit/process/programs.ts';
-import type { KeyUse } from '../../programs/sandbox-proxy/protocol.ts';
+import type { KeyUse, SshOrder } from '../../programs/sandbox-proxy/protocol.ts';
 import type { Approvals } from '../approvals/index.ts';
 import type { Base } from '../base/base.ts';
 import type { Policy } from '../policy/index.ts';
+import type { PlacedSecret } from '../vault/vault.ts';
 import { createDecider, type Decider } from './decide.ts';
+import { knownHostsOf } from './known-hosts.ts';
 import type { Preset } from './presets.ts';
 import { createProxyProgram } from './proxy-program.ts';
 import { createRefusals } from './refusals.ts';
@@ -41,6 +43,12 @@ export interface GitSignIn {
   readonly placeholder: string;
 }
 
+export interface SshFiles {
+  readonly folder: string;
+  readonly socket: string;
+  readonly knownHosts: string;
+}
+
 export interface Sandboxes {
   /**
    * Lets a bot out as far as it is allowed: its launcher connects to `socket`, which lies in a folder of its own that no sandbox sees. Open it again,
@@ -51,6 +59,8 @@ export interface Sandboxes {
     /** PEM of a certificate that its programs have to trust, because TLS is opened for the destinations of its secrets; null: it is opened for none. */
     readonly authority: string | null;
     readonly gitSignIns: readonly GitSignIn[];
+    /** An SSH agent with its keys, in a folder that its sandbox may read; null: it has none. */
+    readonly ssh: SshFiles | null;
     close(): Promise<void>;
   }>;
   /** Removes the folders of sockets that belong neither to these starts nor to one that is open: their bots ended while no runtime was there. */
@@ -71,11 +81,12 @@ export function createSandboxes(
   deps: Pick<Base, 'clock' | 'timers' | 'log'> & {
     /** `GANTRY_HOME`. */
     readonly home: string;
+    readonly userHome: string;
     readonly env: Readonly<Record<string, string | undefined>>;
     readonly policy: Pick<Policy, 'decide'>;
     readonly approvals: Pick<Approvals, 'ask'>;
     /** Secrets that a bot has as placeholders. */
-    readonly keysOf: (agentId: string) => Promise<readonly KeyUse[]>;
+    readonly keysOf: (agentId: string) => Promise<readonly PlacedSecret[]>;
     readonly seedOf: (agentId: string) => string;
     /** Where the cloud of this computer is reached, such as `http://127.0.0.1:3010`. */
     readonly webOrigin: () => string;
@@ -112,6 +123,20 @@ export function createSandboxes(
     rmSync(dirname(socketOf(deps.home, id)), { recursive: true, force: true });
   }
 
+  /** Written before its sandbox is made, and not while it runs: a mount does not follow a new file. */
+  async function sshOf(id: string, secrets: readonly PlacedSecret[]): Promise<SshOrder | null> {
+    const keys = secrets.flatMap(({ name, value, ...to }) =>
+      to.form === 'ssh' ? [{ name, value, place: sshPlace(to) }] : [],
+    );
+    if (keys.length === 0) return null;
+    const { folder, socket, knownHosts } = sshFilesOf(deps.home, id);
+    const here = { path: deps.env.PATH ?? '', userHome: deps.userHome };
+    const known = await knownHostsOf([...new Set(keys.map(({ place }) => place))], here);
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    if (textIn(knownHosts) !== known) writeFileSync(knownHosts, known, { mode: 0o600 });
+    return { socket, knownHosts, keys };
+  }
+
   return {
     async open(bot) {
       const id = idOf(bot.start);
@@ -123,9 +148,13 @@ export function createSandboxes(
       open.set(id, one);
       let authority: string | null;
       let keys: readonly KeyUse[];
+      let ssh: SshOrder | null;
       try {
-        keys = await deps.keysOf(bot.agentId);
-        authority = await proxy.open({ id, socket, enginePort: bot.enginePort, keys, seed: deps.seedOf(bot.agentId) });
+        const secrets = await deps.keysOf(bot.agentId);
+        keys = secrets.flatMap((secret) => (secret.form === 'ssh' ? [] : [secret]));
+        ssh = await sshOf(id, secrets);
+        const { enginePort, agentId } = bot;
+        authority = await proxy.open({ id, socket, enginePort, keys, seed: deps.seedOf(agentId), ssh });
       } catch (fault) {
         if (open.get(id) === one) await close(id);
         throw fault;
@@ -134,6 +163,7 @@ export function createSandboxes(
         socket,
         authority,
         gitSignIns: gitSignInsOf(keys),
+        ssh: ssh === null ? null : sshFilesOf(deps.home, id),
         close: async () => void (open.get(id) === one && (await close(id))),
       };
     },
@@ -167,6 +197,24 @@ const idOf = (start: string): string => createHash('sha256').update(start).diges
 const foldersIn = (home: string): string => join(home, 'run', 'sandboxes');
 
 const socketOf = (home: string, id: string): string => join(foldersIn(home), id, 'out.sock');
+
+/** The sandbox sees this folder, and not the one around it. */
+function sshFilesOf(home: string, id: string): SshFiles {
+  const folder = join(foldersIn(home), id, 'ssh');
+  return { folder, socket: join(folder, 's'), knownHosts: join(folder, 'known_hosts') };
+}
+
+/** As SSH's files spell it. */
+const sshPlace = ({ host, port }: { readonly host: string; readonly port: number }): string =>
+  port === 22 ? host : `[${host}]:${port}`;
+
+function textIn(file: string): string | null {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return null;
+  }
+}
 
 function idsIn(folder: string): string[] {
   try {

@@ -24,13 +24,15 @@ type Env = Readonly<Record<string, string>>;
 /** The part of the vault that starting a bot needs. */
 export interface BotSecrets {
   /**
-   * The variables whose value is a reference, with the secret's value: never to be stored or logged. `usage` for an unknown name, `refused` when
-   * another master key sealed it.
+   * The variables whose value is a reference, with the secret's value: never to be stored or logged. That of an SSH key is empty, because no program
+   * gets it. `usage` for an unknown name, `refused` when another master key sealed it.
    */
   open(env: Env): Promise<Record<string, string>>;
+  /** Rejects as {@link given} would, before anything is started. */
+  check(bot: StartingBot): Promise<void>;
   /**
    * For the start of a bot. In a closed sandbox a secret that is for one destination is a placeholder, the same one at each of its starts; the way out of
-   * the sandbox puts the value in ({@link Vault.keysOf}).
+   * the sandbox puts the value in ({@link Vault.keysOf}). Rejects with `usage` for an SSH key in any other sandbox.
    */
   given(bot: StartingBot & { readonly agentId: string }): Promise<Record<string, string>>;
   /** The names of the secrets that {@link given} would give as placeholders, sorted. */
@@ -41,6 +43,11 @@ interface StartingBot {
   readonly env: Env;
   readonly sandbox?: { readonly mode: string } | null | undefined;
 }
+
+/** A secret that its bot has as a placeholder. */
+export type PlacedSecret =
+  | KeyUse
+  | (Pick<KeyUse, 'name' | 'placeholder' | 'value' | 'host' | 'port'> & { readonly form: 'ssh' });
 
 interface VaultDeps extends Pick<Base, 'store' | 'ledger' | 'clock'> {
   readonly sealer: Sealer;
@@ -59,7 +66,7 @@ interface Vault {
   /** For whatever starts a bot. */
   readonly secrets: BotSecrets;
   /** Where values go instead of the placeholders that a bot has. */
-  keysOf(agentId: string): Promise<readonly KeyUse[]>;
+  keysOf(agentId: string): Promise<readonly PlacedSecret[]>;
   /** Secret bytes of the bot, always the same ones, in hex. */
   seedOf(agentId: string): string;
   /** Its routes. */
@@ -76,6 +83,8 @@ type Read = Pick<Tx, 'get' | 'all'>;
 
 /** Characters of a value that is put in. */
 const minPlaced = 12;
+/** Servers take no longer headers. */
+const maxPlaced = 16_384;
 /** Public parts of known forms of keys, longer ones first. */
 const prefixes = [
   'sk-ant-api03-',
@@ -118,12 +127,25 @@ export function createVault(deps: VaultDeps): Vault {
       if (name === undefined) continue;
       const row = await store.read((tx) => find(tx, name));
       if (row === undefined) throw missing(name);
-      opened[variable] = sealer.open(place(name), row.sealed);
+      const secret = sealer.open(place(name), row.sealed);
+      opened[variable] = destinationOf(row)?.form === 'ssh' ? '' : secret;
     }
     return opened;
   }
 
+  async function check({ env, sandbox }: StartingBot): Promise<void> {
+    await open(env);
+    if (sandbox?.mode === 'closed') return;
+    for (const name of Object.values(env).flatMap(nameIn)) {
+      const row = await store.read((tx) => find(tx, name));
+      if (row === undefined || destinationOf(row)?.form !== 'ssh') continue;
+      const fact = `${name} is an SSH key, which only a bot in a closed sandbox can use.`;
+      throw new AppError('usage', fact, 'Give it `sandbox: closed`, or remove the variable.');
+    }
+  }
+
   async function given({ agentId, env, sandbox }: Parameters<BotSecrets['given']>[0]): Promise<Record<string, string>> {
+    await check({ env, sandbox });
     const values = await open(env);
     if (sandbox?.mode !== 'closed') return values;
     const names = Object.entries(env).flatMap(([variable, value]) =>
@@ -132,7 +154,8 @@ export function createVault(deps: VaultDeps): Vault {
     return store.write((tx) => {
       const kept = new Map<string, string>();
       for (const [variable, name] of names) {
-        if (find(tx, name)?.destination == null) continue;
+        const destination = destinationOf(find(tx, name));
+        if (destination === null) continue;
         const known = tx.get<{ placeholder: string }>(
           'SELECT placeholder FROM engine_secret_placeholder WHERE agent_id = ? AND name = ?',
           agentId,
@@ -140,7 +163,7 @@ export function createVault(deps: VaultDeps): Vault {
         );
         const placeholder = kept.get(name) ?? known?.placeholder ?? newPlaceholder(values[variable] ?? '');
         kept.set(name, placeholder);
-        values[variable] = placeholder;
+        if (destination.form !== 'ssh') values[variable] = placeholder;
       }
       tx.run('DELETE FROM engine_secret_placeholder WHERE agent_id = ?', agentId);
       for (const [name, placeholder] of kept) {
@@ -161,7 +184,7 @@ export function createVault(deps: VaultDeps): Vault {
     return store.read((tx) => names.filter((name) => find(tx, name)?.destination != null));
   }
 
-  async function keysOf(agentId: string): Promise<KeyUse[]> {
+  async function keysOf(agentId: string): Promise<PlacedSecret[]> {
     const rows = await store.read((tx) =>
       tx.all<SecretRow & { placeholder: string }>(
         `SELECT s.name, s.sealed, s.destination, p.placeholder FROM engine_secret_placeholder p JOIN engine_secret s ON s.name = p.name
@@ -169,16 +192,17 @@ export function createVault(deps: VaultDeps): Vault {
         agentId,
       ),
     );
-    return rows.map(({ name, sealed, destination, placeholder }) => ({
-      name,
-      placeholder,
-      value: sealer.open(place(name), sealed),
-      ...(JSON.parse(destination!) as SecretDestination),
-    }));
+    return rows.flatMap((row) => {
+      const destination = destinationOf(row);
+      const { name, placeholder } = row;
+      return destination === null
+        ? []
+        : [{ name, placeholder, value: sealer.open(place(name), row.sealed), ...destination }];
+    });
   }
 
   return {
-    secrets: { open, given, placeholders },
+    secrets: { open, check, given, placeholders },
     keysOf,
     seedOf: (agentId) => sealer.derive(`bot ${agentId}`).toString('hex'),
     part: ({ parties, registry }) => createVaultPart({ ...deps, parties, registry, place, find }),
@@ -229,7 +253,7 @@ function createVaultPart({
               name: row.name,
               updatedAt: iso(row.updated_at),
               usedBy: used.get(row.name) ?? [],
-              ...(row.destination === null ? {} : { destination: JSON.parse(row.destination) as SecretDestination }),
+              destination: destinationOf(row) ?? undefined,
             })),
             missing: missing.map(([name, usedBy]) => ({ name, usedBy })),
           },
@@ -239,7 +263,8 @@ function createVaultPart({
         const usedBy = users().get(name) ?? [];
         const before = await store.read((tx) => find(tx, name));
         const answer = { name, replaces: before !== undefined, usedBy };
-        const destination = body.destination === undefined ? null : checked(body.destination, body.value);
+        const wanted = body.destination ?? destinationOf(before);
+        const destination = wanted === null ? null : checked(wanted, body.value);
         if (body.dryRun === true) return { body: { dryRun: true as const, ...answer } };
         const sealed = sealer.seal(place(name), body.value);
         const { actor } = parties.caller(principal);
@@ -247,7 +272,7 @@ function createVaultPart({
           tx.run(
             `INSERT INTO engine_secret (name, sealed, updated_at, destination) VALUES (?, ?, ?, ?)
              ON CONFLICT (name) DO UPDATE SET sealed = excluded.sealed, updated_at = excluded.updated_at,
-               destination = COALESCE(excluded.destination, destination)`,
+               destination = excluded.destination`,
             name,
             sealed,
             clock.now(),
@@ -271,7 +296,11 @@ function createVaultPart({
   };
 }
 
-/** Names of hosts are kept in one form. A value that is short would be found in answers where it is none. */
+function destinationOf(row: Pick<SecretRow, 'destination'> | undefined): SecretDestination | null {
+  return row?.destination == null ? null : (JSON.parse(row.destination) as SecretDestination);
+}
+
+/** With the host's name in the form in which all are kept. */
 function checked(destination: SecretDestination, value: string): string {
   const host = hostNameOf(destination.host);
   if (host === null || isIP(host) !== 0) {
@@ -281,11 +310,31 @@ function checked(destination: SecretDestination, value: string): string {
       'Give one such as api.example.org.',
     );
   }
-  if (value.length < minPlaced || !/^[\x21-\x7e]+$/.test(value)) {
-    const fact = `The value has fewer than ${minPlaced} characters, or some that no header can carry.`;
-    throw new AppError('usage', fact, 'Save it without a destination.');
-  }
+  if (destination.form === 'ssh') checkSshKey(value);
+  else checkHeader(value);
   return JSON.stringify({ ...destination, host });
+}
+
+/** A value that is short would be found in answers where it is none. */
+function checkHeader(value: string): void {
+  if (value.length >= minPlaced && value.length <= maxPlaced && /^[\x21-\x7e]+$/.test(value)) return;
+  const fact = `The value has fewer than ${minPlaced} or more than ${maxPlaced} characters, or some that no header can carry.`;
+  throw new AppError('usage', fact, 'Save it under another name, without a destination.');
+}
+
+function checkSshKey(value: string): void {
+  const [, kind, body = ''] =
+    /^-----BEGIN ([A-Z ]*)PRIVATE KEY-----\r?\n([\s\S]*?)-----END \1PRIVATE KEY-----\s*$/.exec(value) ?? [];
+  if (kind === undefined) {
+    const fact = 'The value is not a private key of SSH.';
+    throw new AppError('usage', fact, 'Give the file without .pub, such as ~/.ssh/id_ed25519.');
+  }
+  // `openssh-key-v1`, a zero, and the name of what it is encrypted with.
+  const cipher = kind === 'OPENSSH ' ? Buffer.from(body, 'base64').subarray(15, 23).toString('latin1') : '';
+  const isLocked = kind === 'OPENSSH ' ? cipher !== '\0\0\0\x04none' : /ENCRYPTED/.test(kind + body);
+  if (!isLocked) return;
+  const fact = 'The private key has a passphrase, which nobody could type.';
+  throw new AppError('usage', fact, 'Make a key of its own for bots, without one: ssh-keygen -t ed25519 -f deploy_key');
 }
 
 /** As long as a key is, with the beginning that programs look for. */

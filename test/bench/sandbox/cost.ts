@@ -86,6 +86,7 @@ async function openSandbox(home: string, port: number) {
   writeFileSync(authority, loopbackCertificate.cert);
   return createSandboxes({
     home,
+    userHome: home,
     env: { NODE_EXTRA_CA_CERTS: authority },
     clock: systemClock,
     timers: systemTimers,

@@ -6,7 +6,13 @@ import { connect as connectTls, createServer as createTlsServer, type TLSSocket 
 import { expect } from 'vitest';
 import type { HostAndPort } from '../../../src/kit/egress/host-name.ts';
 import type { Lookup } from '../../../src/kit/egress/lookup.ts';
-import type { KeyUse, ProxyEvent, Refused, Verdict } from '../../../src/programs/sandbox-proxy/protocol.ts';
+import type {
+  KeyUse,
+  OpenSandbox,
+  ProxyEvent,
+  Refused,
+  Verdict,
+} from '../../../src/programs/sandbox-proxy/protocol.ts';
 import { createSandboxProxy } from '../../../src/programs/sandbox-proxy/server.ts';
 import { onEnd } from '../../support/at-end.ts';
 import { loopbackCertificate } from '../../support/loopback-certificate.ts';
@@ -27,6 +33,7 @@ export const leadTo =
 export async function startProxy(
   options: {
     readonly keys?: readonly KeyUse[];
+    readonly ssh?: OpenSandbox['ssh'];
     readonly trusted?: string;
     readonly verdict?: (to: HostAndPort) => Verdict | Promise<Verdict>;
     readonly lookup?: Lookup;
@@ -58,7 +65,15 @@ export async function startProxy(
     },
   });
   onEnd(() => proxy.close());
-  proxy.take({ do: 'open', id: 'one', socket, enginePort: 1, keys: options.keys ?? [], seed });
+  proxy.take({
+    do: 'open',
+    id: 'one',
+    socket,
+    enginePort: 1,
+    keys: options.keys ?? [],
+    seed,
+    ssh: options.ssh ?? null,
+  });
   const authority = await isOpen;
 
   /** A connection of the launcher, after its first line. */

@@ -317,7 +317,7 @@ describe('the engine', () => {
   test('is reached without a question, on its own port only', async () => {
     const { port } = await serveHttp();
     const { proxy, enter, asked, socket } = await startProxy();
-    proxy.take({ do: 'open', id: 'one', socket, enginePort: port, keys: [], seed });
+    proxy.take({ do: 'open', id: 'one', socket, enginePort: port, keys: [], seed, ssh: null });
     const client = enter({ way: 'engine', host: 'evil.test', port: 22 });
     client.write(get('/health', 'anything'));
     expect(await readAll(client)).toMatch(/^HTTP\/1\.1 200 /);

@@ -11,9 +11,13 @@ import { programCommand } from '../../../src/kit/process/programs.ts';
 import { runProcess } from '../../../src/kit/process/run-process.ts';
 import { findNetworkTools } from '../../../src/kit/sandbox/own-network.ts';
 import { hostFiles } from '../../../src/programs/pane-host/protocol.ts';
+import { startSshAgent } from '../../../src/programs/sandbox-proxy/ssh-agent.ts';
 import type { OpenNetwork } from '../../../src/runtime-server/agents/bot-networks.ts';
+import type { SshFiles } from '../../../src/runtime-server/sandboxes/index.ts';
 import { listenOutside } from '../../programs/sandbox-launch/outside.ts';
+import { onEnd } from '../../support/at-end.ts';
 import { scratchFolder } from '../../support/scratch.ts';
+import { hasSsh, newSshKey, startSshServer } from '../../support/ssh-server.ts';
 import { standIn } from '../acp-bots/support.ts';
 import { type Engine, startEngine, waitFor } from '../engine.ts';
 
@@ -35,8 +39,8 @@ interface Refused {
   readonly error: { readonly code: string; readonly fact: string; readonly action: string };
 }
 
-/** Lets bots to `allowed.example` and to Gantry only. */
-function decider() {
+/** Lets bots to `allowed.example` and to Gantry only; with an SSH server also to `code.example`, with these files for it. */
+function decider(ssh: { readonly files: SshFiles; readonly port: number } | null = null) {
   const folder = scratchFolder();
   const opened: Asked[] = [];
   const closed: string[] = [];
@@ -50,12 +54,17 @@ function decider() {
         connection.pipe(engine).pipe(connection);
       } else if (way === 'proxy') answerProxy(connection);
       else if (host === 'allowed.example') connection.end('HTTP/1.1 200 OK\r\ncontent-length: 7\r\n\r\nby name');
-      else connection.destroy();
+      else if (host === 'code.example' && ssh !== null) {
+        const server = connect({ port: ssh.port, host: '127.0.0.1' });
+        server.on('error', () => connection.destroy());
+        connection.pipe(server).pipe(connection);
+      } else connection.destroy();
     });
     return {
       socket,
       authority: null,
       gitSignIns: [],
+      ssh: ssh?.files ?? null,
       close: async () => {
         closed.push(bot.start);
         await close();
@@ -192,6 +201,35 @@ describe.skipIf(!works)('where a network of its own can be made', () => {
     ]);
     expect(said).toBe('of the company\nof the company\n');
   });
+
+  test.skipIf(!hasSsh)(
+    'its git signs in by SSH with a key that is not in its sandbox, and it knows that host',
+    async () => {
+      const key = await newSshKey();
+      const { port, known, place } = await startSshServer([key], 'code.example');
+      const folder = join(scratchFolder(), 'ssh');
+      mkdirSync(folder);
+      const files = { folder, socket: join(folder, 's'), knownHosts: join(folder, 'known_hosts') };
+      writeFileSync(files.knownHosts, known);
+      const agent = await startSshAgent({ ...files, keys: [{ name: 'DEPLOY_KEY', value: key.secret, place }] });
+      onEnd(() => agent.end());
+      const repository = join(scratchFolder(), 'web.git');
+      const git = (...args: string[]) => runProcess({ command: ['git', ...args], deadlineMs: 20_000 });
+      await git('init', '-q', '--bare', repository);
+      const { openNetwork } = decider({ files, port });
+      const engine = await startEngine({ openNetwork });
+      const to = await start(engine, 'dev', shell());
+      const said = await inside(engine, to, [
+        `cd /tmp && git init -q work && cd work && git -c user.name=web -c user.email=web@example.org commit -q --allow-empty -m first`,
+        `git push -q code.example:${repository} HEAD:refs/heads/main && echo pushed`,
+        `grep -rlFs --exclude='probe-*' "${key.secret.split('\n')[2]}" /tmp /etc /root /home ${folder} | head`,
+        'ssh-add -D >/dev/null 2>&1 || echo kept',
+        `(echo "*" > ${files.knownHosts}) 2>/dev/null || echo read-only`,
+      ]);
+      expect(said).toBe('pushed\nkept\nread-only\n');
+      expect((await git('--git-dir', repository, 'log', '--format=%s', 'main')).stdout.trim()).toBe('first');
+    },
+  );
 
   test('after a restart of Gantry it runs on, and its connections are decided again', async () => {
     const { opened, openNetwork } = decider();

@@ -1,6 +1,6 @@
 /** Where sandboxed bots may connect: rules, presets and questions, through the real proxy program. */
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { basename, dirname, join } from 'node:path';
@@ -9,10 +9,13 @@ import { connect as connectTls } from 'node:tls';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../../src/kit/clock/clock.ts';
 import { systemTimers } from '../../../src/kit/clock/timers.ts';
+import { runProcess } from '../../../src/kit/process/run-process.ts';
 import { createAuthority } from '../../../src/programs/sandbox-proxy/ca.ts';
 import { createDecider } from '../../../src/runtime-server/sandboxes/decide.ts';
+import type { PlacedSecret } from '../../../src/runtime-server/vault/vault.ts';
 import { onEnd } from '../../support/at-end.ts';
 import { scratchFolder } from '../../support/scratch.ts';
+import { hasSsh, newSshKey, startSshServer } from '../../support/ssh-server.ts';
 import { sharedEngine } from '../engine.ts';
 import { enter, newBot, sandboxesOf, tryConnect } from './support.ts';
 
@@ -297,3 +300,66 @@ test('a proxy ends with its runtime, and a connection is refused at once; the ne
   expect((await next.sandboxes.open(bot)).socket).toBe(socket);
   expect(await tryConnect(socket, '127.0.0.1:9')).toMatchObject({ reason: 'private' });
 });
+
+const sshKey = (value: string, port: number): PlacedSecret => ({
+  ...{ name: 'DEPLOY_KEY', placeholder: 'x'.repeat(20), value },
+  ...{ host: '127.0.0.1', port, form: 'ssh' },
+});
+
+/** Whose `known_hosts` has this line. */
+function person(known: string): string {
+  const userHome = scratchFolder();
+  mkdirSync(join(userHome, '.ssh'));
+  writeFileSync(join(userHome, '.ssh', 'known_hosts'), known);
+  return userHome;
+}
+
+const path = process.env.PATH ?? '';
+const listed = async (socket: string) =>
+  (
+    await runProcess({ command: ['ssh-add', '-L'], env: { PATH: path, SSH_AUTH_SOCK: socket }, deadlineMs: 20_000 })
+  ).stdout.trim();
+
+test.skipIf(!hasSsh)(
+  'an SSH key has an agent beside its sandbox, for hosts that its person knows, again after a kill and a restart',
+  async () => {
+    const key = await newSshKey();
+    const { known, port } = await startSshServer([key]);
+    const options = { userHome: person(known), env: { PATH: path }, keys: [sshKey(key.secret, port)] };
+    const first = sandboxesOf(engine.current, options);
+    const bot = newBot();
+    const { ssh, socket } = await first.sandboxes.open(bot);
+    expect(readdirSync(ssh!.folder).sort()).toEqual(['known_hosts', 's']);
+    expect(statSync(dirname(socket)).mode & 0o777).toBe(0o700);
+    expect(readFileSync(ssh!.knownHosts, 'utf8')).toBe(known);
+    expect(await listed(ssh!.socket)).toBe(key.open);
+    process.kill(first.sandboxes.pid()!, 'SIGKILL');
+    await expect.poll(() => listed(ssh!.socket)).toBe(key.open);
+    const mounted = statSync(ssh!.knownHosts).ino;
+    await first.sandboxes.end();
+    expect(await listed(ssh!.socket)).toBe('');
+    const next = sandboxesOf(engine.current, { ...options, home: first.home });
+    const again = await next.sandboxes.open(bot);
+    expect(again.ssh).toEqual(ssh);
+    expect(statSync(ssh!.knownHosts).ino).toBe(mounted);
+    expect(await listed(ssh!.socket)).toBe(key.open);
+    await again.close();
+    expect(existsSync(dirname(socket))).toBe(false);
+  },
+);
+
+test.skipIf(!hasSsh)(
+  'a bot with an SSH key for a host that its person does not know does not start, and hears how to know it',
+  async () => {
+    const key = await newSshKey();
+    const { open, home } = sandboxesOf(engine.current, {
+      ...{ userHome: person(''), env: { PATH: path }, keys: [sshKey(key.secret, 2222)] },
+    });
+    await expect(open()).rejects.toMatchObject({
+      code: 'usage',
+      fact: expect.stringContaining('[127.0.0.1]:2222'),
+      action: expect.stringContaining('ssh -p 2222 git@127.0.0.1'),
+    });
+    expect(readdirSync(join(home, 'run', 'sandboxes'))).toEqual([]);
+  },
+);

@@ -4,9 +4,9 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { systemClock } from '../../../src/kit/clock/clock.ts';
 import { systemTimers } from '../../../src/kit/clock/timers.ts';
-import type { KeyUse } from '../../../src/programs/sandbox-proxy/protocol.ts';
 import { createPolicy } from '../../../src/runtime-server/policy/index.ts';
 import { createSandboxes, type SandboxedBot } from '../../../src/runtime-server/sandboxes/index.ts';
+import type { PlacedSecret } from '../../../src/runtime-server/vault/vault.ts';
 import { onEnd } from '../../support/at-end.ts';
 import { scratchFolder } from '../../support/scratch.ts';
 import type { Engine } from '../engine.ts';
@@ -20,7 +20,8 @@ export function sandboxesOf(
     readonly now?: () => number;
     readonly home?: string;
     readonly env?: Readonly<Record<string, string>>;
-    readonly keys?: readonly KeyUse[];
+    readonly userHome?: string;
+    readonly keys?: readonly PlacedSecret[];
   } = {},
 ) {
   const home = options.home ?? scratchFolder();
@@ -31,6 +32,7 @@ export function sandboxesOf(
   const log = { warn: () => {} };
   const sandboxes = createSandboxes({
     home,
+    userHome: options.userHome ?? home,
     env: options.env ?? {},
     clock: options.now === undefined ? systemClock : { now: options.now, monotonic: options.now },
     timers: systemTimers,

@@ -52,11 +52,64 @@ test.each([
   ['no host', { host: 'a/b' }, 'a-long-enough-value'],
   ['a short value', {}, 'short'],
   ['a value that no header carries', {}, 'a long value\nwith a line'],
+  ['a value longer than any header', {}, 'x'.repeat(16_385)],
   ['a header of other characters', { header: 'X Key' }, 'a-long-enough-value'],
 ])('%s is refused, and nothing is saved', async (_what, more, value) => {
   const { status } = await set('REFUSED', value, { destination: { ...destination, ...more } });
   expect(status).toBe(400);
   expect((await list()).map(({ name }) => name)).not.toContain('REFUSED');
+});
+
+test('a value that does not fit the destination that its secret has already is refused', async () => {
+  await set('FITS', 'a-long-enough-value', { destination });
+  expect((await set('FITS', 'short')).status).toBe(400);
+  expect((await set('FITS', 'another-long-value')).status).toBe(200);
+});
+
+const ssh = { host: 'Code.example.org', port: 22, form: 'ssh' } as const;
+const lines = (kind: string, body: string) =>
+  `-----BEGIN ${kind}PRIVATE KEY-----\n${body}\n-----END ${kind}PRIVATE KEY-----\n`;
+const openssh = (cipher: string) => {
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(cipher.length);
+  const head = Buffer.concat([Buffer.from('openssh-key-v1\0'), length, Buffer.from(cipher), Buffer.alloc(200)]);
+  return lines('OPENSSH ', head.toString('base64').replaceAll(/.{70}/g, '$&\n'));
+};
+
+test.each([
+  [
+    'no private key',
+    'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJhrVhaegdrypzjMbpQdiTrOLg2fmX4C7QdMAhdicWps',
+    'not a private key',
+  ],
+  ['one with a passphrase', openssh('aes256-ctr'), 'has a passphrase'],
+  ['an old one with a passphrase', lines('RSA ', 'Proc-Type: 4,ENCRYPTED\n\nAAAA'), 'has a passphrase'],
+  ['one of another form with a passphrase', lines('ENCRYPTED ', 'AAAA'), 'has a passphrase'],
+])('as an SSH key, %s is refused, and nothing is saved', async (_what, value, why) => {
+  const { status, body } = await set('REFUSED', value, { destination: ssh });
+  expect([status, body.error?.fact]).toEqual([400, expect.stringContaining(why)]);
+  expect((await list()).map(({ name }) => name)).not.toContain('REFUSED');
+});
+
+test('no program gets an SSH key: its variable is empty, and only a closed bot may name it', async () => {
+  const { vault, seal } = vaultOf();
+  expect((await set('DEPLOY_KEY', openssh('none'), { destination: ssh })).status).toBe(200);
+  expect((await list()).find(({ name }) => name === 'DEPLOY_KEY')?.destination).toEqual({
+    ...ssh,
+    host: 'code.example.org',
+  });
+  await seal('DEPLOY_KEY', 'the key');
+  const bot = (mode: string) => ({ agentId: 'agent_1', env: { KEY: 'vault:DEPLOY_KEY' }, sandbox: { mode } });
+  expect(await vault.secrets.open(bot('none').env)).toEqual({ KEY: '' });
+  for (const mode of ['files', 'none']) {
+    await expect(vault.secrets.check(bot(mode))).rejects.toThrow('DEPLOY_KEY is an SSH key');
+    await expect(vault.secrets.given(bot(mode))).rejects.toThrow('DEPLOY_KEY is an SSH key');
+  }
+  await vault.secrets.check(bot('closed'));
+  expect(await vault.secrets.given(bot('closed'))).toEqual({ KEY: '' });
+  expect(await vault.keysOf('agent_1')).toMatchObject([
+    { name: 'DEPLOY_KEY', value: 'the key', form: 'ssh', port: 22 },
+  ]);
 });
 
 test('a closed bot gets a placeholder, the same at each start and unlike any other bot’s; another bot gets the value', async () => {

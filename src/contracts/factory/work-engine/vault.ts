@@ -11,11 +11,15 @@ export const SecretName = z
 /** In team.yaml: `env: { NPM_TOKEN: "vault:NPM_TOKEN" }`. */
 export const secretReference = /^vault:(.*)$/s;
 
-/** The one place that gets the value: for bots in a closed sandbox, which hold a placeholder instead. */
-export const SecretDestination = z
+const place = {
+  host: z.string().min(1).max(253).meta({ description: 'Such as api.example.org.' }),
+  port: z.number().int().min(1).max(65_535),
+};
+
+/** A header of requests over TLS. */
+const HeaderDestination = z
   .strictObject({
-    host: z.string().min(1).max(253).meta({ description: 'Such as api.example.org; reached over TLS.' }),
-    port: z.number().int().min(1).max(65_535),
+    ...place,
     header: z.string().regex(/^[a-z0-9-]{1,64}$/, 'lowercase letters, digits and "-", at most 64'),
     form: z.enum(['raw', 'bearer', 'basic']).meta({
       description: 'raw: the whole header. bearer: behind Bearer or token. basic: user or password.',
@@ -26,6 +30,13 @@ export const SecretDestination = z
       .nullable()
       .meta({ description: 'HTTP methods; null: any.' }),
   })
+  .meta({ id: 'HeaderDestination' });
+/** An SSH key: an agent outside of the sandbox signs in to that host with it. */
+const SshDestination = z.strictObject({ ...place, form: z.literal('ssh') }).meta({ id: 'SshDestination' });
+
+/** The one place that gets the value: for bots in a closed sandbox, which hold a placeholder instead. */
+export const SecretDestination = z
+  .discriminatedUnion('form', [HeaderDestination, SshDestination])
   .meta({ id: 'SecretDestination' });
 export type SecretDestination = z.infer<typeof SecretDestination>;
 

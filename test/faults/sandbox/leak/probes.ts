@@ -201,7 +201,7 @@ const sockets: readonly Probe[] = [
     'sockets',
     'found',
     'Gantry’s own sockets',
-    'for s in $(find $G/run -type s 2>/dev/null); do unix $s & done; sleep 1; kill $(jobs -p) 2>/dev/null',
+    'for s in $(find $G/run -type s -not -path "$SSH_AUTH_SOCK" 2>/dev/null); do unix $s & done; sleep 1; kill $(jobs -p) 2>/dev/null',
   ),
   probe(
     'sockets',
@@ -398,6 +398,12 @@ const keys: readonly Probe[] = [
     'value',
     'after a redirect elsewhere',
     `get -L --location-trusted ${key} "https://api.example.org/redirect?to=https://good.example.org/$T"`,
+  ),
+  probe(
+    'keys',
+    'found',
+    'a signature of its SSH key that is for no host',
+    'f=key-$T.pub; ssh-add -L > $f || f=$H/.ssh/id_ed25519; echo x | ssh-keygen -Y sign -n file -f $f && echo "found $T"; rm -f key-$T.pub',
   ),
   probe(
     'keys',

@@ -41,12 +41,12 @@ const policy = `rules:
   - { when: { tool: network, host: "good.example.org:80" }, then: allow }
   - { when: { tool: network, host: "api.example.org" }, then: allow }
 `;
-const env = 'env: { API_KEY: "vault:API_KEY" }';
+const key = 'API_KEY: "vault:API_KEY"';
 const team = `name: leak
 version: 1
 bots:
-  - { bot: closed, role: worker, harness: shell, sandbox: closed, network: { presets: [agent, remote] }, ${env} }
-  - { bot: open, role: worker, harness: shell, sandbox: none, ${env} }
+  - { bot: closed, role: worker, harness: shell, sandbox: closed, network: { presets: [agent, remote] }, env: { ${key}, GIT_KEY: "vault:GIT_KEY" } }
+  - { bot: open, role: worker, harness: shell, sandbox: none, env: { ${key} } }
   - { bot: mate, role: worker, harness: shell }
 `;
 const remotes = ['good', 'moving', 'inner'];
@@ -61,6 +61,8 @@ const names = [
 export async function openWorld({ folder, code }: { readonly folder: string; readonly code: string }): Promise<World> {
   const secrets: Record<string, string> = Object.fromEntries(names.map((name) => [name, newSecret(name)]));
   const value = secrets.key ?? '';
+  const sshKey = newSshKey(folder);
+  secrets.ssh = sshKey.secret.split('\n')[3] ?? '';
   const place = scratchHome({ leak: team }, folder);
   const { home: G, workspace: WORKSPACE } = place;
   const H = dirname(G);
@@ -72,7 +74,7 @@ export async function openWorld({ folder, code }: { readonly folder: string; rea
   };
   ownSystem(folder);
   for (const [path, text] of Object.entries({
-    [`${H}/.ssh/id_ed25519`]: secrets.ssh,
+    [`${H}/.ssh/known_hosts`]: `good.example.org ${sshKey.open}`,
     [`${H}/.aws/credentials`]: secrets.aws,
     [`${H}/.netrc`]: `machine example.org password ${secrets.netrc}`,
     [`${H}/.npmrc`]: `//registry.example.org/:_authToken=${secrets.npmrc}`,
@@ -94,6 +96,8 @@ export async function openWorld({ folder, code }: { readonly folder: string; rea
   })) {
     put(path, `${text}\n`);
   }
+  // The same key lies at home and is given to the closed bot.
+  writeFileSync(`${H}/.ssh/id_ed25519`, sshKey.secret, { mode: 0o600 });
   const git = (at: string, ...args: string[]) =>
     execFileSync('git', ['-C', at, ...args], { env: { PATH: process.env.PATH, HOME: H }, stdio: 'ignore' });
   for (const at of [OTHER, WORKSPACE]) {
@@ -166,6 +170,8 @@ export async function openWorld({ folder, code }: { readonly folder: string; rea
         methods: ['GET'],
       };
       await product.engine.call('PUT', '/api/factory/vault/API_KEY', { value, destination });
+      const code = { host: 'good.example.org', port: 22, form: 'ssh' };
+      await product.engine.call('PUT', '/api/factory/vault/GIT_KEY', { value: sshKey.secret, destination: code });
       await teamUp(product, 'leak');
       for (const { slug, id } of await agentsOf(product.engine, 'leak')) {
         if (slug === 'closed' || slug === 'open') ids[slug] = id;
@@ -208,6 +214,14 @@ export async function openWorld({ folder, code }: { readonly folder: string; rea
       }
     },
   };
+}
+
+/** Of a kind that signs without being asked for anything. */
+function newSshKey(folder: string): { readonly secret: string; readonly open: string } {
+  const file = join(mkdtempSync(join(folder, 'key-')), 'key');
+  execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', 'deploy', '-f', file]);
+  const open = readFileSync(`${file}.pub`, 'utf8').split(' ').slice(0, 2).join(' ');
+  return { secret: readFileSync(file, 'utf8'), open };
 }
 
 /** Terminals, shared memory, a disk and a resolver of these namespaces alone. */
