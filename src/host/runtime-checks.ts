@@ -10,8 +10,36 @@ import type { Policy } from '../runtime-server/policy/index.ts';
 import type { ShellSandbox } from '../runtime-server/tool-server/index.ts';
 import type { PeerServer } from './peer-server.ts';
 
+/** What the parts of a runtime say about themselves. */
+export async function runtimeChecks(parts: {
+  readonly panes: Pick<PaneEngine, 'engine' | 'host' | 'list'>;
+  readonly store: { trouble(): string | null };
+  readonly rows: { checks(): Promise<readonly DoctorCheck[]> };
+  readonly policy: Policy;
+  readonly sandbox: ShellSandbox;
+  readonly trust: { waiting(): readonly string[] };
+  /** Notes about commands that were cut short. */
+  readonly cutShort: readonly string[];
+  readonly env: Parameters<typeof handsChecks>[0];
+  readonly models: Pick<Models, 'findForComputer'>;
+  readonly places: { readonly runtimeDb: string; readonly run: string };
+}): Promise<DoctorCheck[]> {
+  return [
+    ...paneHostChecks(parts.panes),
+    databaseCheck(parts.places.runtimeDb, parts.store.trouble()),
+    ...(await parts.rows.checks()),
+    policyCheck(parts.policy),
+    await sandboxCheck(parts.sandbox),
+    trustCheck(parts.trust.waiting()),
+    ...evidenceCheck(join(parts.places.run, 'bots')),
+    ...cutShortChecks(parts.cutShort),
+    ...handsChecks(parts.env),
+    computerModelCheck(parts.models),
+  ];
+}
+
 /** Which pane host serves, and whether what is printed is kept. */
-export function paneHostChecks(panes: Pick<PaneEngine, 'engine' | 'host' | 'list'>): DoctorCheck[] {
+function paneHostChecks(panes: Pick<PaneEngine, 'engine' | 'host' | 'list'>): DoctorCheck[] {
   const host = panes.host();
   const common = { name: 'Pane host', group: 'program', version: host?.build || null } as const;
   const { error } = panes.engine();
@@ -97,7 +125,7 @@ function namesIn(folder: string): string[] {
 }
 
 /** The first thing that is wrong with the policy's file; the rest shows once that is mended. */
-export function policyCheck(policy: Policy): DoctorCheck {
+function policyCheck(policy: Policy): DoctorCheck {
   const [problem] = policy.problems();
   return {
     name: 'Policy',
@@ -154,7 +182,7 @@ export async function botSandboxCheck(
 }
 
 /** What was found at the start after commands that were cut short; nothing where none was. */
-export function cutShortChecks(notes: readonly string[]): DoctorCheck[] {
+function cutShortChecks(notes: readonly string[]): DoctorCheck[] {
   if (notes.length === 0) return [];
   return [
     {

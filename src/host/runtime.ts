@@ -42,18 +42,7 @@ import { harnessProcesses } from './harness-processes.ts';
 import type { HomeLink } from './home-link.ts';
 import { createHomeQueue } from './home-queue.ts';
 import { createPeerHome } from './peer-home.ts';
-import {
-  computerModelCheck,
-  cutShortChecks,
-  databaseCheck,
-  evidenceCheck,
-  handsChecks,
-  paneHostChecks,
-  peerPortCheck,
-  policyCheck,
-  sandboxCheck,
-  trustCheck,
-} from './runtime-checks.ts';
+import { peerPortCheck, runtimeChecks } from './runtime-checks.ts';
 import { createRuntimeConnectors } from './runtime-connectors.ts';
 import { openRuntimeCore } from './runtime-core.ts';
 import { createRuntimeHands, createRuntimeRuns } from './runtime-hands.ts';
@@ -244,16 +233,18 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     traces: { ...traces, within: telemetry.within, carry: telemetry.carry },
     restartBots: options.panes?.restartBots,
     hostChecks: async () => [
-      ...paneHostChecks(panes),
-      databaseCheck(places.runtimeDb, store.trouble()),
-      ...(await rows.checks()),
-      policyCheck(policy),
-      await sandboxCheck(tools.sandbox),
-      trustCheck(trust.waiting()),
-      ...evidenceCheck(join(places.run, 'bots')),
-      ...cutShortChecks(cutShort),
-      ...handsChecks(env),
-      computerModelCheck(models),
+      ...(await runtimeChecks({
+        panes,
+        store,
+        rows,
+        policy,
+        sandbox: tools.sandbox,
+        trust,
+        cutShort,
+        env,
+        models,
+        places,
+      })),
       ...homeLink.checks(),
       ...peerPortCheck(servers.peers()),
       ...((await options.hostChecks?.()) ?? []),

@@ -200,25 +200,7 @@ export function openRoutes(
       },
     }),
   ]);
-  const mine = (principal: Principal) => principal.userId === deps.ownerId;
-  const owners: OwnerLookups = peers.routing.owners({
-    ...Object.fromEntries(
-      parts.flatMap((part) =>
-        Object.entries(part.owners).map(([noun, owns]): [string, OwnerLookup] => [
-          noun,
-          (principal, id) => mine(principal) && owns(principal, id),
-        ]),
-      ),
-    ),
-    agent: (principal, id) => mine(principal) && registry.find(id) !== null,
-    team: (principal, name) => mine(principal) && teams.exists(name),
-    'quick run': (principal, id) => mine(principal) && quickRuns.has(id),
-    thread: (principal, id) =>
-      mine(principal) &&
-      store.read((tx) =>
-        principal.agentId === undefined ? readThread(tx, id) !== null : threadConcerns(tx, id, principal.agentId),
-      ),
-  });
+  const owners = peers.routing.owners(ownersIn(deps, all, parts, quickRuns));
   const reports = createReports({
     ...deps,
     tokens: deps.botTokens,
@@ -233,4 +215,31 @@ export function openRoutes(
   const missing = factoryRoutes.filter((route) => !mounted.some((bound) => bound.route.op === route.op));
   if (missing.length > 0) throw new Error(`Routes without a handler: ${missing.map((route) => route.op).join(', ')}.`);
   return { routes: mounted, owners, reports };
+}
+
+/** Everything here is one person's; a bot also sees only the threads that it is in. */
+function ownersIn(
+  { store, ownerId }: Pick<FactoryDeps, 'store' | 'ownerId'>,
+  { bots: { registry }, teams: { teams } }: FactoryParts,
+  parts: ReturnType<typeof partsWithRoutes>,
+  quickRuns: ReturnType<typeof createQuickRuns>,
+): OwnerLookups {
+  const mine = (principal: Principal) => principal.userId === ownerId;
+  const ofParts = parts.flatMap((part) =>
+    Object.entries(part.owners).map(([noun, owns]): [string, OwnerLookup] => [
+      noun,
+      (principal, id) => mine(principal) && owns(principal, id),
+    ]),
+  );
+  return {
+    ...Object.fromEntries(ofParts),
+    agent: (principal, id) => mine(principal) && registry.find(id) !== null,
+    team: (principal, name) => mine(principal) && teams.exists(name),
+    'quick run': (principal, id) => mine(principal) && quickRuns.has(id),
+    thread: (principal, id) =>
+      mine(principal) &&
+      store.read((tx) =>
+        principal.agentId === undefined ? readThread(tx, id) !== null : threadConcerns(tx, id, principal.agentId),
+      ),
+  };
 }

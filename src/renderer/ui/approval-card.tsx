@@ -140,15 +140,8 @@ function PendingCard({
   problem: ReactNode;
 }) {
   const id = useId();
-  const [note, setNote] = useState('');
   const card = useRef<HTMLElement>(null);
   const { looked, early, again, pointed } = useLook(card, selected);
-  const { approve, reject } = answersOf(approval);
-  /** Whichever way it is pressed, by a key, a click or from the palette: not before it can have been read. */
-  const decide = (decision: Decision) => {
-    if (looked) onDecide(decision, note);
-    else again();
-  };
   return (
     <article
       ref={(element) => {
@@ -195,70 +188,100 @@ function PendingCard({
       <p role="status" className="text-meta text-muted empty:hidden">
         {early && !looked && 'Too soon: read it first, then answer after a short pause.'}
       </p>
-      <form
-        className="flex flex-wrap items-center gap-2"
-        onSubmit={(event) => {
-          event.preventDefault();
-          decide('approve');
-        }}
-        onKeyDown={(event) => {
-          // Enter in the note must not answer by accident.
-          if (event.key !== 'Enter' || !(event.target instanceof HTMLInputElement)) return;
-          event.preventDefault();
-          if (event.ctrlKey || event.metaKey) decide('approve');
-        }}
-      >
-        {/* A screen of a program takes a choice and no words. */}
-        {!asksForTrust(approval) && (
-          <input
-            value={note}
-            data-note="true"
-            onChange={(event) => setNote(event.target.value)}
-            aria-label={`Note for the answer to ${approval.title}`}
-            placeholder={asksForValues(approval) ? 'Value, or name: value; name: value' : 'Note (optional)'}
-            maxLength={2000}
-            className="h-7 min-w-0 grow basis-40 rounded-control border border-line bg-window px-2 pointer-coarse:h-10"
-          />
-        )}
-        <span className="ml-auto flex flex-wrap gap-2 @max-sm:w-full @max-sm:[&>*]:flex-1">
-          {onAlways !== undefined && (
-            <Button
-              kind="quiet"
-              className="@max-sm:order-last @max-sm:basis-full"
-              disabled={busy !== null}
-              onClick={() => onAlways(note)}
-            >
-              Always allow…
-            </Button>
-          )}
-          <Button
-            data-decide="reject"
-            disabled={busy !== null}
-            aria-disabled={looked ? undefined : true}
-            aria-keyshortcuts="r"
-            onClick={() => decide('reject')}
-          >
-            {reject[busy === 'reject' ? 1 : 0]}
-            <span className="max-sm:hidden">
-              <Kbd keys="r" />
-            </span>
-          </Button>
-          <Button
-            kind={selected ? 'primary' : 'plain'}
-            data-decide="approve"
-            disabled={busy !== null}
-            aria-disabled={looked ? undefined : true}
-            aria-keyshortcuts="a"
-            onClick={() => decide('approve')}
-          >
-            {approve[busy === 'approve' ? 1 : 0]}
-            <span className="max-sm:hidden">
-              <Kbd keys="a" />
-            </span>
-          </Button>
-        </span>
-      </form>
+      <AnswerForm
+        approval={approval}
+        selected={selected}
+        looked={looked}
+        busy={busy}
+        onAlways={onAlways}
+        onDecide={(decision, note) => (looked ? onDecide(decision, note) : again())}
+      />
     </article>
+  );
+}
+
+/** `onDecide` also takes what comes too soon, whichever way it is pressed: by a key, a click or from the palette. */
+function AnswerForm({
+  approval,
+  selected,
+  looked,
+  busy,
+  onAlways,
+  onDecide,
+}: Pick<ApprovalCardProps, 'approval' | 'onAlways'> & {
+  selected: boolean;
+  /** It can have been read. */
+  looked: boolean;
+  busy: Decision | null;
+  onDecide: (decision: Decision, note: string) => void;
+}) {
+  const [note, setNote] = useState('');
+  const { approve, reject } = answersOf(approval);
+  const decide = (decision: Decision) => onDecide(decision, note);
+  return (
+    <form
+      className="flex flex-wrap items-center gap-2"
+      onSubmit={(event) => {
+        event.preventDefault();
+        decide('approve');
+      }}
+      onKeyDown={(event) => {
+        // Enter in the note must not answer by accident.
+        if (event.key !== 'Enter' || !(event.target instanceof HTMLInputElement)) return;
+        event.preventDefault();
+        if (event.ctrlKey || event.metaKey) decide('approve');
+      }}
+    >
+      {/* A screen of a program takes a choice and no words. */}
+      {!asksForTrust(approval) && (
+        <input
+          value={note}
+          data-note="true"
+          onChange={(event) => setNote(event.target.value)}
+          aria-label={`Note for the answer to ${approval.title}`}
+          placeholder={asksForValues(approval) ? 'Value, or name: value; name: value' : 'Note (optional)'}
+          maxLength={2000}
+          className="h-7 min-w-0 grow basis-40 rounded-control border border-line bg-window px-2 pointer-coarse:h-10"
+        />
+      )}
+      <span className="ml-auto flex flex-wrap gap-2 @max-sm:w-full @max-sm:[&>*]:flex-1">
+        {onAlways !== undefined && (
+          <Button
+            kind="quiet"
+            className="@max-sm:order-last @max-sm:basis-full"
+            disabled={busy !== null}
+            onClick={() => onAlways(note)}
+          >
+            Always allow…
+          </Button>
+        )}
+        <Button
+          data-decide="reject"
+          disabled={busy !== null}
+          aria-disabled={looked ? undefined : true}
+          aria-keyshortcuts="r"
+          onClick={() => decide('reject')}
+        >
+          {reject[busy === 'reject' ? 1 : 0]}
+          <span className="max-sm:hidden">
+            <Kbd keys="r" />
+          </span>
+        </Button>
+        <Button
+          kind={selected ? 'primary' : 'plain'}
+          data-decide="approve"
+          disabled={busy !== null}
+          aria-disabled={looked ? undefined : true}
+          aria-keyshortcuts="a"
+          onClick={() => decide('approve')}
+        >
+          {approve[busy === 'approve' ? 1 : 0]}
+          <span className="max-sm:hidden">
+            <Kbd keys="a" />
+          </span>
+        </Button>
+      </span>
+    </form>
   );
 }
 

@@ -62,17 +62,24 @@ export function RunForm({ onBack, onStarted }: { onBack: () => void; onStarted: 
   );
 }
 
+/** How it is to run, as written. */
+interface Wish {
+  readonly scope: TargetScope;
+  readonly approvals: NonNullable<RunOptions['approvals']>;
+  readonly steps: string;
+  readonly model: string;
+  /** Of an open browser; empty: a new one. */
+  readonly session: string;
+  readonly record: boolean;
+}
+const plainWish: Wish = { scope: 'browser', approvals: 'on_risk', steps: '', model: '', session: '', record: false };
+
 function Form({ members, onStarted }: { members: readonly Member[]; onStarted: (runId: string) => void }) {
-  const { api, queries } = useHandsServices();
-  const sessions = useQuery(queries.browserSessions).data?.filter(({ status }) => status === 'open') ?? [];
+  const { api } = useHandsServices();
   const [mode, setMode] = useState<RunMode>('direct');
   const [task, setTask] = useState('');
-  const [scope, setScope] = useState<TargetScope>('browser');
-  const [approvals, setApprovals] = useState<NonNullable<RunOptions['approvals']>>('on_risk');
-  const [steps, setSteps] = useState('');
-  const [model, setModel] = useState('');
-  const [session, setSession] = useState('');
-  const [record, setRecord] = useState(false);
+  const [wish, setWish] = useState(plainWish);
+  const { scope, approvals, steps, model, session, record } = wish;
   const [actions, setActions] = useState<readonly ActionDraft[]>(() => {
     const first = members.find(({ toolset, name }) => toolset === 'browser' && name === 'navigate');
     return first === undefined ? [] : [newAction(0, 'browser', 'navigate', first.input_schema)];
@@ -184,40 +191,12 @@ function Form({ members, onStarted }: { members: readonly Member[]; onStarted: (
           className="field-sizing-content max-h-80 min-h-24 py-1.5"
         />
       )}
-      <div className="grid gap-3 sm:grid-cols-2 lg:grid-cols-3">
-        <SelectField label="Runs in" value={scope} options={scopes} onChange={setScope} />
-        <SelectField label="Asks for approval" value={approvals} options={asks} onChange={setApprovals} />
-        <TextField
-          label="Step limit"
-          problem={stepsProblem}
-          description={mode === 'direct' ? 'Empty: all of them.' : `Empty: ${defaultSteps}.`}
-          value={steps}
-          inputMode="numeric"
-          onChange={setSteps}
-        />
-        {mode !== 'direct' && (
-          <TextField
-            label="Model"
-            description="Empty: the model from the settings."
-            value={model}
-            spellCheck={false}
-            onChange={setModel}
-            className="font-mono text-code"
-          />
-        )}
-        <SelectField
-          label="Browser"
-          value={session}
-          options={Object.fromEntries([
-            ['', 'A new browser'],
-            ...sessions.map((one) => [one.session_id, one.browser?.title || one.browser?.url || one.session_id]),
-          ])}
-          onChange={setSession}
-        />
-        <Check on={record} onChange={setRecord} className="self-start sm:mt-7 pointer-coarse:min-h-10">
-          Record a video
-        </Check>
-      </div>
+      <WishFields
+        mode={mode}
+        wish={wish}
+        stepsProblem={stepsProblem}
+        onChange={(change) => setWish({ ...wish, ...change })}
+      />
       {start.failure !== null && <Problem error={start.failure} />}
       <div>
         <Button kind="primary" type="submit" disabled={start.busy} aria-keyshortcuts="Control+Enter">
@@ -228,5 +207,65 @@ function Form({ members, onStarted }: { members: readonly Member[]; onStarted: (
         </Button>
       </div>
     </form>
+  );
+}
+
+function WishFields({
+  mode,
+  wish: { scope, approvals, steps, model, session, record },
+  stepsProblem,
+  onChange,
+}: {
+  mode: RunMode;
+  wish: Wish;
+  stepsProblem: string | undefined;
+  onChange: (change: Partial<Wish>) => void;
+}) {
+  const { queries } = useHandsServices();
+  const sessions = useQuery(queries.browserSessions).data?.filter(({ status }) => status === 'open') ?? [];
+  return (
+    <div className="grid gap-3 sm:grid-cols-2 lg:grid-cols-3">
+      <SelectField label="Runs in" value={scope} options={scopes} onChange={(scope) => onChange({ scope })} />
+      <SelectField
+        label="Asks for approval"
+        value={approvals}
+        options={asks}
+        onChange={(approvals) => onChange({ approvals })}
+      />
+      <TextField
+        label="Step limit"
+        problem={stepsProblem}
+        description={mode === 'direct' ? 'Empty: all of them.' : `Empty: ${defaultSteps}.`}
+        value={steps}
+        inputMode="numeric"
+        onChange={(steps) => onChange({ steps })}
+      />
+      {mode !== 'direct' && (
+        <TextField
+          label="Model"
+          description="Empty: the model from the settings."
+          value={model}
+          spellCheck={false}
+          onChange={(model) => onChange({ model })}
+          className="font-mono text-code"
+        />
+      )}
+      <SelectField
+        label="Browser"
+        value={session}
+        options={Object.fromEntries([
+          ['', 'A new browser'],
+          ...sessions.map((one) => [one.session_id, one.browser?.title || one.browser?.url || one.session_id]),
+        ])}
+        onChange={(session) => onChange({ session })}
+      />
+      <Check
+        on={record}
+        onChange={(record) => onChange({ record })}
+        className="self-start sm:mt-7 pointer-coarse:min-h-10"
+      >
+        Record a video
+      </Check>
+    </div>
   );
 }

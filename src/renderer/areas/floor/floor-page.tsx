@@ -148,27 +148,7 @@ export function FloorPage() {
         {narrow && agent === null ? (
           list
         ) : (
-          <>
-            <div className="min-h-0 flex-1">
-              <Suspense>
-                {narrow
-                  ? agent !== null && <OnePane agent={agent} state={state} />
-                  : layouts !== null &&
-                    complete && (
-                      <Dock
-                        key={layouts.key}
-                        layoutKey={layouts.key}
-                        team={teamOfLayout(layouts.shown)}
-                        state={state}
-                      />
-                    )}
-              </Suspense>
-            </div>
-            <OnComputer computer={agent?.place.scope ?? null}>
-              {agent !== null && <LastDeliveries agentId={agent.id} harness={agent.binding.harness} />}
-              <Composer place="floor" bots={agents} target={agent} onTarget={openBot} />
-            </OnComputer>
-          </>
+          <Panes agent={agent} state={state} layouts={complete ? layouts : null} onTarget={openBot} />
         )}
       </main>
       {agent !== null && besides !== undefined ? (
@@ -186,6 +166,38 @@ export function FloorPage() {
       )}
       {dialogs.dialogs}
     </div>
+  );
+}
+
+/** The bot's pane, or all of them as they are laid out; null: that is not known yet. */
+function Panes({
+  agent,
+  state,
+  layouts,
+  onTarget,
+}: {
+  agent: PlacedBot | null;
+  state: ReturnType<typeof useFocus>['state'];
+  layouts: Layouts | null;
+  onTarget: (bot: PlacedBot) => void;
+}) {
+  const narrow = useNarrow();
+  return (
+    <>
+      <div className="min-h-0 flex-1">
+        <Suspense>
+          {narrow
+            ? agent !== null && <OnePane agent={agent} state={state} />
+            : layouts !== null && (
+                <Dock key={layouts.key} layoutKey={layouts.key} team={teamOfLayout(layouts.shown)} state={state} />
+              )}
+        </Suspense>
+      </div>
+      <OnComputer computer={agent?.place.scope ?? null}>
+        {agent !== null && <LastDeliveries agentId={agent.id} harness={agent.binding.harness} />}
+        <Composer place="floor" bots={state.agents} target={agent} onTarget={onTarget} />
+      </OnComputer>
+    </>
   );
 }
 

@@ -2,7 +2,17 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { CircleDollarSign, ImagePlus, Play, ShieldCheck, X } from 'lucide-react';
-import { type ClipboardEvent, type DragEvent, lazy, Suspense, useEffect, useMemo, useRef, useState } from 'react';
+import {
+  type ClipboardEvent,
+  type DragEvent,
+  lazy,
+  type RefObject,
+  Suspense,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'react';
 import { AppError } from '../../../contracts/common/errors.ts';
 import { maxQuickPrompt, type QuickChoices, type QuickRun } from '../../../contracts/factory/quick-run-routes.ts';
 import type { FactoryApi } from '../../base/data/api.ts';
@@ -122,39 +132,9 @@ function Form({ choices, ask, onDemo }: { choices: QuickChoices | undefined; ask
       onDrop={onFiles}
     >
       <div className="flex flex-wrap items-start gap-2">
-        <label className="min-w-0 max-lg:flex-1 max-sm:basis-[45%] lg:w-52">
-          <span className="sr-only">Repository</span>
-          <select
-            aria-label="Repository"
-            value={isTyped ? another : repository}
-            disabled={choices === undefined}
-            onChange={(event) => setPicked(event.target.value)}
-            className={`${control} w-full`}
-          >
-            {known.map(({ path, name, branch }) => (
-              <option key={path} value={path} title={path}>
-                {branch === null ? name : `${name} · ${branch}`}
-              </option>
-            ))}
-            <option value={another}>Another folder</option>
-          </select>
-        </label>
+        <RepositoryField choices={choices} value={isTyped ? another : repository} onChange={setPicked} />
         <WhoPicker options={options} chosen={chosen} onChange={setWho} />
-        <textarea
-          ref={field}
-          value={prompt}
-          rows={1}
-          maxLength={maxQuickPrompt}
-          aria-label="What to do"
-          placeholder="What should be done? Enter starts."
-          onChange={(event) => setPrompt(event.target.value)}
-          onKeyDown={(event) => {
-            if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
-            event.preventDefault();
-            start();
-          }}
-          className={`${box} field-sizing-content max-h-48 min-h-8 min-w-0 flex-1 basis-80 resize-none px-2.5 py-[5px] max-lg:order-first max-lg:basis-full pointer-coarse:min-h-10 pointer-coarse:py-2`}
-        />
+        <PromptField field={field} value={prompt} onChange={setPrompt} onEnter={start} />
         <AddImages onFiles={add} />
         <IconButton
           label="Budget"
@@ -181,21 +161,7 @@ function Form({ choices, ask, onDemo }: { choices: QuickChoices | undefined; ask
           {starting.busy ? 'Starting' : 'Start'}
         </Button>
       </div>
-      {isTyped && (
-        <label className="flex flex-wrap items-center gap-2 text-muted">
-          Folder
-          <input
-            aria-label="Folder"
-            value={typed}
-            ref={folder}
-            spellCheck={false}
-            autoComplete="off"
-            placeholder="/home/you/code/project"
-            onChange={(event) => setTyped(event.target.value)}
-            className={`${control} flex-1 basis-72 font-mono text-code text-ink`}
-          />
-        </label>
-      )}
+      {isTyped && <FolderField field={folder} value={typed} onChange={setTyped} />}
       {confining && <SandboxWishes value={newRunSandbox} onChange={(wish) => settings.set({ newRunSandbox: wish })} />}
       {limiting && (
         <BudgetFields
@@ -219,6 +185,81 @@ function Form({ choices, ask, onDemo }: { choices: QuickChoices | undefined; ask
         </Suspense>
       )}
     </form>
+  );
+}
+
+function RepositoryField({
+  choices,
+  value,
+  onChange,
+}: {
+  choices: QuickChoices | undefined;
+  value: string;
+  onChange: (path: string) => void;
+}) {
+  return (
+    <label className="min-w-0 max-lg:flex-1 max-sm:basis-[45%] lg:w-52">
+      <span className="sr-only">Repository</span>
+      <select
+        aria-label="Repository"
+        value={value}
+        disabled={choices === undefined}
+        onChange={(event) => onChange(event.target.value)}
+        className={`${control} w-full`}
+      >
+        {choices?.repositories.map(({ path, name, branch }) => (
+          <option key={path} value={path} title={path}>
+            {branch === null ? name : `${name} · ${branch}`}
+          </option>
+        ))}
+        <option value={another}>Another folder</option>
+      </select>
+    </label>
+  );
+}
+
+interface FieldOf<Element> {
+  field: RefObject<Element | null>;
+  value: string;
+  onChange: (text: string) => void;
+}
+
+/** Shift and Enter begin a line. */
+function PromptField({ field, value, onChange, onEnter }: FieldOf<HTMLTextAreaElement> & { onEnter: () => void }) {
+  return (
+    <textarea
+      ref={field}
+      value={value}
+      rows={1}
+      maxLength={maxQuickPrompt}
+      aria-label="What to do"
+      placeholder="What should be done? Enter starts."
+      onChange={(event) => onChange(event.target.value)}
+      onKeyDown={(event) => {
+        if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
+        event.preventDefault();
+        onEnter();
+      }}
+      className={`${box} field-sizing-content max-h-48 min-h-8 min-w-0 flex-1 basis-80 resize-none px-2.5 py-[5px] max-lg:order-first max-lg:basis-full pointer-coarse:min-h-10 pointer-coarse:py-2`}
+    />
+  );
+}
+
+function FolderField({ field, value, onChange }: FieldOf<HTMLInputElement>) {
+  return (
+    <label className="flex flex-wrap items-center gap-2 text-muted">
+      Folder
+      <input
+        aria-label="Folder"
+        value={value}
+        ref={field}
+        spellCheck={false}
+        autoComplete="off"
+        placeholder="/home/you/code/project"
+        onChange={(event) => onChange(event.target.value)}
+        className={`${control} flex-1 basis-72 font-mono text-code text-ink`}
+      />
+    </label>
   );
 }
 

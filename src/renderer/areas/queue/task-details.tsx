@@ -42,6 +42,20 @@ export function TaskDetails({ id, known, onClose }: { id: string; known: Task | 
 }
 
 function Body({ task }: { task: Task }) {
+  return (
+    <div className="flex flex-col gap-3 p-3">
+      <Verbs task={task} />
+      <Facts task={task} />
+      <Outcome task={task} />
+      <Part title="Payload">
+        <TextView text={JSON.stringify(task.payload, null, 2)} label="Payload" maxLines={16} wrap />
+      </Part>
+      <Environment key={task.id} env={task.env} />
+    </div>
+  );
+}
+
+function Facts({ task }: { task: Task }) {
   const { queries } = useQueueServices();
   const session = useQuery({
     ...queries.workLink('sessions', task.session_id ?? ''),
@@ -51,98 +65,103 @@ function Body({ task }: { task: Task }) {
     ...queries.workLink('deployments', task.deployment_id ?? ''),
     enabled: task.deployment_id !== null,
   });
-  const result = commandResult(task.result);
   const step = stepOf(task);
   return (
-    <div className="flex flex-col gap-3 p-3">
-      <Verbs task={task} />
-      <dl className="flex flex-col gap-1">
-        <Fact name="Status">
-          <span className="inline-flex flex-wrap items-center gap-x-2">
-            <TaskStatus task={task} />
-            {!isOver(task) && (
-              <span className="text-muted">
-                <TaskAge task={task} />
-              </span>
-            )}
-          </span>
+    <dl className="flex flex-col gap-1">
+      <Fact name="Status">
+        <span className="inline-flex flex-wrap items-center gap-x-2">
+          <TaskStatus task={task} />
+          {!isOver(task) && (
+            <span className="text-muted">
+              <TaskAge task={task} />
+            </span>
+          )}
+        </span>
+      </Fact>
+      {task.waiting_for !== null && (
+        <Fact name="Waiting">
+          <span data-waits="true">{task.waiting_for}</span>
         </Fact>
-        {task.waiting_for !== null && (
-          <Fact name="Waiting">
-            <span data-waits="true">{task.waiting_for}</span>
-          </Fact>
-        )}
-        <Fact name="Attempts">
-          <span className="tabular-nums">
-            {task.attempts} of {task.max_attempts}
-          </span>
+      )}
+      <Fact name="Attempts">
+        <span className="tabular-nums">
+          {task.attempts} of {task.max_attempts}
+        </span>
+      </Fact>
+      {task.last_worker_id !== null && (
+        <Fact name={isHeld(task) ? 'Held by' : 'Last held by'}>
+          <Link
+            to="/queue"
+            search={{ worker_id: task.last_worker_id, task: task.id }}
+            title="All tasks of this worker"
+            className="rounded-control break-all text-accent underline"
+          >
+            {task.last_worker_id}
+          </Link>{' '}
+          <LeaseLeft task={task} />
         </Fact>
-        {task.last_worker_id !== null && (
-          <Fact name={isHeld(task) ? 'Held by' : 'Last held by'}>
-            <Link
-              to="/queue"
-              search={{ worker_id: task.last_worker_id, task: task.id }}
-              title="All tasks of this worker"
-              className="rounded-control break-all text-accent underline"
-            >
-              {task.last_worker_id}
-            </Link>{' '}
-            <LeaseLeft task={task} />
-          </Fact>
-        )}
-        {task.stop_requested && isHeld(task) && (
-          <Fact name="Stop">requested; the worker learns of it at its next heartbeat, within 20 s</Fact>
-        )}
-        <Fact name="Created">
-          <Ago at={task.created_at} />
+      )}
+      {task.stop_requested && isHeld(task) && (
+        <Fact name="Stop">requested; the worker learns of it at its next heartbeat, within 20 s</Fact>
+      )}
+      <Fact name="Created">
+        <Ago at={task.created_at} />
+      </Fact>
+      {task.updated_at !== task.created_at && (
+        <Fact name={isOver(task) ? 'Ended' : 'Changed'}>
+          <Ago at={task.updated_at} />
         </Fact>
-        {task.updated_at !== task.created_at && (
-          <Fact name={isOver(task) ? 'Ended' : 'Changed'}>
-            <Ago at={task.updated_at} />
-          </Fact>
-        )}
-        {task.not_before !== null && (
-          <Fact name="Not before">
-            {new Date(task.not_before).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' })}
-          </Fact>
-        )}
-        {task.priority !== 0 && (
-          <Fact name="Priority">
-            <span className="tabular-nums">{task.priority}</span>
-          </Fact>
-        )}
-        {step !== null && (
-          <Fact name="Step">
-            <Link
-              to="/work"
-              search={{ dag: step.run, node: step.node, view: 'graph' }}
-              title={step.node}
-              className="rounded-control break-words text-accent underline"
-            >
-              {step.title ?? shortId(step.node)}
-            </Link>
-          </Fact>
-        )}
-        <Asks task={task} />
-        {task.session_id !== null && (
-          <Fact name="Session">
-            <LinkTo kind="sessions" id={task.session_id} name={session.data?.name ?? undefined} />
-          </Fact>
-        )}
-        {task.deployment_id !== null && (
-          <Fact name="Deployment">
-            <LinkTo kind="deployments" id={task.deployment_id} name={deployment.data?.name ?? undefined} />
-          </Fact>
-        )}
-        {task.sandbox_image !== null && (
-          <Fact name="Image">
-            <span className="font-mono text-code break-all">{task.sandbox_image}</span>
-          </Fact>
-        )}
-        <Fact name="Id">
-          <ShortId id={task.id} />
+      )}
+      {task.not_before !== null && (
+        <Fact name="Not before">
+          {new Date(task.not_before).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' })}
         </Fact>
-      </dl>
+      )}
+      {task.priority !== 0 && (
+        <Fact name="Priority">
+          <span className="tabular-nums">{task.priority}</span>
+        </Fact>
+      )}
+      {step !== null && (
+        <Fact name="Step">
+          <Link
+            to="/work"
+            search={{ dag: step.run, node: step.node, view: 'graph' }}
+            title={step.node}
+            className="rounded-control break-words text-accent underline"
+          >
+            {step.title ?? shortId(step.node)}
+          </Link>
+        </Fact>
+      )}
+      <Asks task={task} />
+      {task.session_id !== null && (
+        <Fact name="Session">
+          <LinkTo kind="sessions" id={task.session_id} name={session.data?.name ?? undefined} />
+        </Fact>
+      )}
+      {task.deployment_id !== null && (
+        <Fact name="Deployment">
+          <LinkTo kind="deployments" id={task.deployment_id} name={deployment.data?.name ?? undefined} />
+        </Fact>
+      )}
+      {task.sandbox_image !== null && (
+        <Fact name="Image">
+          <span className="font-mono text-code break-all">{task.sandbox_image}</span>
+        </Fact>
+      )}
+      <Fact name="Id">
+        <ShortId id={task.id} />
+      </Fact>
+    </dl>
+  );
+}
+
+/** Why it failed, and what its command or its worker gave back. */
+function Outcome({ task }: { task: Task }) {
+  const result = commandResult(task.result);
+  return (
+    <>
       {task.last_failure !== null && task.error === null && (
         <Part title={`Last failure: ${task.last_failure.code}`}>
           <TextView text={task.last_failure.message} label="Last failure" maxLines={6} wrap />
@@ -170,11 +189,7 @@ function Body({ task }: { task: Task }) {
           </Part>
         )
       )}
-      <Part title="Payload">
-        <TextView text={JSON.stringify(task.payload, null, 2)} label="Payload" maxLines={16} wrap />
-      </Part>
-      <Environment key={task.id} env={task.env} />
-    </div>
+    </>
   );
 }
 

@@ -30,33 +30,13 @@ interface SetUpProps {
 }
 
 export function SetUp({ title, demoTeam, onDemo, leaves = false, brief = false }: SetUpProps) {
-  const { queries } = useServices();
-  const hasTeam = useHasTeam();
-  const hasOwnBots = useHasOwnBots();
-  const workspace = useQuery(queries.workspace);
-  const doctor = useQuery(queries.doctor);
-  const models = useQuery(queries.modelPlaces);
-  const session = useQuery(queries.session).data;
-  const embedded = session?.mode === 'embedded';
+  const { workspace, models, embedded, pairing, ready, withKey, done, isKnown } = useFacts();
   const { skippedSteps } = useSettings();
-  const pairing = useQuery({ ...queries.pairing, enabled: embedded }).data;
-  const ready = (doctor.data?.checks ?? []).filter(
-    (check) => check.group === 'harness' && check.state === 'ok' && !harnessesOfEveryone.includes(check.name),
-  );
-  const withKey = (models.data?.places ?? []).filter(({ key }) => key !== 'missing');
-  const done: Readonly<Record<SetUpStep, boolean>> = {
-    demo: hasTeam,
-    workspace: workspace.data?.demo === false || hasOwnBots,
-    harnesses: ready.length > 0,
-    models: withKey.length > 0,
-    pairing: pairing?.state === 'paired',
-  };
   if (leaves) {
-    const known = [workspace.data, doctor.data, models.data, session, embedded ? pairing : session];
     const settled = setUpSteps.every(
       (step) => done[step] || skippedSteps.includes(step) || (step === 'pairing' && !embedded),
     );
-    if (settled || known.includes(undefined)) return null;
+    if (settled || !isKnown) return null;
   }
   return (
     <Card title={title}>
@@ -79,7 +59,7 @@ export function SetUp({ title, demoTeam, onDemo, leaves = false, brief = false }
           title="Work in your own project"
           done={done.workspace}
           folded={leaves}
-          about={workspace.data?.demo === false ? workspace.data.path : undefined}
+          about={workspace?.demo === false ? workspace.path : undefined}
         >
           <p className="text-muted">
             {brief
@@ -153,6 +133,34 @@ export function SetUp({ title, demoTeam, onDemo, leaves = false, brief = false }
       </ol>
     </Card>
   );
+}
+
+/** What is there already, and which steps that makes done. */
+function useFacts() {
+  const { queries } = useServices();
+  const hasTeam = useHasTeam();
+  const hasOwnBots = useHasOwnBots();
+  const workspace = useQuery(queries.workspace);
+  const doctor = useQuery(queries.doctor);
+  const models = useQuery(queries.modelPlaces);
+  const session = useQuery(queries.session).data;
+  const embedded = session?.mode === 'embedded';
+  const pairing = useQuery({ ...queries.pairing, enabled: embedded }).data;
+  const ready = (doctor.data?.checks ?? []).filter(
+    (check) => check.group === 'harness' && check.state === 'ok' && !harnessesOfEveryone.includes(check.name),
+  );
+  const withKey = (models.data?.places ?? []).filter(({ key }) => key !== 'missing');
+  const done: Readonly<Record<SetUpStep, boolean>> = {
+    demo: hasTeam,
+    workspace: workspace.data?.demo === false || hasOwnBots,
+    harnesses: ready.length > 0,
+    models: withKey.length > 0,
+    pairing: pairing?.state === 'paired',
+  };
+  const isKnown = ![workspace.data, doctor.data, models.data, session, embedded ? pairing : session].includes(
+    undefined,
+  );
+  return { workspace: workspace.data, models, embedded, pairing, ready, withKey, done, isKnown };
 }
 
 /** Done and skipped ones are folded until somebody opens them. */
