@@ -182,7 +182,8 @@ async function change(turn, name) {
   const path = join(turn.session.cwd, name);
   const content = [{ type: 'diff', path, oldText: null, newText: 'made by the agent\n' }];
   const toolCall = { toolCallId: `edit-${Date.now()}`, title: `Write ${name}`, kind: 'edit', content };
-  await turn.report({ sessionUpdate: 'tool_call', ...toolCall, status: 'pending', locations: [{ path, line: 1 }] });
+  if (!turn.text.includes('unreported'))
+    await turn.report({ sessionUpdate: 'tool_call', ...toolCall, status: 'pending', locations: [{ path, line: 1 }] });
   const answer = await permit(turn, { ...toolCall, rawInput: { path, content: 'made by the agent\n' } });
   if (answer === 'once') writeFileSync(path, 'made by the agent\n');
   const status = answer === 'once' ? 'completed' : 'failed';

@@ -48,7 +48,18 @@ export function createAcpBot(deps: AcpDeps, first: BotSpec, before: TurnRecord |
     agentId,
     spec: () => spec,
     recorder,
-    on: { onUpdate: hear, onPermission: permissions.ask, may: permissions.may },
+    on: {
+      onUpdate: hear,
+      // Some ask before they report anything, and a question is for the message that is being worked on, too.
+      onPermission(request, signal) {
+        turns.heard();
+        return permissions.ask(request, signal);
+      },
+      may(call, signal) {
+        turns.heard();
+        return permissions.may(call, signal);
+      },
+    },
     mustReplay: before?.status === 'lost',
     show,
     onUp() {

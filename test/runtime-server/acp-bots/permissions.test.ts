@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { sharedEngine } from '../engine.ts';
-import { agentTeam, answer, conversation, question, send, told, waits } from './support.ts';
+import { agentTeam, answer, conversation, delivery, question, send, told, waits } from './support.ts';
 
 const shared = sharedEngine();
 const steer = (agent: string) => ['/steer', { action: 'interrupt', agent }] as const;
@@ -34,6 +34,16 @@ test('a change is asked about as a diff, and a yes lets exactly it happen', asyn
     diffs: [{ path: join(engine.workspace, 'yes.txt'), before: null, after: 'made by the agent\n' }],
   });
   expect(entries[2]?.question).toEqual({ approvalId: asked.id, answer: 'approved' });
+});
+
+test('a message is verified by a question that comes before any report', async () => {
+  const engine = shared.current;
+  const to = await agentTeam(engine);
+  const sent = await send(engine, to, 'edit first.txt unreported');
+  const asked = await question(engine);
+  await vi.waitFor(async () => expect(await delivery(engine, to, sent.id)).toMatchObject({ state: 'verified' }), waits);
+  await answer(engine, asked.id, 'reject');
+  await engine.until(to, 'idle');
 });
 
 test('a no is a single no, and a note of the person stands in the conversation', async () => {
