@@ -200,7 +200,7 @@ export async function openHost({ settings, path, clock, timers, log }: HostDeps)
         refused: null,
         egress: 'enforced',
         freeze: groups.freezes,
-        limits: groups.limits,
+        limits: { memory: groups.limits.memory, processes: groups.limits.processes },
         ipv6,
         screen,
         most: settings.most,
