@@ -107,19 +107,10 @@ export function createDockerDriver({
   const engine = later(() => openEngine({ socket }));
   const greeting = later(() => openEngine({ socket, within: greetsWithin }));
   const installation = createInstallation(folder);
-  const prefix = () => `gantry-${installation()}-`;
-  const nameOf = (computer: string) => `${prefix()}${computer}`;
-  /** Null if the name is not one of ours. */
-  const computerIn = (name: string) => (name.startsWith(prefix()) ? name.slice(prefix().length) : null);
-  const computerOf = ({ Name }: Pick<ContainerInspectInfo, 'Name'>) => computerIn(bareName(Name)) ?? '';
-  /** Of its folder: a computer that was warm has that of its container. */
-  const placeOf = ({ Config }: Pick<ContainerInspectInfo, 'Config'>) => Config.Labels[labels.computer] ?? '';
-  const folderOf = (place: string) => join(folder, place);
-  const channelOf = (place: string) => join(folderOf(place), files.socket);
-  /** Of its last start. */
-  const tokenOf = (place: string) =>
-    (JSON.parse(readFileSync(join(folderOf(place), files.boot), 'utf8')) as Boot).token;
-  const readyFile = (place: string) => join(folderOf(place), 'ready');
+  const { nameOf, computerIn, computerOf, placeOf, folderOf, channelOf, tokenOf, readyFile } = placesOfContainers(
+    folder,
+    installation,
+  );
   const machine = createMachine({ settings, engine, installation, cloudHost, clock });
 
   /** An engine that answers with an error has refused this computer; one that does not answer is away. */
@@ -697,4 +688,22 @@ function later<Result>(make: () => Promise<Result>): () => Promise<Result> {
     made ??= make();
     return made;
   };
+}
+
+/** How containers are called, and where on this machine each has its files. */
+function placesOfContainers(folder: string, installation: () => string) {
+  const prefix = () => `gantry-${installation()}-`;
+  const nameOf = (computer: string) => `${prefix()}${computer}`;
+  /** Null if the name is not one of ours. */
+  const computerIn = (name: string) => (name.startsWith(prefix()) ? name.slice(prefix().length) : null);
+  const computerOf = ({ Name }: Pick<ContainerInspectInfo, 'Name'>) => computerIn(bareName(Name)) ?? '';
+  /** Of its folder: a computer that was warm has that of its container. */
+  const placeOf = ({ Config }: Pick<ContainerInspectInfo, 'Config'>) => Config.Labels[labels.computer] ?? '';
+  const folderOf = (place: string) => join(folder, place);
+  const channelOf = (place: string) => join(folderOf(place), files.socket);
+  /** Of its last start. */
+  const tokenOf = (place: string) =>
+    (JSON.parse(readFileSync(join(folderOf(place), files.boot), 'utf8')) as Boot).token;
+  const readyFile = (place: string) => join(folderOf(place), 'ready');
+  return { nameOf, computerIn, computerOf, placeOf, folderOf, channelOf, tokenOf, readyFile };
 }

@@ -4,11 +4,10 @@
  */
 import { hash, randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { CoreV1Api, CoreV1Event, V1ConfigMap, V1OwnerReference, V1Pod } from '@kubernetes/client-node';
+import type { CoreV1Event, V1Pod } from '@kubernetes/client-node';
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
-import { type Cluster, clusterWords, lacksRight, openCluster, saidBy, statusOf } from '../../kit/kubernetes/cluster.ts';
-import { quotaIn } from '../../kit/kubernetes/quantities.ts';
+import { type Cluster, openCluster } from '../../kit/kubernetes/cluster.ts';
 import type { Dial } from '../../kit/link/offer.ts';
 import {
   type ComputerSpec,
@@ -17,12 +16,12 @@ import {
   type DriverState,
   type HostedDriver,
 } from './driver.ts';
+import { createClusterRecords, type Found, mostTries, ownerOf } from './kubernetes-records.ts';
 import {
   type ComputerRecord,
   cloudAt,
   containers,
   diskOf,
-  installationOf,
   type KubernetesSettings,
   labels,
   nameOf,
@@ -44,17 +43,6 @@ const endsWithin = 20_000;
 const looksEvery = 250;
 /** What the cluster says of a Pod that it would make rarely changes. */
 const triedFor = 15_000;
-/** Another replica writes the same record now and then. */
-const mostTries = 8;
-
-/** A quota that is used up has room again once another computer ends; one that is smaller than the computer never has. */
-const codeOf = { none: 'failed', 'used up': 'full', 'too small': 'unsupported' } as const;
-
-interface Found {
-  readonly record: ComputerRecord;
-  readonly config: V1ConfigMap;
-}
-
 export function createKubernetesDriver({
   settings,
   installation,
@@ -78,99 +66,17 @@ export function createKubernetesDriver({
   const cloud = cloudAt(settings.cloud, origin);
   const labelSelector = `${labels.installation}=${installation},${labels.computer}`;
   const selectorOf = (computer: string) => `${labels.installation}=${installation},${labels.computer}=${computer}`;
-  let opened: Promise<Cluster> | null = null;
-  let owner: V1OwnerReference | null = null;
   let tried: { readonly at: number; readonly refused: Promise<string | null> } | null = null;
-
-  function cluster(): Promise<Cluster> {
-    if (opened === null) {
-      opened = open();
-      opened.catch(() => {
-        opened = null;
-      });
-    }
-    return opened;
-  }
-
-  /** An API server that answers with an error has refused this computer; one that does not answer, or lets this Gantry do nothing, is away. */
-  async function ask<Result>(work: (core: CoreV1Api) => Promise<Result>): Promise<Result> {
-    const { core } = await cluster();
-    try {
-      return await work(core);
-    } catch (fault) {
-      if (fault instanceof DriverFault) throw fault;
-      const status = statusOf(fault);
-      const words = clusterWords(fault);
-      const isAway = status === null || status === 401 || status === 429 || status >= 500 || lacksRight(fault);
-      if (isAway) throw new Error(words, { cause: fault });
-      throw new DriverFault(codeOf[quotaIn(saidBy(fault))], words);
-    }
-  }
-
-  const orNull = <Result>(work: (core: CoreV1Api) => Promise<Result>) => unless([404], work);
-  const unless = <Result>(statuses: readonly number[], work: (core: CoreV1Api) => Promise<Result>) =>
-    ask(async (core): Promise<Result | null> => {
-      try {
-        return await work(core);
-      } catch (fault) {
-        if (statuses.includes(statusOf(fault) ?? 0)) return null;
-        throw fault;
-      }
-    });
-
-  /** What owns everything here. Made by the first replica that needs it. */
-  async function ownedBy(): Promise<V1OwnerReference> {
-    if (owner !== null) return owner;
-    const body = installationOf(installation);
-    const name = body.metadata!.name!;
-    const read = () => orNull((core) => core.readNamespacedConfigMap({ namespace, name }));
-    const made =
-      (await read()) ??
-      (await unless([409], (core) => core.createNamespacedConfigMap({ namespace, body }))) ??
-      (await read());
-    if (made === null) throw new DriverFault('failed', `The ConfigMap ${name} was deleted while it was needed.`);
-    owner = ownerOf(made);
-    return owner;
-  }
-
-  async function find(computer: string): Promise<Found | null> {
-    const name = nameOf(installation, computer);
-    const config = await orNull((core) => core.readNamespacedConfigMap({ namespace, name }));
-    const record = config === null ? null : readRecord(config);
-    const isOurs = config?.metadata?.labels?.[labels.installation] === installation;
-    return record !== null && isOurs && record.spec.computer === computer ? { record, config: config! } : null;
-  }
+  const { cluster, ask, orNull, unless, ownedBy, ownedAnew, find, write, change } = createClusterRecords({
+    namespace,
+    installation,
+    open,
+  });
 
   async function there(computer: string): Promise<Found> {
     const found = await settle(computer);
     if (found === null) throw new DriverFault('not_found', `There is no computer ${computer}.`);
     return found;
-  }
-
-  /** Null: somebody else wrote it in between. */
-  async function write({ record, config }: Found, change: Partial<ComputerRecord>): Promise<Found | null> {
-    const next = { ...record, ...change };
-    const place = { installation, owner: await ownedBy() };
-    const body = recordOf(next, place, config.metadata?.resourceVersion);
-    const name = body.metadata!.name!;
-    const written = await unless([404, 409], (core) => core.replaceNamespacedConfigMap({ namespace, name, body }));
-    return written === null ? null : { record: next, config: written };
-  }
-
-  /** Until nobody else wrote it in between; null: it is gone. */
-  async function change(
-    computer: string,
-    to: (record: ComputerRecord) => Partial<ComputerRecord> | null,
-  ): Promise<ComputerRecord | null> {
-    for (let tries = 0; tries < mostTries; tries += 1) {
-      const found = await find(computer);
-      if (found === null) return null;
-      const next = to(found.record);
-      if (next === null) return found.record;
-      const written = await write(found, next);
-      if (written !== null) return written.record;
-    }
-    throw new DriverFault('failed', `The record of ${computer} is written by others all the time.`);
   }
 
   async function podsOf(selector: string): Promise<V1Pod[]> {
@@ -506,11 +412,7 @@ export function createKubernetesDriver({
 
   async function away(): Promise<string | null> {
     try {
-      const name = installationOf(installation).metadata!.name!;
-      // Somebody may have deleted it, and everything with it.
-      const found = await orNull((core) => core.readNamespacedConfigMap({ namespace, name }));
-      owner = found === null ? null : ownerOf(found);
-      if (owner === null) await ownedBy();
+      await ownedAnew();
       return null;
     } catch (fault) {
       return (fault as Error).message;
@@ -602,10 +504,6 @@ function lastOf(events: readonly CoreV1Event[]): string {
   const rank = ({ lastTimestamp, involvedObject }: CoreV1Event): number =>
     new Date(lastTimestamp ?? 0).getTime() + (involvedObject.kind === 'Pod' ? 1 : 0);
   return events.toSorted((a, b) => rank(a) - rank(b)).at(-1)?.message ?? '';
-}
-
-function ownerOf({ metadata }: V1ConfigMap): V1OwnerReference {
-  return { apiVersion: 'v1', kind: 'ConfigMap', name: metadata!.name!, uid: metadata!.uid! };
 }
 
 /** What the cluster made of a Pod, which leaves out what it does not know, and into which its own rules write. Null: it is a computer. */
