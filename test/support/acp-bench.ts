@@ -94,13 +94,21 @@ export async function openAcpBench(options: {
           .filter(({ variable }) => launch.env[variable] !== undefined)
           .map(({ method }) => method);
         return {
-          // The shell names itself before the program takes its place.
-          command: ['/bin/sh', '-c', 'echo $$ > "$0"; exec "$@"', pidFile, ...launch.command],
+          // Below the program beside it, as everywhere; the shell names itself before the agent takes its place.
+          command: [
+            ...programCommand('acp-inside'),
+            '/bin/sh',
+            '-c',
+            'echo $$ > "$0"; exec "$@"',
+            pidFile,
+            ...launch.command,
+          ],
           env: launch.env,
           cwd: work,
           mcpServers: () => [],
           signIns,
           asksIn: knownAgentOf(bot.command)?.asksIn ?? null,
+          missingIsEmpty: knownAgentOf(bot.command)?.missingIsEmpty ?? false,
           close: async () => rmSync(pidFile, { force: true }),
         };
       },

@@ -39,10 +39,12 @@ export function createClientMethods(
   {
     may,
     cwd,
+    missingIsEmpty,
     shows,
   }: {
     readonly may: May;
     readonly cwd: string;
+    readonly missingIsEmpty: boolean;
     /** The output of a terminal whose command has ended. */
     readonly shows: (terminal: string, output: string) => void;
   },
@@ -67,7 +69,11 @@ export function createClientMethods(
     async readFile({ path, line = null, limit = null }, signal) {
       mustBeAbsolute(path);
       await allowed(call('read', `Read ${path}`, { places: [path] }), signal);
-      return { content: await told(path, inside.readText(path, { line, limit })) };
+      const reading = inside.readText(path, { line, limit }).catch((error: unknown) => {
+        if (missingIsEmpty && error instanceof InsideFault && error.missing) return '';
+        throw error;
+      });
+      return { content: await told(path, reading) };
     },
     async writeFile({ path, content }, signal) {
       mustBeAbsolute(path);

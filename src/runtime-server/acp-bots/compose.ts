@@ -65,6 +65,7 @@ export function composeAcp(
         .filter(({ variable }) => (whole.env[variable] ?? '') !== '')
         .map(({ method }) => method),
       asksIn: knownAgentOf(spec.command)?.asksIn ?? null,
+      missingIsEmpty: knownAgentOf(spec.command)?.missingIsEmpty ?? false,
       close: async () => placed.closeNetwork?.(),
     };
   }

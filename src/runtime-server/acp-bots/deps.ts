@@ -16,6 +16,8 @@ export interface Prepared {
   readonly signIns: readonly string[];
   /** The mode in which it asks a person, if that is known: it works in that one until they choose another. */
   readonly asksIn: string | null;
+  /** What it reads of a file that is not there: that it is empty, in place of an error. */
+  readonly missingIsEmpty: boolean;
   /** For the time when this process has ended. Never rejects. */
   close(): Promise<void>;
 }

@@ -40,6 +40,7 @@ export interface LinkOrder {
   readonly mustReplay: boolean;
   /** Sign-in methods that need no person, in the order in which they are tried. */
   readonly signIns: readonly string[];
+  readonly missingIsEmpty: boolean;
   readonly onUpdate: (update: Update) => void;
   /** What the agent was told earlier, as it replays it. */
   readonly onReplayed: (text: string) => void;
@@ -100,6 +101,7 @@ async function connect(
   const serves = createClientMethods(inside, {
     may: order.may,
     cwd: order.cwd,
+    missingIsEmpty: order.missingIsEmpty,
     shows(terminal, output) {
       const id = heard.terminals.get(terminal);
       if (id !== undefined) order.onUpdate({ kind: 'tool', report: { id, output } });

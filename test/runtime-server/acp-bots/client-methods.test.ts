@@ -5,7 +5,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { findBubblewrap } from '../../../src/kit/sandbox/bubblewrap.ts';
 import { scratchFolder } from '../../support/scratch.ts';
 import { sharedEngine } from '../engine.ts';
-import { agentTeam, answer, conversation, question, send, standIn, told, waits } from './support.ts';
+import { agentTeam, answer, conversation, knownAgentTeam, question, send, standIn, told, waits } from './support.ts';
 
 const shared = sharedEngine();
 
@@ -94,6 +94,13 @@ test.each([
   }, waits);
   if (open !== undefined) await answer(shared.current, open.id, 'approve');
   await says(address, words);
+});
+
+test('an agent that cannot create a file of which it hears that it is missing reads an empty one', async () => {
+  const engine = shared.current;
+  const address = await knownAgentTeam(engine, 'gemini', '');
+  await send(engine, address, 'client-reads missing.txt');
+  await vi.waitFor(async () => expect(await last(address)).toBe('text It has: '), waits);
 });
 
 const found = await findBubblewrap({

@@ -28,7 +28,7 @@ async function openBots() {
       approvals: createPeople(),
       policy: askAlways,
       prepare: async () => ({
-        ...{ command, env: {}, cwd: work, signIns: [], asksIn: null },
+        ...{ command, env: {}, cwd: work, signIns: [], asksIn: null, missingIsEmpty: false },
         mcpServers: () => [],
         close: async () => {},
       }),

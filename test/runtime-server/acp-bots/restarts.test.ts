@@ -1,17 +1,14 @@
 /** Agents over ACP that end, print what they should not, or live when Gantry stops: what they were told is neither lost nor told twice. */
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { scratchFolder } from '../../support/scratch.ts';
 import { startEngine } from '../engine.ts';
 import {
   agentTeam,
   agentUp,
   conversation,
   delivery,
+  knownAgentTeam,
   messages,
   send,
-  standIn,
   told,
   transcript,
   waits,
@@ -54,11 +51,7 @@ test('a session is resumed without a replay where the agent can, in the mode tha
 
 test('an agent that begins in a mode that asks nobody works in the one that asks, until its person chooses another', async () => {
   const engine = await startEngine();
-  const program = join(scratchFolder(), 'claude-agent-acp');
-  writeFileSync(program, `#!/bin/sh\nexec ${process.execPath} ${standIn} --modes --unasked\n`, { mode: 0o755 });
-  engine.team('known', `bots:\n  - bot: dev\n    harness: acp\n    command: ${program}\n`);
-  await engine.call('POST', '/teams/known/up', {});
-  const to = 'dev@known';
+  const to = await knownAgentTeam(engine, 'claude-agent-acp', '--modes --unasked');
   const works = async () => {
     await engine.until(to, 'idle');
     await send(engine, to, 'which mode');

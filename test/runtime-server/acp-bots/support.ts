@@ -1,9 +1,11 @@
 /** An engine with bots that are stand-in agents over ACP. */
-import { resolve } from 'node:path';
+import { writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { expect, vi } from 'vitest';
 import type { Approval } from '../../../src/contracts/approvals/approval.ts';
 import type { ConversationEntry, ConversationModes } from '../../../src/contracts/factory/conversation-routes.ts';
 import type { Delivery, Message } from '../../../src/contracts/factory/delivery.ts';
+import { scratchFolder } from '../../support/scratch.ts';
 import type { Engine } from '../engine.ts';
 
 export const standIn = resolve(import.meta.dirname, '../../support/stand-in-acp.mjs');
@@ -17,10 +19,23 @@ export async function agentTeam(engine: Engine, options = '', more = ''): Promis
   return address;
 }
 
-export async function agentUp(engine: Engine, options = '', more = ''): Promise<string> {
+/** The same by the name of the program of an agent that is known. */
+export async function knownAgentTeam(engine: Engine, program: string, options: string): Promise<string> {
+  const file = join(scratchFolder(), program);
+  writeFileSync(file, `#!/bin/sh\nexec ${process.execPath} ${standIn} ${options}\n`, { mode: 0o755 });
+  const address = await agentUp(engine, '', '', file);
+  await engine.until(address, 'idle');
+  return address;
+}
+
+export async function agentUp(
+  engine: Engine,
+  options = '',
+  more = '',
+  command = `${process.execPath} ${standIn}${options}`,
+): Promise<string> {
   teams += 1;
   const name = `crew${teams}`;
-  const command = `${process.execPath} ${standIn}${options}`;
   engine.team(name, `bots:\n  - bot: dev\n    harness: acp\n    command: ${command}\n${more}`);
   const up = await engine.call('POST', `/teams/${name}/up`, {});
   expect(up.status, JSON.stringify(up.body)).toBe(200);

@@ -11,6 +11,8 @@ interface KnownAgent {
   readonly keeps?: Program['keeps'];
   /** The mode in which it asks a person; where it begins in another one, a classifier of its own answers in their place. */
   readonly asksIn?: string;
+  /** It cannot create a file of which it is told that it is not there: the editors that it is made for answer that it is empty. */
+  readonly missingIsEmpty?: true;
   /** Ways to sign in without a person, by the variable that must be set for each. */
   readonly signIns: readonly { readonly variable: string; readonly method: string }[];
 }
@@ -21,6 +23,7 @@ const knownAgents: Readonly<Record<string, KnownAgent>> = {
     install: 'npm install -g @google/gemini-cli',
     harness: 'gemini',
     asksIn: 'default',
+    missingIsEmpty: true,
     signIns: [{ variable: 'GEMINI_API_KEY', method: 'gemini-api-key' }],
   },
   qwen: {
