@@ -9,66 +9,67 @@ interface Place {
   readonly work: string;
 }
 
-interface AcpPlay {
+export interface AcpPlay {
   /** As a team file names it. */
   readonly agent: string;
   readonly package: string;
   readonly version: string;
   /** The program that must be there after its install. */
   readonly program: string;
-  readonly script: (place: Place) => Script;
-  readonly env: (model: ModelServer) => Record<string, string>;
+  readonly tools: Tools;
+  readonly env: (model: Pick<ModelServer, 'url'>) => Record<string, string>;
   /** It changes files of its folder without a question. */
   readonly changesUnasked?: true;
-  readonly setUp?: (place: Place & { readonly model: ModelServer }) => void;
+  readonly setUp?: (place: Place & { readonly model: Pick<ModelServer, 'url'> }) => void;
 }
 
 /** Words that differ: some agents take repeated ones for a loop. */
 const counting = Array.from({ length: 300 }, (_, at) => `slow${at * 7} `).join('');
 
+/** The calls of an agent's own tools. */
+interface Tools {
+  readonly run: (command: string) => ModelReply;
+  readonly write: (work: string) => ModelReply;
+}
+
 /** By what the message asks for; after a tool an end. */
-const script =
-  (ways: { run: ModelReply; write: (work: string) => ModelReply }) =>
+export const scriptOf =
+  ({ run, write }: Tools) =>
   ({ work }: Place): Script =>
   ({ lastUser, toolResults }) => {
     if (toolResults.length > 0 && !lastUser.includes('From owner')) return text('The tool ran.');
     if (lastUser.includes('Reply with ONLY')) return text('{}');
-    if (lastUser.includes('RUNSHELL')) return ways.run;
-    if (lastUser.includes('WRITE')) return ways.write(work);
+    if (lastUser.includes('RUNSHELL')) return run('touch made && ls');
+    if (lastUser.includes('WRITE')) return write(work);
     if (lastUser.includes('SLOW')) return text(counting, { pieces: 200, pauseMs: 100 });
     return text('A plain answer.', { pieces: 10, pauseMs: 30 });
   };
 
-const google = script({
-  run: tools({ name: 'run_shell_command', input: { command: 'touch made && ls', description: 'Make a file' } }),
+const description = 'Make a file';
+const google: Tools = {
+  run: (command) => tools({ name: 'run_shell_command', input: { command, description } }),
   write: (work) => tools({ name: 'write_file', input: { file_path: join(work, 'second'), content: 'words\n' } }),
-});
+};
 
-const anthropic = script({
-  run: tools({ name: 'Bash', input: { command: 'touch made && ls', description: 'Make a file' } }),
+const anthropic: Tools = {
+  run: (command) => tools({ name: 'Bash', input: { command, description } }),
   write: (work) => tools({ name: 'Write', input: { file_path: join(work, 'second'), content: 'words\n' } }),
-});
+};
 
-const github = script({
-  run: tools({ name: 'bash', input: { command: 'touch made && ls', description: 'Make a file' } }),
+const github: Tools = {
+  run: (command) => tools({ name: 'bash', input: { command, description } }),
   write: (work) => tools({ name: 'create', input: { path: join(work, 'second'), file_text: 'words\n' } }),
-});
+};
 
-const openai = script({
-  run: tools({
-    name: 'exec_command',
-    input: {
-      cmd: 'touch made && ls',
-      justification: 'to make a file',
-      sandbox_permissions: 'require_escalated',
-    },
-  }),
-  write: () =>
+const patch = "apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: second\n+words\n*** End Patch\nEOF";
+const openai: Tools = {
+  run: (cmd) =>
     tools({
       name: 'exec_command',
-      input: { cmd: "apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: second\n+words\n*** End Patch\nEOF" },
+      input: { cmd, justification: 'to make a file', sandbox_permissions: 'require_escalated' },
     }),
-});
+  write: () => tools({ name: 'exec_command', input: { cmd: patch } }),
+};
 
 const codexConfig = (url: string) => `model = "fake-1"
 model_provider = "scripted"
@@ -108,8 +109,9 @@ export const plays: readonly AcpPlay[] = [
     package: '@google/gemini-cli',
     version: '0.61.0',
     program: 'gemini',
-    script: google,
-    env: (model) => ({ GEMINI_API_KEY: 'scripted', GOOGLE_GEMINI_BASE_URL: model.url }),
+    tools: google,
+    // Otherwise it asks a model which model to ask.
+    env: ({ url }) => ({ GEMINI_API_KEY: 'scripted', GOOGLE_GEMINI_BASE_URL: url, GEMINI_MODEL: 'gemini-2.5-flash' }),
     setUp({ home }) {
       mkdirSync(join(home, '.gemini'));
       writeFileSync(join(home, '.gemini', 'settings.json'), JSON.stringify(geminiSettings));
@@ -120,7 +122,7 @@ export const plays: readonly AcpPlay[] = [
     package: '@qwen-code/qwen-code',
     version: '0.24.4',
     program: 'qwen',
-    script: google,
+    tools: google,
     env: (model) => ({ OPENAI_API_KEY: 'scripted', OPENAI_BASE_URL: `${model.url}/v1`, OPENAI_MODEL: 'fake-1' }),
   },
   {
@@ -128,7 +130,7 @@ export const plays: readonly AcpPlay[] = [
     package: '@agentclientprotocol/claude-agent-acp',
     version: '0.101.0',
     program: 'claude-agent-acp',
-    script: anthropic,
+    tools: anthropic,
     env: (model) => ({ ANTHROPIC_BASE_URL: model.url, ANTHROPIC_API_KEY: 'scripted' }),
   },
   {
@@ -137,7 +139,7 @@ export const plays: readonly AcpPlay[] = [
     version: '2.6.0',
     program: 'codex-acp',
     changesUnasked: true,
-    script: openai,
+    tools: openai,
     // Under the folder for temporary files, where this home is, it makes no programs for its sandbox.
     env: () => ({ SCRIPTED_KEY: 'scripted', TMPDIR: '/var/tmp' }),
     setUp({ home, model }) {
@@ -150,7 +152,7 @@ export const plays: readonly AcpPlay[] = [
     package: '@github/copilot',
     version: '1.0.102',
     program: 'copilot',
-    script: github,
+    tools: github,
     env: (model) => ({
       COPILOT_PROVIDER_BASE_URL: `${model.url}/v1`,
       COPILOT_PROVIDER_API_KEY: 'scripted',

@@ -4,11 +4,12 @@
  * `GANTRY_ACP_PREFIX` names a folder that keeps them: one folder an agent.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { plays } from './acp-plays.ts';
+import { binOf } from './harness-run.ts';
 
 const scenes = fileURLToPath(new URL('./acp-scenes.ts', import.meta.url));
 const run = (command: string, args: readonly string[], env = process.env): boolean =>
@@ -22,16 +23,10 @@ const isolated = spawnSync('unshare', [...alone, 'true']).status === 0;
 if (!isolated) console.error('no network namespace here: the scenes run with the network that there is');
 try {
   for (const play of plays.filter(({ agent }) => asked.length === 0 || asked.includes(agent))) {
-    const prefix = join(root, play.agent);
-    const bin = join(prefix, 'node_modules', '.bin');
-    if (!existsSync(join(bin, play.program))) {
-      mkdirSync(prefix, { recursive: true });
-      const wanted = `${play.package}@${play.version}`;
-      console.error(`installing ${wanted} …`);
-      if (!run('npm', ['install', '--prefix', prefix, '--no-audit', '--no-fund', '--loglevel', 'error', wanted])) {
-        console.log(`SKIP ${play.agent}: ${wanted} could not be installed`);
-        continue;
-      }
+    const bin = binOf(play, join(root, play.agent), play.version);
+    if (bin === null) {
+      console.log(`SKIP ${play.agent}: ${play.package}@${play.version} could not be installed`);
+      continue;
     }
     const env = { ...process.env, PATH: `${bin}:${process.env.PATH}` };
     const passed = isolated

@@ -15,12 +15,15 @@ function run(command: string, args: readonly string[], cwd?: string): boolean {
   return spawnSync(command, args, { stdio: 'inherit', cwd }).status === 0;
 }
 
+/** `program`: what is on PATH after its install. */
+type Installed = Pick<Play, 'package' | 'afterInstall'> & { readonly program: string; readonly megabytes?: number };
+
 /** The folder to put on PATH; null where it cannot be had. */
-export function binOf(play: Play, prefix: string, version: string): string | null {
+export function binOf(play: Installed, prefix: string, version: string): string | null {
   const bin = join(prefix, 'node_modules', '.bin');
-  if (existsSync(join(bin, play.harness))) return bin;
+  if (existsSync(join(bin, play.program))) return bin;
   const wanted = `${play.package}@${version}`;
-  console.error(`installing ${wanted} (about ${play.megabytes} MB) …`);
+  console.error(`installing ${wanted}${play.megabytes === undefined ? '' : ` (about ${play.megabytes} MB)`} …`);
   mkdirSync(prefix, { recursive: true });
   const done = run('npm', ['install', '--prefix', prefix, '--no-audit', '--no-fund', '--loglevel', 'error', wanted]);
   // npm may leave install scripts out.

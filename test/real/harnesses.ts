@@ -14,7 +14,7 @@ const given = process.env.GANTRY_HARNESSES_PREFIX;
 const root = given ?? mkdtempSync(join(tmpdir(), 'gantry-harnesses-'));
 try {
   for (const play of plays.filter(({ harness }) => asked.length === 0 || asked.includes(harness))) {
-    const bin = binOf(play, join(root, play.harness), play.version);
+    const bin = binOf({ ...play, program: play.harness }, join(root, play.harness), play.version);
     if (bin === null) {
       console.log(`SKIP ${play.harness}: ${play.package}@${play.version} could not be installed`);
       continue;

@@ -25,7 +25,7 @@ async function playNewest(play: Play, root: string): Promise<{ readonly whole: b
   const prefix = join(root, `${harness}-${newest}`);
   try {
     const title = `${harness} ${newest} (played before: ${version})`;
-    const bin = binOf(play, prefix, newest);
+    const bin = binOf({ ...play, program: harness }, prefix, newest);
     if (bin === null) return { whole: false, words: [`${title}: it could not be installed`] };
     const failed: string[] = [];
     let passed = 0;

@@ -52,6 +52,14 @@ test('with a dialog, a first screen and after the end the composer is closed', a
     expect(readComposer((await replay(`copilot/${name}.cast`, copilotRules)).facts)).toEqual({ kind: 'closed' });
 });
 
+test('an empty composer is empty where the scroll bar shows through its edge', () => {
+  const shade = (first: string) => `${first}${'▀'.repeat(117)} ┃`;
+  const bottom = [' ● A plain answer.', ' ┃tmp/project', shade('╻'), '┃', shade('╹'), ' ← open sidebar · Interactive'];
+  const readIn = (row: string) => readComposer({ bottom: bottom.with(3, row), dimRows: [] } as never);
+  expect(readIn('┃')).toEqual({ kind: 'empty' });
+  expect(readIn(`┃ half typed${' '.repeat(20)}┃`)).toMatchObject({ kind: 'text', text: 'half typed' });
+});
+
 const rule = '─'.repeat(120);
 const atRest = (...above: string[]) => {
   const bottom = [...above, '', ' ~/work', rule, '❯', rule, ' ← open sidebar · Interactive'];

@@ -3,6 +3,7 @@
  * and streams; the wires own their shapes. It replaces only the model.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createSecureServer, type ServerOptions } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { anthropic, countTokens } from './anthropic.ts';
 import { gemini } from './gemini.ts';
@@ -24,7 +25,11 @@ export interface ModelServer {
 
 const wires: readonly Wire[] = [anthropic, openaiChat, openaiResponses, gemini];
 
-export async function startModelServer(first: Script = () => text('ok')): Promise<ModelServer> {
+/** `secure`: over TLS, at this address. */
+export async function startModelServer(
+  first: Script = () => text('ok'),
+  { secure }: { readonly secure?: { readonly tls: ServerOptions; readonly host: string; readonly port: number } } = {},
+): Promise<ModelServer> {
   let script = first;
   let count = 0;
   const requests: ModelRequest[] = [];
@@ -73,14 +78,16 @@ export async function startModelServer(first: Script = () => text('ok')): Promis
     sendJson(answer, incoming.method === 'HEAD' ? 200 : 404, { error: { message: `no such path: ${path}` } });
   }
 
-  const server = createServer((incoming, answer) => {
+  const take = (incoming: IncomingMessage, answer: ServerResponse) => {
     serve(incoming, answer).catch(() => answer.destroy());
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  };
+  const server = secure === undefined ? createServer(take) : createSecureServer(secure.tls, take);
+  const { host, port: wanted } = secure ?? { host: '127.0.0.1', port: 0 };
+  await new Promise<void>((resolve) => server.listen(wanted, host, resolve));
   const { port } = server.address() as AddressInfo;
 
   return {
-    url: `http://127.0.0.1:${port}`,
+    url: `${secure === undefined ? 'http' : 'https'}://${host}:${port}`,
     requests,
     unknown,
     script(next) {

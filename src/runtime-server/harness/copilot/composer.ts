@@ -13,9 +13,9 @@ const tail = 120;
 
 /** In its shell mode a text would run. */
 const shellMode = / · Shell · /u;
-/** Where terminal and program do not agree how wide a character is, what was drawn before may show through. */
-const shadeTop = /^╻[▄▀ ]{20,}$/u;
-const shadeEnd = /^╹[▄▀ ]{20,}$/u;
+/** Where terminal and program do not agree how wide a character is, what was drawn before may show through, such as the scroll bar at the edge. */
+const shadeTop = /^╻[▄▀ ]{20,}┃?$/u;
+const shadeEnd = /^╹[▄▀ ]{20,}┃?$/u;
 
 /** Its rows without what stands before them. It has a shade where the terminal tells its colours, and lines above and below where it does not. */
 function rowsOf(view: View): { readonly rows: readonly string[]; readonly behind: readonly string[] } | null {
@@ -25,7 +25,7 @@ function rowsOf(view: View): { readonly rows: readonly string[]; readonly behind
   if (end > 0 && top >= 0) {
     const rows = bottom.slice(top + 1, end);
     if (!rows.every((row) => row.startsWith('┃'))) return null;
-    return { rows: rows.map((row) => row.replace(/^┃ ?/u, '')), behind: bottom.slice(end + 1) };
+    return { rows: rows.map((row) => row.replace(/^┃ ?/u, '').replace(/ +┃$/u, '')), behind: bottom.slice(end + 1) };
   }
   const box = promptBox(view);
   if (!box?.rows[0]?.startsWith('❯')) return null;

@@ -13,7 +13,7 @@ const turnRow = '(?:^ ?[◉◎○●] |esc esc |esc again to interrupt)';
 const keys = '^│ .*(?:to navigate|enter to \\w+).*│\\n╰─+╯$';
 const choice = '^│ ❯ (?:\\d+\\. )?\\S';
 /** The end of its composer: a line, or the edge of a shade where the terminal tells its colours. A row or two follow. */
-const composerEnd = '^(?:─{20,}|╹[▄▀]{20,}) *$';
+const composerEnd = '^(?:─{20,}|╹[▄▀]{20,}) *┃?$';
 const composer: Condition = { region: 'bottom', rows: 3, regex: composerEnd };
 const atRest: Condition = { region: 'bottom', rows: 2, not: turnRow };
 
