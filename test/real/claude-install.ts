@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** The version that the rules were recorded with. */
-export const claudeVersion = '2.1.329';
+export const claudeVersion = '2.1.332';
 
 /** Answers the folder to put on PATH; 361 MB are fetched where it is not there yet. */
 export function claudeIn(prefix: string): string {

@@ -149,7 +149,7 @@ const bot = await up(spec('web'));
 
 await scene('found: installed, version, covered by the rules, signed in', async () => {
   const found = (await harnesses.found()).find(({ name }) => name === 'claude');
-  assert.deepEqual([found?.installed, found?.version, found?.covered, found?.signedIn], [true, '2.1.329', true, true]);
+  assert.deepEqual([found?.installed, found?.version, found?.covered, found?.signedIn], [true, '2.1.332', true, true]);
   return found?.detail;
 });
 await scene('first start: each screen is needs_you with its words, and messages are held as setup', async () => {

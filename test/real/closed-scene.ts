@@ -160,7 +160,9 @@ try {
     const results = () => model.requests.flatMap(({ toolResults }) => toolResults.map((one) => one.text)).join('\n');
     const asked = await agree(product, web1.id, async () => results() !== '' && (await shown()).state === 'idle');
     assert.ok(results().includes('words from elsewhere'), results());
-    const own = asked.filter(({ kind, summary }) => kind !== 'destination' && summary.includes('Add words'));
+    const own = asked.filter(
+      ({ kind, summary }) => kind === 'pane' || (kind !== 'destination' && summary.includes('Add words')),
+    );
     const reached = asked.filter(({ kind }) => kind === 'destination').map(({ summary }) => summary);
     assert.equal(own.length, 1, JSON.stringify(asked));
     assert.deepEqual(reached, [`connect to ${elsewhere.name}:443`]);

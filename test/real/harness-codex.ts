@@ -81,7 +81,7 @@ async function play({ kitOnly }: { readonly kitOnly: boolean }): Promise<boolean
   const common = createCommon(bench, () => bot);
   const { bottom, made } = common;
 
-  if (!kitOnly) await common.found('codex', '0.169.0');
+  if (!kitOnly) await common.found('codex', '0.171.0');
   await scene('started: idle, in the mode that asks, with our hooks trusted and nothing else asked', async () => {
     await open(bot);
     assert.ok(!bottom().includes('Hooks need review'), 'it wants our hooks reviewed');
@@ -215,7 +215,7 @@ async function play({ kitOnly }: { readonly kitOnly: boolean }): Promise<boolean
 export const codexPlay: Play = {
   harness: 'codex',
   package: '@openai/codex',
-  version: '0.169.0',
+  version: '0.171.0',
   megabytes: 404,
   play,
 };

@@ -42,7 +42,7 @@ test('the version comes from the package without starting the program; an unknow
   expect(await find('claude')).toMatchObject({ installed: true, version: '2.1.329', covered: true });
   installed('opencode', 'opencode-ai', '9.9.9');
   expect(await find('opencode')).toMatchObject({ version: '9.9.9', covered: false });
-  installed('codex', '@openai/codex', '0.169.0');
+  installed('codex', '@openai/codex', '0.171.0');
   expect(await find('codex')).toMatchObject({ covered: true, signedIn: null, fix: null });
   installed('gemini', '@google/gemini-cli', '0.70.0');
   expect(await find('gemini')).toMatchObject({

@@ -48,7 +48,7 @@ test('without an event its transcript is the witness, as a whole line', async ()
   const line = { type: 'user', message: { parts: [{ text: composePrompt(message) }] } };
   writeFileSync(file, `{"type":"user","mess\n${JSON.stringify(line)}\n`);
   expect(await bot.deliver(message)).toMatchObject({ state: 'verified', evidence: 'transcript' });
-}, 20_000);
+}, 40_000);
 
 test('what nothing has seen is unconfirmed, and written once', async () => {
   const bot = await up('deaf');
@@ -56,7 +56,7 @@ test('what nothing has seen is unconfirmed, and written once', async () => {
   expect(await bot.deliver(outgoing('hello'))).toMatchObject({ state: 'unconfirmed', evidence: null });
   const input = inputOf(bot);
   expect(readFileSync(input, 'utf8').trim().split('\n')).toHaveLength(1);
-}, 20_000);
+}, 40_000);
 
 test('a damaged line and one of an unknown kind are passed over', async () => {
   const bot = await up();

@@ -1,6 +1,7 @@
 /**
- * What Claude Code's hooks, title and screen mean, recorded with 2.1.329. Data only. Hooks are the authority. They do not report an interrupt, a
- * refused or answered dialog, or anything before the first prompt: there the screen decides, on the edges named in `from` and after its hold time.
+ * What Claude Code's hooks, title and screen mean, recorded with 2.1.329 and played with 2.1.332. Data only. Hooks are the authority. They do not report
+ * an interrupt, a refused or answered dialog, or anything before the first prompt: there the screen decides, on the edges named in `from` and after its
+ * hold time.
  */
 import type { EventRule, Ruleset, ScreenRule } from '../judge/rules.ts';
 
@@ -184,7 +185,7 @@ export const claudeHookEvents: readonly string[] = [...new Set(events.map((rule)
 
 export const claudeRules: Ruleset = {
   harness: 'claude',
-  version: 'claude/2.1.329',
+  version: 'claude/2.1.332',
   covers: { from: '2.1.300', below: '2.2.0' },
   authority: 'hook',
   unclearAfterMs: 1500,

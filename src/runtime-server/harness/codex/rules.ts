@@ -1,7 +1,7 @@
 /**
- * What Codex's terminal signals, hooks, title and screen mean, recorded with 0.169.0. Data only. The authority is its own status (OSC 21337, which
- * it sends to a terminal named iTerm.app): it also reports an interrupt and a "No". Hooks report earlier that a turn begins, and what is asked; the
- * screen shows dialogs and failures, and decides where the status is missing.
+ * What Codex's terminal signals, hooks, title and screen mean, recorded with 0.169.0 and played with 0.171.0. Data only. The authority is its own
+ * status (OSC 21337, which it sends to a terminal named iTerm.app): it also reports an interrupt and a "No". Hooks report earlier that a turn begins, and
+ * what is asked; the screen shows dialogs and failures, and decides where the status is missing.
  */
 import type { FolderChoice } from '../folder-question.ts';
 import type { EventRule, Ruleset, ScreenRule } from '../judge/rules.ts';
@@ -175,8 +175,8 @@ export const codexHookEvents: readonly string[] = [
 
 export const codexRules: Ruleset = {
   harness: 'codex',
-  version: 'codex/0.169.0',
-  covers: { from: '0.169.0', below: '0.170.0' },
+  version: 'codex/0.171.0',
+  covers: { from: '0.169.0', below: '0.172.0' },
   authority: 'osc',
   unclearAfterMs: 1500,
   interrupt: { keys: ['Escape'] },

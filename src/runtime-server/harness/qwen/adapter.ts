@@ -19,8 +19,8 @@ import { qwenProgram } from './program.ts';
 import { qwenRules } from './rules.ts';
 import { readQwenUsage } from './usage.ts';
 
-/** It checks its file every half second. */
-const witnessMs = 7000;
+/** It checks its file every half second, and a loaded computer lets it wait: nothing takes the line away meanwhile. */
+const witnessMs = 15_000;
 const answerMs = 5000;
 
 export const qwen = { ...qwenProgram, adapter: createQwenAdapter } satisfies Harness;
