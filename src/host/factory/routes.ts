@@ -142,6 +142,7 @@ export function openRoutes(
       sandboxes: all.bots.sandboxes,
       accounts: all.bots.accounts,
       homes: all.bots.homes,
+      secrets: all.bots.vault.secrets,
     }),
     ...accountRoutes({ accounts: all.bots.accounts, signIns: all.bots.signIns, registry }),
     ...teamRoutes({ teams, progress: deps.progress }),

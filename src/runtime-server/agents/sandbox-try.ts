@@ -16,6 +16,7 @@ import { accountPlace, accountsIn, signedInAs } from '../harness/accounts.ts';
 import { botEnvironment, type Environment } from '../harness/environment.ts';
 import type { BotSpec, Launch } from '../harness/harness.ts';
 import { keptBy } from '../harness/programs.ts';
+import type { BotSecrets } from '../vault/vault.ts';
 import type { Accounts } from './accounts/accounts.ts';
 import type { BotHomes } from './bot-homes.ts';
 import type { BotSandboxes } from './bot-sandboxes.ts';
@@ -55,6 +56,7 @@ interface TryDeps extends Pick<Base, 'ids'> {
   readonly sandboxes: Pick<BotSandboxes, 'wanted' | 'tightened' | 'confine'>;
   readonly accounts: Pick<Accounts, 'signIn'>;
   readonly homes: BotHomes;
+  readonly secrets: Pick<BotSecrets, 'placeholders'>;
   readonly home: string;
   readonly userHome: string;
   readonly workspace: string;
@@ -123,7 +125,7 @@ async function tryOne(deps: TryDeps, member: Member, more: readonly Host[]): Pro
   const spec = specOf(deps, member);
   const common = { agentId: member.id, agent: member.address, sandbox: spec?.sandbox?.mode ?? 'none' };
   if (spec === null) return { ...common, trouble: 'Its team file has problems.', rows: [] };
-  const asked = questionsFor(deps, spec, more);
+  const asked = questionsFor(deps, spec, more, await deps.secrets.placeholders(spec));
   try {
     const answer = await ask(deps, spec, asked.questions);
     return { ...common, trouble: null, rows: [...asked.read(answer), ...spending(deps, spec)] };
@@ -166,6 +168,8 @@ function questionsFor(
   deps: TryDeps,
   spec: BotSpec,
   more: readonly Host[],
+  /** Secrets that it does not hold. */
+  placeholders: readonly string[],
 ): { readonly questions: ProbeQuestions; read(answer: ProbeAnswer): Row[] } {
   const { home, userHome } = deps;
   const named: [path: string, note: string][] = [
@@ -227,13 +231,28 @@ function questionsFor(
         }),
       ),
       { topic: 'processes', what: 'processes outside', found: seesOutside ? 'see' : 'nothing', note: null },
-      {
-        topic: 'keys',
-        what: 'variables that look like keys',
-        found: secrets.length === 0 ? 'nothing' : 'read',
-        note: secrets.length === 0 ? null : secrets.slice(0, 20).join(', '),
-      },
+      keysRow(secrets.filter((name) => !placeholders.some((secret) => spec.env[name] === `vault:${secret}`))),
+      ...(placeholders.length === 0
+        ? []
+        : [
+            {
+              topic: 'keys' as const,
+              what: 'secrets that it can use and not read',
+              found: 'nothing' as const,
+              note: placeholders.join(', '),
+            },
+          ]),
     ],
+  };
+}
+
+function keysRow(variables: readonly string[]): Row {
+  const isNone = variables.length === 0;
+  return {
+    topic: 'keys',
+    what: 'variables that look like keys',
+    found: isNone ? 'nothing' : 'read',
+    note: isNone ? null : variables.slice(0, 20).join(', '),
   };
 }
 

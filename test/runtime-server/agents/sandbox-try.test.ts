@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { SandboxRow, TriedSandbox } from '../../../src/contracts/factory/sandbox-routes.ts';
 import { findBubblewrap } from '../../../src/kit/sandbox/bubblewrap.ts';
+import { findNetworkTools } from '../../../src/kit/sandbox/own-network.ts';
 import { type Engine, sharedEngine, startEngine } from '../engine.ts';
 
 const found = await findBubblewrap({
@@ -91,4 +92,29 @@ describe.skipIf(typeof found === 'string')('where bubblewrap works', () => {
     expect(web.rows.find(({ what }) => what === 'memory')).toMatchObject({ found: 'set', note: '256 MiB' });
     expect(rowOf(web, 'processes')).toBe('open');
   });
+
+  test.skipIf(typeof findNetworkTools(process.env.PATH ?? '') === 'string')(
+    'a secret that it has as a placeholder is not told as one that it reads',
+    async () => {
+      const engine = shared.current;
+      fill(engine);
+      const destination = {
+        host: 'api.example.org',
+        port: 443,
+        header: 'authorization',
+        form: 'bearer',
+        methods: null,
+      };
+      await engine.call('PUT', '/vault/API_KEY', { value: 'a-long-enough-value', destination });
+      await engine.call('PUT', '/vault/PLAIN', { value: 'another-value' });
+      const env = 'env: { API_KEY: "vault:API_KEY", OTHER_TOKEN: "vault:PLAIN" }';
+      engine.team('placed', `bots:\n  - { bot: web, harness: shell, sandbox: closed, ${env} }\n`);
+      await engine.agree();
+      const [web] = await tryTeam(engine, 'placed', '127.0.0.1:9');
+      expect(web?.rows.filter(({ topic }) => topic === 'keys')).toEqual([
+        { topic: 'keys', what: 'variables that look like keys', found: 'read', note: 'OTHER_TOKEN' },
+        { topic: 'keys', what: 'secrets that it can use and not read', found: 'nothing', note: 'API_KEY' },
+      ]);
+    },
+  );
 });
