@@ -313,10 +313,12 @@ export function createBotSandboxes(
     const cwd = realpathSync(launch.cwd);
     checkFolder(spec, cwd, paths.workspace);
     const way = { sandbox, launch, paths, found, cwd };
-    if (sandbox.mode !== 'closed') return place(spec, { ...way, network: null });
+    // Asked meanwhile.
+    const person = gitPerson(git, launch.env, paths.folder);
+    if (sandbox.mode !== 'closed') return place(spec, { ...way, person, network: null });
     const network = await deps.networks.open(spec, launch.env.GANTRY_PANE ?? spec.agentId, paths);
     try {
-      return await place(spec, { ...way, network });
+      return await place(spec, { ...way, person, network });
     } catch (error) {
       await network.close();
       throw error;
@@ -331,6 +333,7 @@ export function createBotSandboxes(
       paths,
       found,
       cwd,
+      person,
       network,
     }: {
       readonly sandbox: BotSandbox;
@@ -338,6 +341,7 @@ export function createBotSandboxes(
       readonly paths: BotPaths;
       readonly found: Ready;
       readonly cwd: string;
+      readonly person: Promise<GitPerson>;
       readonly network: PlacedNetwork | null;
     },
   ): Promise<Placed> {
@@ -358,7 +362,7 @@ export function createBotSandboxes(
     ];
     const env = {
       ...withoutSession(launch.env),
-      ...(await gitSettings(git, launch.env, paths.folder, network?.gitSignIns ?? [])),
+      ...(await gitSettings(await person, launch.env, paths.folder, network?.gitSignIns ?? [])),
       ...network?.env,
     };
     const placed = confineInTerminal(found.tools, {
@@ -482,23 +486,30 @@ function withoutSession(env: Launch['env']): Record<string, string> {
   return { ...Object.fromEntries(kept), TMPDIR: '/tmp' };
 }
 
-/** The person's settings of git are not in the sandbox, but their name is, and so is how git signs in where they gave the bot a secret for it. */
-async function gitSettings(
-  git: Git,
-  env: Launch['env'],
-  folder: string,
-  signIns: readonly GitSignIn[],
-): Promise<Record<string, string>> {
-  if (env.GIT_CONFIG_GLOBAL !== undefined) return {};
+/** Name and address in their settings of git. */
+type GitPerson = ReadonlyMap<string, string>;
+
+async function gitPerson(git: Git, env: Launch['env'], folder: string): Promise<GitPerson> {
+  if (env.GIT_CONFIG_GLOBAL !== undefined) return new Map();
   const asked = ['config', '--global', '--null', '--get-regexp', '^user\\.(name|email)$'];
   const said = await git.try(folder, asked, { env: { HOME: env.HOME ?? '' } }).catch(() => null);
   // A key in lower case, a line's end, its value, a zero. Of a key that is there twice the last one counts, as everywhere in git.
-  const person = new Map(
+  return new Map(
     (said?.exitCode === 0 ? said.stdout.split('\0') : []).map((entry) => {
       const [key = '', ...value] = entry.split('\n');
       return [key, value.join(' ').trim()];
     }),
   );
+}
+
+/** The person's settings of git are not in the sandbox, but their name is, and so is how git signs in where they gave the bot a secret for it. */
+async function gitSettings(
+  person: GitPerson,
+  env: Launch['env'],
+  folder: string,
+  signIns: readonly GitSignIn[],
+): Promise<Record<string, string>> {
+  if (env.GIT_CONFIG_GLOBAL !== undefined) return {};
   const lines = ['name', 'email'].flatMap((key) => {
     const value = person.get(`user.${key}`) ?? '';
     return value === '' ? [] : [`  ${key} = ${inQuotes(value)}`];
