@@ -1,8 +1,7 @@
 /**
- * Bots in sandboxes that eat memory and processes, up to three times what they may have, all at once: alone, in many small pieces, as files in their
- * `/tmp`, as the bot's own program. Beside them bots that eat nothing, and a program outside. Counted: limits that do not hold or are
- * not told within five seconds, bots that eat something and do not go on, and anything else that ended or no longer answers. Disk and processor have no
- * limit, and nothing is counted for them.
+ * Bots in sandboxes that eat memory, processes, disk and the processor, up to three times what they may have, all at once: in one piece, in many small
+ * ones, as files in their `/tmp`, as the bot's own program. Beside them bots that eat nothing, and a program outside. Counted: limits that do not hold or
+ * are not told within five seconds, bots that eat something and do not go on, and anything else that ended or no longer answers.
  */
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -21,6 +20,10 @@ export const figures: readonly Figure[] = [{ name: 'sandbox.cap', run }];
 /** What a bot may have: the figure takes at most three times as much for each that eats. */
 const memory = 64;
 const processes = 40;
+/** Mebibytes. */
+const disk = 64;
+/** Cores: so few that a busy computer has them to give. */
+const processor = 0.1;
 /** What the launcher of a closed bot takes, where it counts. */
 const launcher = 96;
 const toldWithin = 5000;
@@ -29,38 +32,47 @@ const askEvery = 100;
 const eatsWithin = 90_000;
 const at = 'the product, shells in `files` and every eighth in `closed`, all eating at once';
 
-const kinds = ['memory', 'many', 'processes', 'itself', 'bomb', 'files'] as const;
+const kinds = ['memory', 'many', 'processes', 'itself', 'bomb', 'files', 'disk', 'processor'] as const;
 type Kind = (typeof kinds)[number];
+type Cap = NonNullable<Agent['caps']>[number];
+const capOf: Readonly<Record<Kind, Cap['what']>> = {
+  ...{ memory: 'memory', many: 'memory', itself: 'memory', files: 'memory' },
+  ...{ processes: 'processes', bomb: 'processes', disk: 'disk', processor: 'processor' },
+};
 interface Eater {
   readonly slug: string;
   readonly kind: Kind;
   readonly memory: number;
   readonly isClosed: boolean;
+  /** One that fills the disk has its own: what others add would count. */
+  readonly folder: string;
   /** Where it says when it was stopped. */
   readonly stopped: string;
 }
 
-const isOfProcesses = (kind: Kind) => kind === 'processes' || kind === 'bomb';
-
 async function run({ quick, log }: FigureOptions): Promise<Measured> {
   const why = await missing();
   if (why !== null) return { value: null, unit: 'problems', n: 0, at, why };
-  const count = quick ? 6 : 50;
+  const count = quick ? 8 : 50;
   const { heldBy } = createCapKeeper(`gantry-cap-${process.pid}`);
   // A look counts what programs have, and files in a sandbox's /tmp are no program's.
-  const played = kinds.filter((kind) => kind !== 'files' || heldBy.memory === 'cgroup');
+  const played = kinds.filter(
+    (kind) => !(kind === 'files' && heldBy.memory !== 'cgroup') && heldBy[capOf[kind]] !== 'nothing',
+  );
   const place = scratchHome();
   const eaters = Array.from({ length: count }, (_, index): Eater => {
     const kind = played[index % played.length]!;
     const isClosed = index % 8 === 3;
     const slug = `eats${index + 1}`;
     const isWatchedTree = isClosed && heldBy.memory === 'watched';
+    const folder = kind === 'disk' ? join(place.workspace, slug) : place.workspace;
     return {
       slug,
       kind,
       isClosed,
       memory: memory + (isWatchedTree ? launcher : 0),
-      stopped: join(place.workspace, `stopped-${slug}`),
+      folder,
+      stopped: join(folder, `stopped-${slug}`),
     };
   });
   const outside = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
@@ -72,20 +84,18 @@ async function run({ quick, log }: FigureOptions): Promise<Measured> {
   try {
     mkdirSync(join(place.workspace, '.gantry', 'teams', 'cap'), { recursive: true });
     writeFileSync(join(place.workspace, '.gantry', 'teams', 'cap', 'team.yaml'), teamOf(eaters));
-    writeFileSync(join(place.workspace, 'eat.pl'), readFileSync(join(import.meta.dirname, 'cap', 'eat.pl')));
+    for (const folder of new Set([place.workspace, ...eaters.map((one) => one.folder)])) {
+      mkdirSync(folder, { recursive: true });
+      writeFileSync(join(folder, 'eat.pl'), readFileSync(join(import.meta.dirname, 'cap', 'eat.pl')));
+    }
     product = await startProduct(place);
     const before = await startAll(product, eaters);
     log(`${eaters.length} bots that eat, limits held by ${JSON.stringify(heldBy)}`);
-    const { problems, slowestMs, leastFree, said } = await feed(product, eaters);
+    const { problems, slowestMs, leastFree, said } = await feed(product, eaters, before);
     problems.push(...(await others(product, before)));
     if (seen.outsideEnded) problems.push('a program outside of the sandboxes was ended');
-    const detail = {
-      heldBy,
-      slowestMs,
-      leastFreeMiB: leastFree,
-      said: said.slice(0, 3),
-      notHeld: ['disk', 'processor'],
-    };
+    const notPlayed = kinds.filter((kind) => !played.includes(kind));
+    const detail = { heldBy, slowestMs, leastFreeMiB: leastFree, said: said.slice(0, 6), notPlayed };
     return { value: problems.length, problems, unit: 'problems', n: eaters.length, at, detail };
   } finally {
     await product?.stop();
@@ -110,10 +120,11 @@ async function missing(): Promise<string | null> {
 }
 
 function teamOf(eaters: readonly Eater[]): string {
-  const bots = eaters.map(
-    ({ slug, isClosed, memory: most }) =>
-      `  - { bot: ${slug}, role: worker, harness: shell, sandbox: ${isClosed ? 'closed' : 'files'}, caps: { memory: ${most}MiB, processes: ${processes} } }`,
-  );
+  const bots = eaters.map(({ slug, kind, isClosed, memory: most, folder }) => {
+    const more = kind === 'disk' ? `, disk: ${disk}MiB` : kind === 'processor' ? `, processor: ${processor}` : '';
+    const caps = `{ memory: ${most}MiB, processes: ${processes}${more} }`;
+    return `  - { bot: ${slug}, role: worker, harness: shell, cwd: ${folder}, sandbox: ${isClosed ? 'closed' : 'files'}, caps: ${caps} }`;
+  });
   const quiet = [
     '  - { bot: quiet, role: worker, harness: shell, sandbox: files, caps: { memory: 64MiB } }',
     '  - { bot: open, role: worker, harness: shell }',
@@ -141,7 +152,7 @@ async function startAll(product: Product, eaters: readonly Eater[]): Promise<rea
 }
 
 /** Lets all of them eat, and follows what is told of each. */
-async function feed(product: Product, eaters: readonly Eater[]) {
+async function feed(product: Product, eaters: readonly Eater[], before: readonly Agent[]) {
   const { engine } = product;
   const problems: string[] = [];
   const said: string[] = [];
@@ -150,7 +161,8 @@ async function feed(product: Product, eaters: readonly Eater[]) {
   let leastFree = freemem();
   await Promise.all(
     eaters.map(({ slug, kind, memory: most, stopped }) => {
-      const eat = `perl eat.pl ${kind} ${stopped} ${isOfProcesses(kind) ? processes : most}`;
+      const limit = { memory: most, processes, disk, processor }[capOf[kind]];
+      const eat = `perl eat.pl ${kind} ${stopped} ${limit}`;
       // What was written in memory stays after its writer was ended, and may end the one that waits for it too: the shell tells then.
       const andTell = `: > /tmp/eaten; [ -e ${stopped} ] || echo ended $(date +%s.%N) > ${stopped}`;
       const text = kind === 'itself' ? `exec ${eat}` : kind === 'files' ? `${eat}; ${andTell}` : eat;
@@ -163,7 +175,7 @@ async function feed(product: Product, eaters: readonly Eater[]) {
     leastFree = Math.min(leastFree, freemem());
     for (const { slug, kind } of eaters) {
       const agent = agents.find((one) => one.slug === slug);
-      const words = agent === undefined || told.has(slug) ? null : wordsOf(agent, kind);
+      const words = agent === undefined || told.has(slug) ? null : wordsOf(agent, kind, hitsOf(before, slug, kind));
       if (words !== null) told.set(slug, { at: Date.now(), words });
     }
     await delay(askEvery);
@@ -192,11 +204,14 @@ async function feed(product: Product, eaters: readonly Eater[]) {
   return { problems, said: [...new Set(said)], slowestMs, leastFree: Math.round(leastFree / 1024 ** 2) };
 }
 
-/** What a person reads of it; null: nothing yet. */
-function wordsOf({ state, stateReason, caps = [] }: Agent, kind: Kind): string | null {
+const hitsOf = (agents: readonly Agent[], slug: string, kind: Kind): number =>
+  agents.find((one) => one.slug === slug)?.caps?.find(({ what }) => what === capOf[kind])?.hits ?? 0;
+
+/** What a person reads of it; null: nothing yet. `before`: how often it had reached that limit when it began to eat, such as while its shell started. */
+function wordsOf({ state, stateReason, caps = [] }: Agent, kind: Kind, before: number): string | null {
   if (kind === 'itself')
     return state === 'failed' && stateReason?.includes('MiB of memory') === true ? stateReason : null;
-  const cap = caps.find(({ what, hits }) => what === (isOfProcesses(kind) ? 'processes' : 'memory') && hits > 0);
+  const cap = caps.find(({ what, hits }) => what === capOf[kind] && hits > before);
   return cap === undefined ? null : limitWords(cap);
 }
 

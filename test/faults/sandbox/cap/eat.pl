@@ -9,9 +9,9 @@ my ($what, $file, $limit) = @ARGV;
 my $mebibyte = 1024 * 1024;
 
 sub tell_it {
-    my ($word) = @_;
+    my ($word, $when) = @_;
     open my $out, '>', "$file.part" or die $!;
-    print $out "$word ", time, "\n";
+    print $out "$word ", $when // time, "\n";
     close $out;
     rename "$file.part", $file;
 }
@@ -64,6 +64,22 @@ if ($what eq 'memory') {
         sleep 20;
     }));
     unlink '/tmp/eaten';
+} elsif ($what eq 'disk') {
+    # Slowly, so that a look sees it while it writes.
+    follow(child(sub {
+        open my $out, '>', 'eaten' or die $!;
+        for (1 .. 3 * $limit) { print $out 'x' x $mebibyte or last; $out->flush; sleep 0.05; }
+    }));
+    unlink 'eaten';
+} elsif ($what eq 'processor') {
+    my $began = time;
+    my $until = $began + 10;
+    my @children = map { child(sub { 1 while time < $until; }) } 1 .. 3;
+    1 while waitpid(-1, 0) > 0;
+    my (undef, undef, $user, $system) = times;
+    my $cores = ($user + $system) / (time - $began);
+    # It began to wait as soon as it had eaten its share.
+    tell_it($cores > 1.5 * $limit ? 'not held' : 'waited', $began);
 } elsif ($what eq 'processes' or $what eq 'bomb') {
     my @children;
     my $refused = 0;
