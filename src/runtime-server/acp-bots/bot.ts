@@ -48,18 +48,7 @@ export function createAcpBot(deps: AcpDeps, first: BotSpec, before: TurnRecord |
     agentId,
     spec: () => spec,
     recorder,
-    on: {
-      onUpdate: hear,
-      // Some ask before they report anything, and a question is for the message that is being worked on, too.
-      onPermission(request, signal) {
-        turns.heard();
-        return permissions.ask(request, signal);
-      },
-      may(call, signal) {
-        turns.heard();
-        return permissions.may(call, signal);
-      },
-    },
+    on: { onUpdate: hear, onPermission: askedFor(permissions.ask), may: askedFor(permissions.may) },
     mustReplay: before?.status === 'lost',
     show,
     onUp() {
@@ -74,6 +63,14 @@ export function createAcpBot(deps: AcpDeps, first: BotSpec, before: TurnRecord |
     culture: () => spec.culture,
     closing: closing.signal,
   });
+
+  /** Some ask before they report anything, and a question is for the message that is being worked on, too. */
+  function askedFor<Of extends readonly unknown[], Answer>(ask: (...of: Of) => Answer): (...of: Of) => Answer {
+    return (...of) => {
+      turns.heard();
+      return ask(...of);
+    };
+  }
 
   function hear(update: Update): void {
     recorder.take(update);
