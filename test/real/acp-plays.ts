@@ -20,6 +20,8 @@ export interface AcpPlay {
   readonly env: (model: Pick<ModelServer, 'url'>) => Record<string, string>;
   /** It changes files of its folder without a question. */
   readonly changesUnasked?: true;
+  /** It cannot continue a session, though it says that it can. */
+  readonly forgets?: true;
   readonly setUp?: (place: Place & { readonly model: Pick<ModelServer, 'url'> }) => void;
 }
 
@@ -109,6 +111,8 @@ export const plays: readonly AcpPlay[] = [
     package: '@google/gemini-cli',
     version: '0.61.0',
     program: 'gemini',
+    // As it loads a session it first writes an empty one over it.
+    forgets: true,
     tools: google,
     // Otherwise it asks a model which model to ask.
     env: ({ url }) => ({ GEMINI_API_KEY: 'scripted', GOOGLE_GEMINI_BASE_URL: url, GEMINI_MODEL: 'gemini-2.5-flash' }),

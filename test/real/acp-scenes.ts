@@ -117,27 +117,33 @@ await scene('a turn is cancelled, and seen to end', async () => {
   await idle();
   return `${Math.round(performance.now() - from)} ms`;
 });
+/** That the conversation is the one from before, and how long it is; of an agent that forgets, that Gantry says so. */
+function continued(words: string, entriesSince: Awaited<ReturnType<typeof said>>): string {
+  const notes = entriesSince.map(({ text }) => text).join(' ');
+  const depth = model.requests.findLast(({ lastUser }) => lastUser.includes(words))?.depth ?? 0;
+  if (play?.forgets) assert.ok(notes.includes('A new conversation begins'), notes);
+  else assert.ok(depth > 4, `depth ${depth}; ${notes}`);
+  return play?.forgets ? 'a new conversation, and it is told' : `depth ${depth}`;
+}
 await scene('after a restart of Gantry the session continues', async () => {
   const before = (await said()).length;
   await bench.restart();
   await idle();
-  const notes = (await said()).slice(before).map(({ text }) => text);
   await send('and further');
   await idle();
-  const depth = model.requests.findLast(({ lastUser }) => lastUser.includes('and further'))?.depth ?? 0;
-  assert.ok(depth > 4, `depth ${depth}; ${notes.join(' ')}`);
-  return `depth ${depth}`;
+  return continued('and further', (await said()).slice(before));
 });
 await scene('killed while it asks, the approval is withdrawn, and it is started again in its session', async () => {
   const question = await asked('RUNSHELL once more');
+  const before = (await said()).length;
   process.kill(Number(bench.pid()), 'SIGKILL');
   await until('the end of the question', () => question.ended !== null);
   assert.equal(question.ended?.kind, 'withdrawn');
+  // A program that works in a child of its own answers once more before it is gone.
+  await until('its end', async () => (await said()).slice(before).some(({ text }) => /agent ended/i.test(text ?? '')));
   await send('and after that');
   await idle();
-  const depth = model.requests.findLast(({ lastUser }) => lastUser.includes('and after that'))?.depth ?? 0;
-  assert.ok(depth > 4, `depth ${depth}`);
-  return `depth ${depth}`;
+  return continued('and after that', (await said()).slice(before));
 });
 await bench.close();
 await model.close();
