@@ -41,6 +41,8 @@ const mebibyte = 1024 * 1024;
 const measuresWithin = 30_000;
 /** Files that others remove hide what is added, so it is measured this often at least. */
 const measuresEvery = 60_000;
+/** Times as long as a measurement took: on a busy computer it takes long, and what fills the disk goes on. */
+const restsFor = 3;
 /** Between two readings where there is none from the last look. */
 const readsAfter = 250;
 /** Bytes for each millisecond: what a program notes of its work is less. */
@@ -84,7 +86,7 @@ export function createDiskWatch({
       const since = now() - measured.at;
       const couldBe = measured.added + Math.max(0, measured.free - free);
       const isDue = over !== null || couldBe > limit * mebibyte || since > measuresEvery;
-      if (!isDue || since < 10 * measured.took) return measured.added;
+      if (!isDue || since < restsFor * measured.took) return measured.added;
     }
     const began = now();
     const size = await sizeOf(folders);

@@ -61,6 +61,8 @@ interface Found {
 /** By the files' names. */
 const controllerOf = { memory: 'memory', processes: 'pids', processor: 'cpu' } as const satisfies Record<Limit, string>;
 const limiting = Object.values(controllerOf);
+/** Of one process or group of version 1, in the kernel's own default. */
+const weight = 1024;
 /** Microseconds: the kernel's own default, in which a group may use its share of the processor. */
 const period = 100_000;
 
@@ -134,8 +136,13 @@ export function createGroups(
         write(join(unified as string, 'cgroup.subtree_control'), wanted);
         write(join(two, 'cgroup.subtree_control'), wanted);
       }
-      const folders = roots.map((root) => join(root, key));
+      const shared = oneOf('cpu');
+      const used = roots.filter((root) => root !== shared || limits.processor !== undefined);
+      const folders = used.map((root) => join(root, key));
       for (const folder of folders) mkdirSync(folder, { recursive: true });
+      // In version 1 a group counts as one process among those beside it, however many are in it: without this, all of ours together would.
+      if (shared !== null && limits.processor !== undefined)
+        write(join(shared, 'cpu.shares'), String(weight * foldersIn(shared)));
       const set = (controller: string, file2: string, file1: string, value: string, unlimited1: string) => {
         const one = oneOf(controller);
         const [file, unlimited] = inTwo.includes(controller)
@@ -151,7 +158,7 @@ export function createGroups(
       set('memory', 'memory.max', 'memory.limit_in_bytes', bytes, '-1');
       set('pids', 'pids.max', 'pids.max', String(limits.processes ?? ''), 'max');
       try {
-        set('cpu', 'cpu.max', 'cpu.cfs_quota_us', share, '-1');
+        if (shared === null || used.includes(shared)) set('cpu', 'cpu.max', 'cpu.cfs_quota_us', share, '-1');
       } catch (error) {
         // Version 1 refuses more than a group around ours has, whose limit holds anyway.
         if ((error as NodeJS.ErrnoException).code !== 'EINVAL') throw error;
@@ -226,6 +233,9 @@ export function createGroups(
     },
   };
 }
+
+const foldersIn = (folder: string): number =>
+  readdirSync(folder, { withFileTypes: true }).filter((each) => each.isDirectory()).length;
 
 /** The path of our own group. `controller` empty: in version 2. */
 function pathIn(own: string, controller: string): string {

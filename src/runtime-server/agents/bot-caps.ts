@@ -104,6 +104,7 @@ export function createBotCaps(
       // It may wait for hours, and is told once.
       if (waits && !hits.waited) tell(bot, 'processor', 1);
       hits.waited = waits;
+      if (waits) hits.last.processor = deps.clock.now();
       Object.assign(hits.counted, counted);
       const watched = Object.fromEntries(
         (['memory', 'processes'] as const)

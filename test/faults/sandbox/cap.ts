@@ -91,7 +91,7 @@ async function run({ quick, log }: FigureOptions): Promise<Measured> {
     product = await startProduct(place);
     const before = await startAll(product, eaters);
     log(`${eaters.length} bots that eat, limits held by ${JSON.stringify(heldBy)}`);
-    const { problems, slowestMs, leastFree, said } = await feed(product, eaters, before);
+    const { problems, slowestMs, leastFree, said } = await feed(product, eaters);
     problems.push(...(await others(product, before)));
     if (seen.outsideEnded) problems.push('a program outside of the sandboxes was ended');
     const notPlayed = kinds.filter((kind) => !played.includes(kind));
@@ -152,13 +152,14 @@ async function startAll(product: Product, eaters: readonly Eater[]): Promise<rea
 }
 
 /** Lets all of them eat, and follows what is told of each. */
-async function feed(product: Product, eaters: readonly Eater[], before: readonly Agent[]) {
+async function feed(product: Product, eaters: readonly Eater[]) {
   const { engine } = product;
   const problems: string[] = [];
   const said: string[] = [];
   /** When it was told of each, and in which words. */
   const told = new Map<string, { readonly at: number; readonly words: string }>();
   let leastFree = freemem();
+  const began = Date.now();
   await Promise.all(
     eaters.map(({ slug, kind, memory: most, stopped }) => {
       const limit = { memory: most, processes, disk, processor }[capOf[kind]];
@@ -175,7 +176,7 @@ async function feed(product: Product, eaters: readonly Eater[], before: readonly
     leastFree = Math.min(leastFree, freemem());
     for (const { slug, kind } of eaters) {
       const agent = agents.find((one) => one.slug === slug);
-      const words = agent === undefined || told.has(slug) ? null : wordsOf(agent, kind, hitsOf(before, slug, kind));
+      const words = agent === undefined || told.has(slug) ? null : wordsOf(agent, kind, began);
       if (words !== null) told.set(slug, { at: Date.now(), words });
     }
     await delay(askEvery);
@@ -204,14 +205,11 @@ async function feed(product: Product, eaters: readonly Eater[], before: readonly
   return { problems, said: [...new Set(said)], slowestMs, leastFree: Math.round(leastFree / 1024 ** 2) };
 }
 
-const hitsOf = (agents: readonly Agent[], slug: string, kind: Kind): number =>
-  agents.find((one) => one.slug === slug)?.caps?.find(({ what }) => what === capOf[kind])?.hits ?? 0;
-
-/** What a person reads of it; null: nothing yet. `before`: how often it had reached that limit when it began to eat, such as while its shell started. */
-function wordsOf({ state, stateReason, caps = [] }: Agent, kind: Kind, before: number): string | null {
+/** What a person reads of it; null: nothing yet. `began`: when it was let eat; what its shell reached as it started does not count. */
+function wordsOf({ state, stateReason, caps = [] }: Agent, kind: Kind, began: number): string | null {
   if (kind === 'itself')
     return state === 'failed' && stateReason?.includes('MiB of memory') === true ? stateReason : null;
-  const cap = caps.find(({ what, hits }) => what === capOf[kind] && hits > before);
+  const cap = caps.find(({ what, hits, last }) => what === capOf[kind] && hits > 0 && Date.parse(last ?? '') >= began);
   return cap === undefined ? null : limitWords(cap);
 }
 

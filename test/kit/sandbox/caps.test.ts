@@ -81,8 +81,12 @@ test('groups are made inside of ours, so that a limit around Gantry goes on to h
     join(root, 'cpu/ours/bots/a'),
   ]);
   expect(readFileSync(join(root, 'cpu/ours/bots/a/cpu.cfs_quota_us'), 'utf8')).toBe('150000');
+  groups.make('b', { processor: 1 });
+  // Each weighs as much as a process beside them, and one without a limit stays beside them.
+  expect(readFileSync(join(root, 'cpu/ours/bots/cpu.shares'), 'utf8')).toBe('2048');
+  expect(groups.make('c', { memory: 1 })).toEqual([join(root, 'memory/outer/ours/bots/c'), join(root, 'pids/bots/c')]);
   expect(readFileSync(join(root, 'memory/outer/ours/bots/a/memory.limit_in_bytes'), 'utf8')).toBe('1048576');
-  expect(groups.keys()).toEqual(['a']);
+  expect(groups.keys()).toEqual(['a', 'b', 'c']);
 });
 
 test('in version 2 a group that was given no controllers holds nothing', () => {
