@@ -43,7 +43,7 @@ test('a layout with a name comes back after a reload, beside that of all bots', 
   await page.getByRole('button', { name: 'Save this layout under a name' }).click();
   const dialog = page.getByRole('dialog', { name: 'Save the layout' });
   await dialog.getByRole('textbox', { name: 'Name' }).fill('Only the tester');
-  await dialog.getByRole('button', { name: 'Save' }).click();
+  await page.keyboard.press('Enter');
   const layout = page.getByRole('combobox', { name: 'Layout of the panes' });
   await expect.poll(() => layout.inputValue()).toBe('name:Only the tester');
   await layout.selectOption('team:demo');

@@ -164,10 +164,57 @@ test('a toast covers no button of a page’s bar, and comes also for a card that
   }
 });
 
+test('a press on an answer in a pane beside the active one counts: nothing moves under the pointer', async () => {
+  const { page } = first;
+  await go(page, '/floor');
+  await page.setViewportSize({ width: 1440, height: 1500 });
+  await openPane(page, 'builder@demo');
+  await ask('tester', 'touch beside');
+  const card = question(page, 'tester');
+  await card.getByText('touch beside').first().waitFor();
+  const approve = card.getByRole('button', { name: /^Approve/ });
+  await pane(page, 'tester').locator('[data-keys="answer"]').waitFor();
+  const before = await approve.boundingBox();
+  await approve.hover();
+  await page.mouse.down();
+  await page.getByText('goes from the terminal to the question').filter({ visible: true }).waitFor();
+  expect((await approve.boundingBox())?.y).toBe(before?.y);
+  await page.mouse.up();
+  await expect.poll(() => screen('tester')).toMatch(/^allowed-0/m);
+  await page.setViewportSize({ width: 1440, height: 900 });
+});
+
+test('a screen reader tells every control of floor and inbox from the others', async () => {
+  const { page } = first;
+  for (const bot of ['tester', 'scribe']) await ask(bot, `touch read-${bot}`);
+  for (const path of ['/floor', '/inbox']) {
+    await go(page, path);
+    await expect.poll(() => page.getByRole('button', { name: 'Approve', exact: true }).count()).toBeGreaterThan(1);
+    const spoken = await controls(page);
+    expect(spoken.filter((one) => spoken.indexOf(one) !== spoken.lastIndexOf(one))).toEqual([]);
+  }
+  for (const bot of ['tester', 'scribe']) {
+    const card = page.getByRole('article').filter({ hasText: `touch read-${bot}` });
+    await card.getByRole('button', { name: 'Reject' }).click();
+  }
+  await expect.poll(() => page.getByRole('button', { name: 'Approve', exact: true }).count()).toBe(0);
+});
+
+/** Role, name and description of what can be pressed or filled, as Chromium tells a screen reader. */
+async function controls(page: Page): Promise<string[]> {
+  const browserOf = await page.context().newCDPSession(page);
+  const { nodes } = await browserOf.send('Accessibility.getFullAXTree');
+  await browserOf.detach();
+  const roles = ['button', 'checkbox', 'combobox', 'link', 'radio', 'searchbox', 'switch', 'tab', 'textbox'];
+  return nodes
+    .filter(({ ignored, role }) => !ignored && roles.includes(String(role?.value)))
+    .map(({ role, name, description }) => [role, name, description].map((one) => one?.value ?? '').join(' | '));
+}
+
 test('the sample of the connectors promises bots in a shell no job, only the ticket', async () => {
   const { page } = first;
   await go(page, '/connectors');
-  await page.getByText(/Your bots are shells, which only get the ticket/).waitFor();
+  await page.getByText(/becomes a ticket\. Your bots are shells or in a sandbox, and only get the ticket/).waitFor();
   await page.getByRole('button', { name: 'Try the sample shop' }).waitFor();
 });
 

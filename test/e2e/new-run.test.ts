@@ -181,6 +181,17 @@ describe('on Home', () => {
     return join(folder, team ?? 'none', bot);
   };
 
+  test('what a start still needs is said, and has the focus', async () => {
+    const { page } = seen;
+    await form(page).getByRole('textbox', { name: 'Folder' }).waitFor();
+    await field(page).press('Enter');
+    await form(page).getByText('Write what should be done.', { exact: true }).waitFor();
+    await field(page).fill('Mend the roof');
+    await field(page).press('Enter');
+    await form(page).getByText('Name the folder of a repository.', { exact: true }).waitFor();
+    expect(await focusedName(page)).toBe('Folder');
+  });
+
   test('a folder that no bot can work in says why, and nothing starts', async () => {
     const { page } = seen;
     await form(page).getByRole('textbox', { name: 'Folder' }).fill(join(root, 'nowhere'));
@@ -383,6 +394,30 @@ describe('on Home', () => {
     await page.getByRole('heading', { name: 'Sweep the yard', level: 2 }).waitFor();
     const list = page.getByRole('region', { name: 'Teams and bots' });
     expect(await list.getByText(/^sweep-the-yard-/).count()).toBe(0);
+  });
+
+  test('a merge from the changes beside its pane is the outcome of its run, which leaves what is under way', async () => {
+    const { page } = seen;
+    await home(page);
+    await field(page).fill('Oil the hinges');
+    await field(page).press('Enter');
+    await page
+      .getByRole('region', { name: /^Pane of claude/ })
+      .last()
+      .waitFor();
+    await page.locator('[data-bot^="claude@oil-the-hinges"]', { hasText: 'Idle' }).waitFor();
+    writeFileSync(join(treeOf('oil', 'claude'), 'hinges.txt'), 'oiled\n');
+    await page.getByRole('tab', { name: 'Changes' }).click();
+    const changes = page.getByRole('tabpanel', { name: 'Changes' });
+    await changes.getByText('+oiled').or(changes.getByText('oiled')).first().waitFor();
+    await changes.getByRole('button', { name: 'Merge', exact: true }).click();
+    const dialog = page.getByRole('dialog', { name: 'Merge: Oil the hinges' });
+    await dialog.getByRole('button', { name: 'Merge', exact: true }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect(readFileSync(join(house, 'hinges.txt'), 'utf8')).toBe('oiled\n');
+    await home(page);
+    await row(page, 'Ended runs', 'Oil the hinges').getByText('Merged').waitFor();
+    expect(await row(page, 'Runs under way', 'Oil the hinges').count()).toBe(0);
   });
 
   test('a run may have a budget, which is checked before it starts and forgotten after', async () => {

@@ -1,5 +1,5 @@
 /** A dialog with one act: the button that does it beside the one that leaves, and why it could not be done. */
-import { type ReactNode, type RefObject, useEffect, useId, useRef } from 'react';
+import { type KeyboardEvent, type ReactNode, type RefObject, useEffect, useId, useRef } from 'react';
 import { Button } from './button.tsx';
 import { Dialog } from './dialog.tsx';
 import { Problem } from './problem.tsx';
@@ -80,7 +80,13 @@ export function ActDialog({
         </>
       }
     >
-      <div className="flex flex-col gap-3">
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: a key pressed in a field inside */}
+      <div
+        className="flex flex-col gap-3"
+        onKeyDown={(event) => {
+          if (kind !== 'danger' && usable && isEnterInField(event)) act.run();
+        }}
+      >
         {children}
         {failure !== null && (
           <div ref={refusal}>
@@ -90,6 +96,12 @@ export function ActDialog({
       </div>
     </Dialog>
   );
+}
+
+/** Enter in a field of one line does what the button does. A form inside, which may have checks of its own, hears it first. */
+function isEnterInField({ key, target, nativeEvent }: KeyboardEvent): boolean {
+  if (key !== 'Enter' || nativeEvent.isComposing || !(target instanceof HTMLInputElement)) return false;
+  return target.form === null && ['text', 'search', 'number'].includes(target.type);
 }
 
 /** Focuses an element once, as soon as it can be used: a button that was disabled while its plan was read. */

@@ -190,6 +190,7 @@ function PendingCard({
       </p>
       <AnswerForm
         approval={approval}
+        titleId={id}
         selected={selected}
         looked={looked}
         busy={busy}
@@ -203,12 +204,15 @@ function PendingCard({
 /** `onDecide` also takes what comes too soon, whichever way it is pressed: by a key, a click or from the palette. */
 function AnswerForm({
   approval,
+  titleId,
   selected,
   looked,
   busy,
   onAlways,
   onDecide,
 }: Pick<ApprovalCardProps, 'approval' | 'onAlways'> & {
+  /** Of the question's title, by which a screen reader tells its answers from those of others. */
+  titleId: string;
   selected: boolean;
   /** It can have been read. */
   looked: boolean;
@@ -250,6 +254,7 @@ function AnswerForm({
             kind="quiet"
             className="@max-sm:order-last @max-sm:basis-full"
             disabled={busy !== null}
+            aria-describedby={titleId}
             onClick={() => onAlways(note)}
           >
             Always allow…
@@ -260,10 +265,11 @@ function AnswerForm({
           disabled={busy !== null}
           aria-disabled={looked ? undefined : true}
           aria-keyshortcuts="r"
+          aria-describedby={titleId}
           onClick={() => decide('reject')}
         >
           {reject[busy === 'reject' ? 1 : 0]}
-          <span className="max-sm:hidden">
+          <span className="max-sm:hidden" aria-hidden="true">
             <Kbd keys="r" />
           </span>
         </Button>
@@ -273,10 +279,11 @@ function AnswerForm({
           disabled={busy !== null}
           aria-disabled={looked ? undefined : true}
           aria-keyshortcuts="a"
+          aria-describedby={titleId}
           onClick={() => decide('approve')}
         >
           {approve[busy === 'approve' ? 1 : 0]}
-          <span className="max-sm:hidden">
+          <span className="max-sm:hidden" aria-hidden="true">
             <Kbd keys="a" />
           </span>
         </Button>

@@ -14,7 +14,8 @@ export function PlanDialog<P>({
   readPlan,
   shown,
   label,
-  idle = 'Nothing to do',
+  idle,
+  awaits = null,
   act,
   danger = false,
   fields,
@@ -29,8 +30,10 @@ export function PlanDialog<P>({
   shown: (plan: P) => ReactNode;
   /** What the button says; null while there is nothing to do. */
   label: (plan: P) => string | null;
-  /** What it says then, and before there is a plan. */
+  /** What it says then, and before there is a plan; else that there is nothing to do, and before that it is being looked at. */
   idle?: string;
+  /** What has to be filled in before there can be a plan; null: nothing. */
+  awaits?: string | null;
   busyLabel?: string;
   act: (plan: P) => Promise<unknown>;
   onClose: () => void;
@@ -42,11 +45,12 @@ export function PlanDialog<P>({
 }) {
   const plan = useQuery({
     queryKey: ['plan', ...planKey],
+    enabled: awaits === null,
     queryFn: ({ signal }) => readPlan(signal),
     gcTime: 0,
     staleTime: 0,
   });
-  const says = plan.data === undefined ? null : label(plan.data);
+  const says = awaits !== null || plan.data === undefined ? null : label(plan.data);
   const doing = useAct(async () => {
     if (plan.data !== undefined) await act(plan.data);
     asked.onClose();
@@ -54,14 +58,16 @@ export function PlanDialog<P>({
   return (
     <ActDialog
       {...asked}
-      label={says ?? idle}
+      label={says ?? idle ?? (plan.error !== null ? 'Not possible' : plan.isPending ? 'Checking' : 'Nothing to do')}
       kind={danger ? 'danger' : 'primary'}
       act={doing}
       ready={says !== null}
       focusAct={focusAct}
     >
       {fields}
-      {plan.error !== null ? (
+      {awaits !== null ? (
+        <p className="text-muted">{awaits}</p>
+      ) : plan.error !== null ? (
         <Problem error={plan.error} />
       ) : plan.data === undefined ? (
         <SkeletonRows count={3} />

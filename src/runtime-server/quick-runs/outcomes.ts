@@ -79,15 +79,21 @@ export function createOutcomes(
     return { ...bot, branch: done?.keptAs ?? done?.branch ?? null, diff, diffBase, diffHead };
   }
 
-  /** The step of a discarded bot is given up; one that waits for a person's yes has it with a merge. */
-  async function settleStep(run: StartedRun, seq: number, outcome: QuickOutcome, by: Actor) {
+  /**
+   * The step of a discarded bot is given up. With a merge or a kept branch a step has its person's yes, also where its bot stopped without a report: its
+   * run would be at work for ever. A bot that is at work may still report it.
+   */
+  async function settleStep(run: StartedRun, bot: QuickBotRecord, outcome: QuickOutcome, by: Actor) {
+    const address = addressIn(run, bot);
+    const seq = run.bots.indexOf(bot);
     const card = (await deps.workflows.pages.flow(run.dagId)).nodes[seq];
     if (card === undefined || (closedNodeStatuses as readonly string[]).includes(card.status)) return;
     const ref = { dagId: run.dagId, nodeId: card.nodeId };
     const caller = { ...by, address: null };
     try {
       if (outcome === 'discarded') await deps.workflows.verbs.fail(ref, caller, 'Its work was discarded.');
-      else if (card.status === 'needs_you') await deps.workflows.verbs.done(ref, caller, {});
+      else if (card.status === 'needs_you' || !atWork.some((state) => state === registry.find(address)?.shown.state))
+        await deps.workflows.verbs.done(ref, caller, { note: `Its work was ${outcome}.`, taken: true });
     } catch (error) {
       // It moved on in the meantime, or cannot be ended so: the outcome counts all the same.
       if (!(error instanceof AppError)) throw error;
@@ -131,10 +137,13 @@ export function createOutcomes(
         const body = { v: 1, bot: addressIn(run, bot), outcome, branch: ended.branch, keptAs: ended.keptAs };
         deps.ledger.append(tx, { type: 'run.outcome', subject: `run:${run.dagId}`, ...by, body });
       });
-      await settleStep(run, run.bots.indexOf(bot), outcome, by);
+      await settleStep(run, bot, outcome, by);
     },
   };
 }
+
+/** States in which a bot may still report what it was asked for. */
+const atWork = ['starting', 'working', 'needs_you', 'checking'];
 
 const isBroughtBack = (bot: QuickBotRecord, outcome: QuickOutcome) => bot.outcome === 'discarded' && outcome === 'kept';
 

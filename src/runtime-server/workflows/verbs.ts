@@ -43,10 +43,17 @@ export interface NodeRef {
 
 type Answer = Promise<NodeCard | NodePlan>;
 
+interface DoneGiven {
+  readonly output?: string;
+  readonly note?: string;
+  /** The person took over its work before the bot reported it done, so that a step at work is closed, too. */
+  readonly taken?: boolean;
+}
+
 export interface Verbs {
   claim(node: NodeRef, by: Caller): Answer;
   progress(node: NodeRef, by: Caller, text: string): Answer;
-  done(node: NodeRef, by: Caller, given: { output?: string; note?: string }): Answer;
+  done(node: NodeRef, by: Caller, given: DoneGiven): Answer;
   fail(node: NodeRef, by: Caller, reason: string): Answer;
   retry(node: NodeRef, by: Caller): Answer;
   skip(node: NodeRef, by: Caller, reason: string | null): Answer;
@@ -285,13 +292,7 @@ function takeOver(work: Work, node: RunNode): void {
   work.move(node, 'working', 'claimed', 'A person has taken it over.');
 }
 
-function done(
-  work: Work,
-  node: RunNode,
-  by: Caller,
-  given: { output?: string; note?: string },
-  diff: Omit<ProofFile, 'name'> | null,
-): void {
+function done(work: Work, node: RunNode, by: Caller, given: DoneGiven, diff: Omit<ProofFile, 'name'> | null): void {
   const note = given.note ?? null;
   const reviewing = isReview(node);
   if (by.address !== null && by.address === node.checker && reviewing) {
@@ -300,7 +301,7 @@ function done(
     return;
   }
   if (by.address === null && !(node.assignee === 'owner' && node.status === 'working')) {
-    acceptByPerson(work, node, note, given.output);
+    acceptByPerson(work, node, note, given);
     return;
   }
   if (by.address !== null) requireExecutor(node, by.address);
@@ -322,8 +323,17 @@ function done(
 }
 
 /** Lines of our own making a person may vouch for; a line of the template needs its file. */
-function acceptByPerson(work: Work, node: RunNode, note: string | null, output: string | undefined): void {
-  const open = (node.status === 'needs_you' && node.gate !== 'waiting') || isReview(node);
+function acceptByPerson(
+  work: Work,
+  node: RunNode,
+  note: string | null,
+  { output, taken = false }: Pick<DoneGiven, 'output' | 'taken'>,
+): void {
+  if (taken) takeUp(work, node);
+  const open =
+    (node.status === 'needs_you' && node.gate !== 'waiting') ||
+    isReview(node) ||
+    (taken && (node.status as string) === 'working');
   if (!open)
     throw conflict(
       node,

@@ -32,6 +32,7 @@ const shown = new Set([
   'floor-computers-dark',
   'floor-dark',
   'floor-light',
+  'home-budget-dark',
   'home-dark',
   'inbox-390',
   'inbox-light',

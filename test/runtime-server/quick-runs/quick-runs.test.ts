@@ -155,6 +155,11 @@ test('two bots of one run work side by side: one is merged, the other discarded 
     body: { run: { bots: [{ outcome: 'merged', diff: { files: 1 } }, { outcome: null }] } },
   });
   expect(readFileSync(join(repo, 'a.txt'), 'utf8')).toBe('uno\n');
+  // Its bot stopped without a report: the person's decision closes the step, and the other one is still at work.
+  const stepOf = async (at: number) =>
+    (await engine.call<{ card: object }>('GET', `/nodes/${run.id}/${run.bots[at]?.nodeId}`)).body.card;
+  expect(await stepOf(0)).toMatchObject({ status: 'done' });
+  expect(await stepOf(1)).toMatchObject({ status: 'working' });
   expect(await outcome(engine, run.id, 'claude', 'discarded')).toMatchObject({ status: 409 });
 
   const discarded = await outcome(engine, run.id, 'claude-2', 'discarded');

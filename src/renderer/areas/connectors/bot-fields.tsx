@@ -30,6 +30,7 @@ export function BotField({
   const nameOf = ({ id, name }: AutomationBot) => called(id, name);
   const able = bots.filter(({ reason }) => !runs || reason === null);
   const unable = bots.filter(({ reason }) => runs && reason !== null);
+  const noneAble = able.length === 0 && unable.length > 0;
   const chosen = bots.find(({ id }) => id === value);
   return (
     <>
@@ -40,7 +41,9 @@ export function BotField({
         description={
           chosen !== undefined && chosen.reason !== null
             ? `This bot gets tickets, but rules cannot run it: ${chosen.reason}`
-            : says
+            : noneAble
+              ? 'None of these bots can run on events. A hosted bot can, or an agent program outside of a sandbox.'
+              : says
         }
         value={value}
         onChange={onChange}
@@ -58,7 +61,7 @@ export function BotField({
         ))}
       </SelectField>
       {unable.length > 0 && (
-        <details>
+        <details open={noneAble || undefined}>
           <summary className="w-fit rounded-control text-meta text-muted pointer-coarse:py-2">
             Why {unable.length === 1 ? 'one bot is' : `${unable.length} bots are`} unavailable
           </summary>

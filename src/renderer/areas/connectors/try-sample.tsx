@@ -11,9 +11,12 @@ import type { Go } from './within.ts';
 
 const rule = 'Say in one sentence what was ordered, and from which country.';
 
-/** Only such a bot gets jobs: a shell, or a program that Gantry knows nothing of, cannot be asked for an answer. */
-const worksAlone = ({ binding: { type, harness } }: PlacedBot): boolean =>
-  type === 'hosted' || (harness !== undefined && harness !== 'shell' && harness !== 'custom');
+/**
+ * Only such a bot gets jobs: a shell, or a program that Gantry knows nothing of, cannot be asked for an answer, and a job would leave the sandbox of a
+ * program's terminal.
+ */
+const worksAlone = ({ binding: { type, harness }, sandbox }: PlacedBot): boolean =>
+  type === 'hosted' || (sandbox === undefined && harness !== undefined && harness !== 'shell' && harness !== 'custom');
 
 export function TrySample({ go }: { go: Go }) {
   const { api, queries } = useConnectorServices();
@@ -62,10 +65,10 @@ export function TrySample({ go }: { go: Go }) {
   return (
     <div className="flex flex-col items-start gap-2">
       <p>
-        Try it with a sample: Gantry starts a small shop on this computer and places an order, which becomes a ticket.
+        Try it with a sample: Gantry starts a small shop on this computer and places an order, which becomes a ticket.{' '}
         {hasWorker
           ? 'The job that its rule proposes waits for your approval.'
-          : 'Your bots are shells, which only get the ticket. A bot of an agent program, or a hosted one, also gets a job that waits for your approval.'}
+          : 'Your bots are shells or in a sandbox, and only get the ticket. A hosted bot, or an agent program outside of a sandbox, also gets a job that waits for your approval.'}
       </p>
       <Button disabled={attempt.busy} onClick={() => attempt.run()}>
         {attempt.busy ? 'Connecting' : 'Try the sample shop'}

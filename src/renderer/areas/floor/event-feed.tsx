@@ -43,10 +43,12 @@ export function EventFeed({ agents }: { agents: readonly Agent[] }) {
   const seen = new Set(newest.map((entry) => (entry.event.type === 'delivery' ? entry.event.data.id : '')));
   const older = (before.data?.deliveries ?? [])
     .filter((delivery) => !seen.has(delivery.id))
-    .map((data): { key: string; event: KnownEvent } => ({
-      key: data.id,
-      event: { type: 'delivery', at: data.at, data },
-    }));
+    .map(
+      (data): FeedEntry => ({
+        key: data.id,
+        event: { type: 'delivery', at: data.at, data },
+      }),
+    );
   const words = new Map((before.data?.deliveries ?? []).map((one) => [one.id, one]));
   const rows = [...newest, ...older].sort((a, b) => (a.event.at < b.event.at ? 1 : a.event.at > b.event.at ? -1 : 0));
   if (rows.length === 0) return <Empty>Messages, starts and stops appear here as they happen.</Empty>;
@@ -56,13 +58,13 @@ export function EventFeed({ agents }: { agents: readonly Agent[] }) {
       <FirstRows rows={rows} first={first} what="events">
         {(shown) => (
           <ol>
-            {shown.map(({ key, event }) => {
+            {shown.map(({ key, event, who }) => {
               const bot = botOf.get(botIn(event));
               return (
                 <li key={key} className="flex flex-col px-3 py-1 text-meta" data-event={event.type}>
                   <EventRow
                     event={event}
-                    who={bot?.address}
+                    who={bot?.address ?? who}
                     harness={bot?.binding.harness}
                     known={event.type === 'delivery' ? words.get(event.data.id) : undefined}
                     waits={event.type === 'team.changed' && waiting.includes(event.data.team)}

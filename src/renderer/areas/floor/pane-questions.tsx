@@ -53,8 +53,9 @@ export function PaneQuestions({
       />
       <p className="flex flex-wrap items-center gap-x-4 px-1 text-meta text-muted tabular-nums [&>*]:pt-1.5">
         <MoreQuestions count={questions.length - 1} />
-        {reachable && (
-          <span className="pointer-coarse:hidden">
+        {/* Its room is kept in a pane that is not the active one: a press there makes it active, and nothing may move under the pointer. */}
+        {first !== undefined && (
+          <span className={`pointer-coarse:hidden ${reachable ? '' : 'invisible'}`}>
             <Kbd keys={toQuestion} /> goes from the terminal to the question
           </span>
         )}

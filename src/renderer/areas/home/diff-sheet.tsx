@@ -6,7 +6,7 @@ import { Empty, type ListSource, ListStates, SkeletonRows } from '../../ui/list-
 import { Sheet } from '../../ui/sheet.tsx';
 import { TextView } from '../../ui/text-view.tsx';
 import { visibleText } from '../../ui/visible-text.ts';
-import { diffWords, sizeOf } from './quick-rows.ts';
+import { diffWords, sizeOf } from '../floor/runs/quick-rows.ts';
 
 type Diff = Pick<WorktreeDiff, 'branch' | 'files' | 'patch' | 'cut'>;
 

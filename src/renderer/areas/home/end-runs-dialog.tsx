@@ -5,8 +5,8 @@ import { useServices } from '../../base/services.tsx';
 import { useOfferUndo } from '../../base/undo.ts';
 import { countWords } from '../../ui/count-words.ts';
 import { PlanDialog } from '../../ui/plan-dialog.tsx';
-import { canBringBack, nothingBack, type QuickRow, titleOf } from './quick-rows.ts';
-import { useEndQuickRuns } from './quick-runs.ts';
+import { canBringBack, nothingBack, type QuickRow, titleOf } from '../floor/runs/quick-rows.ts';
+import { useEndQuickRuns } from '../floor/runs/quick-runs.ts';
 
 export function EndRunsDialog({
   rows,

@@ -25,9 +25,9 @@ import { later } from '../../ui/later.ts';
 import { Problem } from '../../ui/problem.tsx';
 import { SandboxWishes } from '../../ui/sandbox-choice.tsx';
 import { useAct } from '../../ui/use-act.ts';
+import { firstWho, type Prefill, prefillOf, readWho, whoChoices } from '../floor/runs/new-run.ts';
+import { useListStarted, useQuickChoices } from '../floor/runs/quick-runs.ts';
 import type { RunImage } from './images.ts';
-import { firstWho, type Prefill, prefillOf, readWho, whoChoices } from './new-run.ts';
-import { useListStarted, useQuickChoices } from './quick-runs.ts';
 import { WhoPicker } from './who-picker.tsx';
 
 const TrustDialog = lazy(
@@ -108,9 +108,15 @@ function Form({ choices, ask, onDemo }: { choices: QuickChoices | undefined; ask
       setConfining(false);
     },
   });
-  const isWritten = repository !== '' && prompt.trim() !== '' && chosen.length > 0;
-  const ready = isWritten && Object.keys(wrongLimits).length === 0 && !reading && !starting.busy;
-  const start = () => ready && starting.run();
+  const missing = missingOf({ prompt, repository, who: chosen });
+  const ready = missing === null && Object.keys(wrongLimits).length === 0 && !reading && !starting.busy;
+  const start = (): void => {
+    if (ready) starting.run();
+    if (ready || missing === null || choices === undefined) return;
+    setLeft(missing.says);
+    if (missing.of === 'prompt') field.current?.focus();
+    if (missing.of === 'repository') folder.current?.focus();
+  };
 
   const onFiles = (event: ClipboardEvent | DragEvent): void => {
     const files = [...('clipboardData' in event ? event.clipboardData : event.dataTransfer).files];
@@ -134,7 +140,15 @@ function Form({ choices, ask, onDemo }: { choices: QuickChoices | undefined; ask
       <div className="flex flex-wrap items-start gap-2">
         <RepositoryField choices={choices} value={isTyped ? another : repository} onChange={setPicked} />
         <WhoPicker options={options} chosen={chosen} onChange={setWho} />
-        <PromptField field={field} value={prompt} onChange={setPrompt} onEnter={start} />
+        <PromptField
+          field={field}
+          value={prompt}
+          onChange={(text) => {
+            setPrompt(text);
+            setLeft(null);
+          }}
+          onEnter={start}
+        />
         <AddImages onFiles={add} />
         <IconButton
           label="Budget"
@@ -155,13 +169,23 @@ function Form({ choices, ask, onDemo }: { choices: QuickChoices | undefined; ask
           type="submit"
           icon={Play}
           disabled={!ready}
+          title={missing?.says}
           className="h-8 max-sm:ml-auto"
           aria-keyshortcuts="Enter Control+Enter"
         >
           {starting.busy ? 'Starting' : 'Start'}
         </Button>
       </div>
-      {isTyped && <FolderField field={folder} value={typed} onChange={setTyped} />}
+      {isTyped && (
+        <FolderField
+          field={folder}
+          value={typed}
+          onChange={(text) => {
+            setTyped(text);
+            setLeft(null);
+          }}
+        />
+      )}
       {confining && <SandboxWishes value={newRunSandbox} onChange={(wish) => settings.set({ newRunSandbox: wish })} />}
       {limiting && (
         <BudgetFields
@@ -261,6 +285,13 @@ function FolderField({ field, value, onChange }: FieldOf<HTMLInputElement>) {
       />
     </label>
   );
+}
+
+/** The first thing that a start still needs; null: nothing. */
+function missingOf(written: { prompt: string; repository: string; who: readonly string[] }) {
+  if (written.prompt.trim() === '') return { of: 'prompt', says: 'Write what should be done.' } as const;
+  if (written.repository === '') return { of: 'repository', says: 'Name the folder of a repository.' } as const;
+  return written.who.length === 0 ? ({ of: 'who', says: 'Choose who works on it.' } as const) : null;
 }
 
 /** Starts what is written; where the folder waits for its person's yes, asks for that and starts again after it. */

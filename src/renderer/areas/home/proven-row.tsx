@@ -8,8 +8,8 @@ import { Button } from '../../ui/button.tsx';
 import { later } from '../../ui/later.ts';
 import { Ago } from '../../ui/now.tsx';
 import { nodeStatus, StatusIcon } from '../../ui/status.tsx';
+import { diffWords, sizeOf } from '../floor/runs/quick-rows.ts';
 import { useOpenBot } from '../floor/use-open-bot.ts';
-import { diffWords, sizeOf } from './quick-rows.ts';
 
 const DiffSheet = lazy(later(() => import('./diff-sheet.tsx').then((module) => ({ default: module.DiffSheet }))));
 

@@ -1,7 +1,8 @@
 /** The diff of one bot of a run that was started from a prompt. */
+
+import type { QuickRow } from '../floor/runs/quick-rows.ts';
+import { useQuickDiff } from '../floor/runs/quick-runs.ts';
 import { DiffSheet } from './diff-sheet.tsx';
-import type { QuickRow } from './quick-rows.ts';
-import { useQuickDiff } from './quick-runs.ts';
 
 export function QuickDiffSheet({
   row,

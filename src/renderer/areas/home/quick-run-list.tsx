@@ -6,7 +6,7 @@ import { Button } from '../../ui/button.tsx';
 import { FirstRows } from '../../ui/first-rows.tsx';
 import { later } from '../../ui/later.ts';
 import { nodeStatus, outcomeStatus } from '../../ui/status.tsx';
-import { folderOf, type QuickRow, quickRowSays } from './quick-rows.ts';
+import { folderOf, type QuickRow, quickRowSays } from '../floor/runs/quick-rows.ts';
 import { QuickRunRow } from './quick-run-row.tsx';
 
 const EndRunsDialog = lazy(

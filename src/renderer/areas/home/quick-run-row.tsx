@@ -10,11 +10,11 @@ import { later } from '../../ui/later.ts';
 import { Ago, Elapsed } from '../../ui/now.tsx';
 import { ProgressBar } from '../../ui/progress-bar.tsx';
 import { agentStatus, nodeLook, outcomeStatus, Status } from '../../ui/status.tsx';
+import { diffWords, type QuickRow, siblingsOf, titleOf } from '../floor/runs/quick-rows.ts';
 import { useOpenBot } from '../floor/use-open-bot.ts';
-import { diffWords, type QuickRow, siblingsOf, titleOf } from './quick-rows.ts';
 
 const EndRunDialog = lazy(
-  later(() => import('./end-run-dialog.tsx').then((module) => ({ default: module.EndRunDialog }))),
+  later(() => import('../floor/runs/end-run-dialog.tsx').then((module) => ({ default: module.EndRunDialog }))),
 );
 const QuickDiffSheet = lazy(
   later(() => import('./quick-diff-sheet.tsx').then((module) => ({ default: module.QuickDiffSheet }))),

@@ -6,10 +6,10 @@ import type { LedgerRow } from '../../../contracts/factory/work-engine/ledger.ts
 import { useServices } from '../../base/services.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Since } from '../../ui/now.tsx';
+import { endedRows } from '../floor/runs/quick-rows.ts';
+import { useQuickRuns } from '../floor/runs/quick-runs.ts';
 import { ProvenRow, type ProvenStep } from './proven-row.tsx';
-import { endedRows } from './quick-rows.ts';
 import { QuickRunList } from './quick-run-list.tsx';
-import { useQuickRuns } from './quick-runs.ts';
 
 const lookedKey = 'gantry.home-looked';
 /** Of one look. */

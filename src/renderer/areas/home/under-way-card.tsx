@@ -12,10 +12,10 @@ import { FirstRows } from '../../ui/first-rows.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Elapsed } from '../../ui/now.tsx';
 import { ProvenBar } from '../../ui/proven-bar.tsx';
+import { underWayRows } from '../floor/runs/quick-rows.ts';
+import { useQuickRuns } from '../floor/runs/quick-runs.ts';
 import { useOpenBot } from '../floor/use-open-bot.ts';
-import { underWayRows } from './quick-rows.ts';
 import { QuickRunList } from './quick-run-list.tsx';
-import { useQuickRuns } from './quick-runs.ts';
 
 /** On something now: a bot that is idle runs, and is not at work. */
 const isBusy = (agent: PlacedBot): boolean =>

@@ -3,7 +3,7 @@ import { ChevronDown } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';
 import { maxQuickBots } from '../../../contracts/factory/quick-run-routes.ts';
 import { Button } from '../../ui/button.tsx';
-import { nameOfWho, readWho, type WhoChoice } from './new-run.ts';
+import { nameOfWho, readWho, type WhoChoice } from '../floor/runs/new-run.ts';
 
 export function WhoPicker({
   options,

@@ -3,6 +3,7 @@
  * Must not know how any of it is shown.
  */
 import type { QueryClient } from '@tanstack/react-query';
+import type { Agent } from '../../../contracts/factory/agent.ts';
 import type { Api } from './api.ts';
 import { createEventCache, type KnownEvent, parseFactoryEvent } from './event-cache.ts';
 import type { Keys } from './keys.ts';
@@ -23,6 +24,8 @@ const feedLength = 200;
 export interface FeedEntry {
   readonly key: string;
   readonly event: KnownEvent;
+  /** Address of the bot that it names by its id, as it was when the event came: the bot may be gone when a person reads it. */
+  readonly who?: string;
 }
 
 export interface LinkState {
@@ -107,8 +110,13 @@ export function createEvents(
     unfed = [];
     tell();
   }
+  function addressOf(event: KnownEvent): string | undefined {
+    if (event.type !== 'agent.state' && event.type !== 'agent.account') return undefined;
+    const known = client.getQueryData<{ readonly agents: readonly Agent[] }>(keys.agents);
+    return known?.agents.find(({ id }) => id === event.data.agentId)?.address;
+  }
   function gather(entry: FeedEntry): void {
-    gathered.push(entry);
+    gathered.push({ ...entry, who: addressOf(entry.event) });
     const wait = shown + showEvery - now();
     // A clock that was set back must not hold anything back.
     if (wait <= 0 || wait > showEvery) show();

@@ -10,6 +10,7 @@ let events: Events;
 let listen: NonNullable<Listen>;
 let told: number;
 let released: number;
+let client: QueryClient;
 
 beforeEach(async () => {
   vi.useFakeTimers();
@@ -24,9 +25,10 @@ beforeEach(async () => {
   const release = async () => {
     released += 1;
   };
+  client = new QueryClient();
   events = createEvents({
     api: { factory, renewSession: () => {} } as unknown as Api,
-    client: new QueryClient(),
+    client,
     keys: keysOf(null),
     slots: { take: async () => ({ release }) } as never,
   });
@@ -55,6 +57,13 @@ test('an event after a silence is shown at once', () => {
   vi.advanceTimersByTime(60_000);
   comes('agent_2');
   expect([shown(), told]).toEqual([['agent_2', 'agent_1'], 2]);
+});
+
+test('an event keeps the address of its bot, which may be gone when a person reads it', () => {
+  client.setQueryData(keysOf(null).agents, { agents: [{ id: 'agent_1', address: 'web@crew' }] });
+  comes('agent_1');
+  client.setQueryData(keysOf(null).agents, { agents: [] });
+  expect(events.feed().map(({ who }) => who)).toEqual(['web@crew']);
 });
 
 test('events that come without end are shown together, all of them, newest first', () => {

@@ -1,7 +1,7 @@
 /** A bot's changes on its own branch, beside its pane: the files, the diff, and the three ways to end it, each with its plan first. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Columns2, GitBranch } from 'lucide-react';
-import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { AppError } from '../../../../contracts/common/errors.ts';
 import type { Agent } from '../../../../contracts/factory/agent.ts';
 import type { WorktreeDiff, WorktreeEnd, WorktreeEnding } from '../../../../contracts/factory/worktree-routes.ts';
@@ -10,12 +10,19 @@ import { useServices } from '../../../base/services.tsx';
 import { useOfferUndo } from '../../../base/undo.ts';
 import { Button, IconButton } from '../../../ui/button.tsx';
 import { diffRows } from '../../../ui/diff/diff-rows.ts';
+import { later } from '../../../ui/later.ts';
 import { Empty, ListStates, SkeletonRows } from '../../../ui/list-states.tsx';
 import { PlanDialog } from '../../../ui/plan-dialog.tsx';
 import { TextField } from '../../../ui/text-field.tsx';
 import { visibleText } from '../../../ui/visible-text.ts';
+import { type QuickRow, rowOfBot, titleOf } from '../runs/quick-rows.ts';
+import { useQuickRuns } from '../runs/quick-runs.ts';
 import { CommentedDiff, SendComments, useComments } from './commented-diff.tsx';
 import { rowAt } from './row-at.ts';
+
+const EndRunDialog = lazy(
+  later(() => import('../runs/end-run-dialog.tsx').then((module) => ({ default: module.EndRunDialog }))),
+);
 
 export function BotChanges({
   agent,
@@ -69,6 +76,7 @@ function Changes({
   onWide: (() => void) | undefined;
 }) {
   const [end, setEnd] = useState<WorktreeEnd | null>(null);
+  const run = useRunOf(agent);
   const rows = useMemo(() => diffRows(diff.patch), [diff.patch]);
   const comments = useComments(agent.id);
   const [goTo, setGoTo] = useState<{ readonly row: number } | null>(null);
@@ -148,10 +156,28 @@ function Changes({
           {diff.cut && <p className="text-meta text-muted">The diff is cut off here. See the rest in {diff.path}.</p>}
         </>
       )}
-      {end !== null && <EndDialog agent={agent} diff={diff} end={end} onClose={() => setEnd(null)} />}
+      {end !== null && run === undefined && (
+        <EndDialog agent={agent} diff={diff} end={end} onClose={() => setEnd(null)} />
+      )}
+      {end !== null && run !== undefined && (
+        <Suspense>
+          <EndRunDialog row={run} title={titleOf(run)} first={outcomes[end]} onClose={() => setEnd(null)} />
+        </Suspense>
+      )}
     </div>
   );
 }
+
+/** For a bot of a run from a prompt the same decision is the outcome of its run, which Home waits for. */
+function useRunOf({ id, team }: Agent): QuickRow | undefined {
+  const { queries } = useServices();
+  const teams = useQuery(queries.teams).data?.teams ?? [];
+  const isOfRun = teams.some(({ name, title }) => name === team && title !== undefined);
+  const runs = useQuickRuns(isOfRun).data?.runs ?? [];
+  return rowOfBot(runs, id);
+}
+
+const outcomes = { merge: 'merged', keep: 'kept', discard: 'discarded' } as const;
 
 const ends: Readonly<Record<WorktreeEnd, { title: string; about: string; button: string }>> = {
   merge: { title: 'Merge the work of', about: 'Its branch is merged into yours.', button: 'Merge' },
@@ -192,6 +218,8 @@ function EndDialog({
         return answer.plan;
       }}
       label={(plan) => `${button} ${plan.commits} ${plan.commits === 1 ? 'commit' : 'commits'}`}
+      idle={button}
+      awaits={asksCommit && commit === undefined ? 'Write a commit message to see what will happen.' : null}
       danger={end === 'discard'}
       focusAct={!asksCommit}
       act={async () => {

@@ -1,18 +1,24 @@
 /** Reads of runs that were started from a prompt. Must not know how they are shown. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { z } from 'zod';
-import type { listQuickRuns, QuickBot, QuickOutcome, QuickRun } from '../../../contracts/factory/quick-run-routes.ts';
-import { useServices } from '../../base/services.tsx';
+import type {
+  listQuickRuns,
+  QuickBot,
+  QuickOutcome,
+  QuickRun,
+} from '../../../../contracts/factory/quick-run-routes.ts';
+import { useServices } from '../../../base/services.tsx';
 
 /** How much a bot changed and what it said last have no event: read this often while Home is in front, ms. */
 const readEvery = 10_000;
 /** The newest runs; older ones are under Work. */
 const newest = 30;
 
-export function useQuickRuns() {
+export function useQuickRuns(enabled = true) {
   const { api, keys } = useServices();
   return useQuery({
     queryKey: keys.quickRuns,
+    enabled,
     queryFn: ({ signal }) => api.factory.listQuickRuns({ query: { limit: newest } }, { signal }),
     refetchInterval: ({ state: { error } }) => (error === null ? readEvery : false),
   });

@@ -5,17 +5,18 @@ import {
   type QuickBot,
   type QuickChoices,
   type QuickRun,
-} from '../../../../src/contracts/factory/quick-run-routes.ts';
-import { withImages } from '../../../../src/renderer/areas/home/images.ts';
-import { firstWho, prefillOf, readWho, whoChoices } from '../../../../src/renderer/areas/home/new-run.ts';
+} from '../../../../../src/contracts/factory/quick-run-routes.ts';
+import { firstWho, prefillOf, readWho, whoChoices } from '../../../../../src/renderer/areas/floor/runs/new-run.ts';
 import {
   diffWords,
   endedRows,
   folderOf,
   quickRowSays,
+  rowOfBot,
   siblingsOf,
   underWayRows,
-} from '../../../../src/renderer/areas/home/quick-rows.ts';
+} from '../../../../../src/renderer/areas/floor/runs/quick-rows.ts';
+import { withImages } from '../../../../../src/renderer/areas/home/images.ts';
 
 const choices: QuickChoices = {
   repositories: [{ path: '/code/house', name: 'house', branch: 'main', lastUsed: null }],
@@ -123,6 +124,12 @@ test('a bot is under way until its step is closed, stays until it has an outcome
   expect(names(endedRows(runs, '2026-03-04T11:00:00.000Z'))).toEqual(['two', 'three']);
   expect(names(endedRows(runs, null))).toEqual(['two']);
   expect(siblingsOf({ run: runs[0]!, bot: runs[0]!.bots[1]! }).map(({ name }) => name)).toEqual(['one']);
+});
+
+test('the row of a bot is that of its run until the run has its outcome', () => {
+  const rowOf = (of: Partial<QuickBot>) => rowOfBot([run(bot({ agentId: 'a0' }), bot(of))], 'a1')?.bot.agentId;
+  expect([rowOf({}), rowOf({ status: 'done' })]).toEqual(['a1', 'a1']);
+  expect(rowOf({ outcome: 'merged' })).toBeUndefined();
 });
 
 test('a run is found by its prompt, who works on it, where, and what was said last; its group is the folder of its repository', () => {

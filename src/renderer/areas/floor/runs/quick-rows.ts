@@ -1,8 +1,8 @@
-/** Runs that were started from a prompt, as Home lists them: one row a bot. Must not know how they are read or drawn. */
-import { closedNodeStatuses } from '../../../contracts/factory/node.ts';
-import type { QuickBot, QuickDiff, QuickRun } from '../../../contracts/factory/quick-run-routes.ts';
-import type { WorktreeDiff } from '../../../contracts/factory/worktree-routes.ts';
-import { saysAll } from '../../base/found-rows.ts';
+/** Runs that were started from a prompt, as Home and the pages of their bots show them: one row a bot. Must not know how they are read or drawn. */
+import { closedNodeStatuses } from '../../../../contracts/factory/node.ts';
+import type { QuickBot, QuickDiff, QuickRun } from '../../../../contracts/factory/quick-run-routes.ts';
+import type { WorktreeDiff } from '../../../../contracts/factory/worktree-routes.ts';
+import { saysAll } from '../../../base/found-rows.ts';
 import { nameOfWho } from './new-run.ts';
 
 export interface QuickRow {
@@ -21,6 +21,10 @@ const rowsOf = (runs: readonly QuickRun[]): QuickRow[] =>
 
 export const whoOf = ({ harness, model }: QuickBot): string =>
   harness === null ? (model ?? '') : nameOfWho(model === null ? harness : `${harness}:${model}`);
+
+/** What a bot works on for a run, until that has its outcome. */
+export const rowOfBot = (runs: readonly QuickRun[], agentId: string): QuickRow | undefined =>
+  rowsOf(runs).find(({ bot }) => bot.agentId === agentId && bot.outcome === null);
 
 export const underWayRows = (runs: readonly QuickRun[]): readonly QuickRow[] =>
   rowsOf(runs).filter(({ bot }) => !isClosed(bot));

@@ -1,11 +1,11 @@
 /** What becomes of a bot's work: merged, kept or discarded. The server's own steps first, then the act; what was discarded can be taken back. */
 import { useState } from 'react';
 import { toast } from 'sonner';
-import type { QuickOutcome } from '../../../contracts/factory/quick-run-routes.ts';
-import { useServices } from '../../base/services.tsx';
-import { useOfferUndo } from '../../base/undo.ts';
-import { Check, Choice } from '../../ui/choice.tsx';
-import { PlanDialog } from '../../ui/plan-dialog.tsx';
+import type { QuickOutcome } from '../../../../contracts/factory/quick-run-routes.ts';
+import { useServices } from '../../../base/services.tsx';
+import { useOfferUndo } from '../../../base/undo.ts';
+import { Check, Choice } from '../../../ui/choice.tsx';
+import { PlanDialog } from '../../../ui/plan-dialog.tsx';
 import { canBringBack, nothingBack, type QuickRow, siblingsOf, whoOf } from './quick-rows.ts';
 import { useEndQuickRuns } from './quick-runs.ts';
 

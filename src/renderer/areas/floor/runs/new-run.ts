@@ -1,11 +1,11 @@
 /** What the form of a new run decides: who can be chosen, what a link fills in, and which images go along. Must not know how it is drawn. */
-import { titleOf } from '../../../contracts/factory/agent.ts';
+import { titleOf } from '../../../../contracts/factory/agent.ts';
 import {
   maxQuickBots,
   type QuickChoices,
   type QuickWho,
   quickPrograms,
-} from '../../../contracts/factory/quick-run-routes.ts';
+} from '../../../../contracts/factory/quick-run-routes.ts';
 
 /** `claude`, `claude:opus` or `anthropic/claude-sonnet-5`: a bot of a new run as an address and a person write it. */
 export function readWho(word: string): QuickWho | null {
