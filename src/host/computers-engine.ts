@@ -3,7 +3,7 @@ import { isAbsolute } from 'node:path';
 import type { ComputerBounds, KubernetesSettings } from '../cloud-api/hosted-computers/index.ts';
 import { AppError } from '../contracts/common/errors.ts';
 import { maxLifetimeSeconds } from '../contracts/hosted-computers/computer.ts';
-import { whole } from './env-number.ts';
+import { coresIn, whole } from './env-number.ts';
 import { readImageRules } from './image-rules.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -14,6 +14,8 @@ export interface ComputersEngine {
   readonly runtime: string | null;
   /** What each computer has at most, which is also what it has unless it asks for less. Mebibytes; processes and threads. */
   readonly most: { readonly memory: number; readonly processes: number };
+  /** Cores of each computer; null: not limited. */
+  readonly processor: number | null;
   /** Of an image that a computer asks for. Mebibytes; null: any. */
   readonly maxImage: number | null;
   /** How many computers of each toolset run before anybody asks for them. */
@@ -42,6 +44,7 @@ export function readComputersEngine(env: Env): ComputersEngine | null {
       memory: whole(env, 'GANTRY_COMPUTERS_MEMORY', 'a number of MiB', 256, 1_048_576) ?? 2048,
       processes: whole(env, 'GANTRY_COMPUTERS_PROCESSES', 'a number', 64, 1_000_000) ?? 1024,
     },
+    processor: processorIn(env),
     maxImage: whole(env, 'GANTRY_COMPUTERS_MAX_IMAGE', 'a number of MiB', 1, 1_048_576),
     warm: {
       desktop: whole(env, 'GANTRY_COMPUTERS_WARM_DESKTOP', 'a number', 0, 200) ?? 0,
@@ -81,9 +84,16 @@ export function readComputersCluster(env: Env): KubernetesSettings | null {
     storageClass: nameIn(env, 'GANTRY_COMPUTERS_STORAGE_CLASS', isObjectName),
     disk: whole(env, 'GANTRY_COMPUTERS_DISK', 'a number of MiB', 64, 16_777_216) ?? 2048,
     most: { memory: whole(env, 'GANTRY_COMPUTERS_MEMORY', 'a number of MiB', 256, 1_048_576) ?? 2048 },
+    processor: processorIn(env),
     seccomp: env.GANTRY_COMPUTERS_SECCOMP || null,
     cloud: addressIn(env, 'GANTRY_COMPUTERS_CLOUD'),
   };
+}
+
+/** Null if it is not set. */
+function processorIn(env: Env): number | null {
+  const name = 'GANTRY_COMPUTERS_PROCESSOR';
+  return env[name] ? coresIn(name, env[name]) : null;
 }
 
 /** A DNS label. */

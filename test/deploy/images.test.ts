@@ -219,7 +219,7 @@ test('only the file of computers gives the cloud the socket of Docker, and with 
   );
   expect(readComputersEngine(env)).toEqual({
     ...{ socket: '/var/run/docker.sock', image: 'gantry-computer:latest', runtime: null },
-    ...{ most: { memory: 2048, processes: 1024 }, maxImage: null, warm: { desktop: 0, shell: 0 } },
+    ...{ most: { memory: 2048, processes: 1024 }, processor: null, maxImage: null, warm: { desktop: 0, shell: 0 } },
   });
   // The engine makes the paths that the cloud names.
   const [, mounted = ''] = (cloud?.volumes ?? []).map((text) => withDefaults(text, {}));

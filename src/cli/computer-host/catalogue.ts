@@ -24,6 +24,7 @@ export const computerHost: Verb = {
     { flags: '--warm-shell <n>', about: 'computers without a screen kept running for the next creates (default 0)' },
     { flags: '--memory <MiB>', about: 'memory of each computer (default 2048)' },
     { flags: '--processes <n>', about: 'processes and threads of each computer (default 1024)' },
+    { flags: '--processor <cores>', about: 'cores of each computer, such as 1.5 (default: not limited)' },
     { flags: '--join <cloud>', about: 'make computers for a cloud on another machine, which this one dials' },
     { flags: '--join-token-file <file>', about: 'file with the token that gantry admin hosts add printed' },
     { flags: '--metrics <port>', about: 'answer figures for Prometheus at this port of 127.0.0.1' },

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { isAbsolute } from 'node:path';
 import { AppError } from '../../contracts/common/errors.ts';
+import { coresIn } from '../../host/env-number.ts';
 import { type CloudToJoin, joinCloud, readCloudToJoin } from '../../host/join-cloud.ts';
 import { packageVersion } from '../../host/places.ts';
 import { readTokenFile } from '../../kit/secrets/token-file.ts';
@@ -28,6 +29,7 @@ export const computerHost: Action = async (context, input) => {
       warm: warmOf(input, most),
       memory: integer(input, 'memory', 512, 1024 * 1024) ?? defaultSettings.memory,
       processes: integer(input, 'processes', 128, 1_000_000) ?? defaultSettings.processes,
+      processor: processorOf(optionalText(input, 'processor')),
       metricsPort: integer(input, 'metrics', 0, 65_535) ?? defaultSettings.metricsPort,
     },
     env.PATH ?? '',
@@ -68,6 +70,9 @@ function warmOf(input: Input, most: number): WarmSettings {
   const fact = `--warm-desktop and --warm-shell are ${desktop + shell} together, more than the ${most} that are kept here at most.`;
   throw new AppError('usage', fact, 'Give smaller numbers, or a larger --most.');
 }
+
+const processorOf = (given: string | undefined): number | null =>
+  given === undefined ? defaultSettings.processor : coresIn('--processor', given);
 
 function folderOf(input: Input): string {
   const folder = optionalText(input, 'folder') ?? defaultFolder;

@@ -51,6 +51,7 @@ export function containerOf(
     folder,
     runtime,
     most,
+    processor,
   }: {
     readonly name: string;
     readonly installation: string;
@@ -60,6 +61,8 @@ export function containerOf(
     readonly runtime: string | null;
     /** The limits of a computer that asks for none. */
     readonly most: { readonly memory: number; readonly processes: number };
+    /** Cores; null: not limited. */
+    readonly processor: number | null;
   },
 ): ContainerCreateOptions {
   const memory = (spec.limits.memory ?? most.memory) * 1024 * 1024;
@@ -102,6 +105,7 @@ export function containerOf(
       Memory: memory,
       MemorySwap: memory,
       PidsLimit: spec.limits.processes ?? most.processes,
+      ...(processor === null ? {} : { NanoCpus: Math.round(processor * 1e9) }),
       ShmSize: 512 * 1024 * 1024,
       Ulimits: [{ Name: 'core', Soft: 0, Hard: 0 }],
       LogConfig: { Type: 'json-file', Config: { 'max-size': '1m', 'max-file': '1' } },

@@ -52,6 +52,8 @@ interface DockerSettings {
   readonly runtime: string | null;
   /** What each computer has at most, which is also what it has unless it asks for less. Mebibytes; processes and threads. */
   readonly most: { readonly memory: number; readonly processes: number };
+  /** Cores of each computer; null: not limited. */
+  readonly processor: number | null;
   /** Of an image that a computer asks for. Mebibytes; null: any. */
   readonly maxImage: number | null;
   readonly warm: WarmCounts;
@@ -319,7 +321,7 @@ export function createDockerDriver({
   const keyOf = (info: ContainerInspectInfo) => claimIn(folder, placeOf(info))?.key ?? info.Config.Labels[labels.key];
 
   function containerFor(spec: ComputerSpec): ContainerCreateOptions {
-    const { runtime, most } = settings;
+    const { runtime, most, processor } = settings;
     const image = spec.image ?? settings.image;
     const name = nameOf(spec.computer);
     return containerOf(spec, {
@@ -329,6 +331,7 @@ export function createDockerDriver({
       folder: folderOf(spec.computer),
       runtime,
       most,
+      processor,
     });
   }
 

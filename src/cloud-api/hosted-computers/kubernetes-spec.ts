@@ -47,6 +47,8 @@ export interface KubernetesSettings {
   readonly disk: number;
   /** What each computer has at most, which is also what it has unless it asks for less. Mebibytes. */
   readonly most: { readonly memory: number };
+  /** Cores of each computer; null: not limited. */
+  readonly processor: number | null;
   /** A profile of system calls on each node (`localhostProfile`); null: none. */
   readonly seccomp: string | null;
   /** Where Pods dial the cloud; null: at its public address. */
@@ -247,7 +249,7 @@ export function podOf(spec: ComputerSpec, place: Place, start: string, settings:
       ...(lifetime === null ? [] : [{ name: 'GANTRY_LIFETIME', value: String(lifetime / 1000) }]),
     ],
     terminationMessagePolicy: 'FallbackToLogsOnError',
-    resources: resources(Math.ceil(memory / reserved), memory),
+    resources: resources(Math.ceil(memory / reserved), memory, settings.processor),
     securityContext: {
       ...asRoot(['CHOWN', 'SETGID', 'SETUID']),
       // A namespace of processes inside must get a /proc of its own, which the kernel refuses below one with covered parts.
@@ -355,8 +357,12 @@ const asRoot = (rights: readonly string[]): V1SecurityContext => ({
   capabilities: { drop: ['ALL'], add: [...rights] },
 });
 
-/** Mebibytes. Each container says both, as quotas want it. */
-const resources = (requested: number, limit: number): V1ResourceRequirements => ({
+/** Mebibytes, and cores. Each container says both, as quotas want it. */
+const resources = (requested: number, limit: number, cores: number | null = null): V1ResourceRequirements => ({
   requests: { memory: `${requested}Mi`, cpu: '20m', 'ephemeral-storage': '32Mi' },
-  limits: { memory: `${limit}Mi`, 'ephemeral-storage': '256Mi' },
+  limits: {
+    memory: `${limit}Mi`,
+    'ephemeral-storage': '256Mi',
+    ...(cores === null ? {} : { cpu: `${Math.round(cores * 1000)}m` }),
+  },
 });

@@ -66,6 +66,10 @@ export async function openHost({ settings, path, clock, timers, log }: HostDeps)
   const names = namesFor(settings.folder);
   const records = openRecords(settings.folder);
   const groups = createGroups(names.group);
+  if (settings.processor !== null && !groups.limits.processor) {
+    const fact = 'This machine cannot limit the processor: it has no control group for it.';
+    throw new HostError('not_here', `${fact} Leave --processor out.`);
+  }
   const machine = await machineRecord();
   const network = createNetwork({ tool, names, ranges: machine, uplink: settings.uplink });
   const firewall = createFirewall({ tool, names, only: machine.only });

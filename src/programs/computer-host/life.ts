@@ -402,8 +402,12 @@ function launch(
   { record, folder, uid, token }: { record: ComputerRecord; folder: string; uid: number; token: string },
 ): { readonly pid: number; readonly gone: Promise<string> } {
   const { computer, slot, spec } = record;
-  const { memory, processes } = settings;
-  const limits = { memory: spec?.memory ?? memory, processes: spec?.processes ?? processes };
+  const { memory, processes, processor } = settings;
+  const limits = {
+    memory: spec?.memory ?? memory,
+    processes: spec?.processes ?? processes,
+    processor: processor ?? undefined,
+  };
   const groupFolders = groups.make(String(slot), limits);
   const log = openSync(join(folder, 'boot.log'), 'w', 0o600);
   const joinGroups = groupFolders.map((each) => `echo $$ > '${each}/cgroup.procs'`).join(' && ');

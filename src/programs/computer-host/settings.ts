@@ -25,6 +25,8 @@ export interface HostSettings {
   readonly memory: number;
   /** Processes and threads of each computer. */
   readonly processes: number;
+  /** Cores of each computer; null: not limited. */
+  readonly processor: number | null;
   /** Port of `GET /metrics` on 127.0.0.1; null: none. */
   readonly metricsPort: number | null;
 }
@@ -39,6 +41,7 @@ export const defaultSettings = {
   warm: { desktop: 0, shell: 0 },
   memory: 2048,
   processes: 1024,
+  processor: null,
   metricsPort: null,
 } as const satisfies Partial<HostSettings>;
 export const maxComputers = 180;

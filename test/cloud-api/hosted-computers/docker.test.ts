@@ -1,10 +1,13 @@
 /** The driver `docker` against what a real engine answered (test/conformance/hosted-computers/docker.test.ts records it), and against engines that fail. */
+
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { createDockerDriver } from '../../../src/cloud-api/hosted-computers/docker.ts';
+import { containerOf } from '../../../src/cloud-api/hosted-computers/docker-spec.ts';
+import type { ComputerSpec } from '../../../src/cloud-api/hosted-computers/driver.ts';
 import { readComputerBounds, readComputersEngine } from '../../../src/host/computers-engine.ts';
 import { systemClock } from '../../../src/kit/clock/clock.ts';
 import { systemTimers } from '../../../src/kit/clock/timers.ts';
@@ -219,13 +222,31 @@ test('without an engine the driver says so and makes nothing; a computer that is
   }
 });
 
+test('a container may use so many cores as its cloud says, and as many as there are where it says nothing', () => {
+  const spec: ComputerSpec = {
+    ...{ computer: 'cmp_000000000001', key: 'k', image: null, limits: { memory: null, processes: null } },
+    ...{ toolset: 'shell', egress: 'public', lifetime: null },
+  };
+  const most = { memory: 2048, processes: 1024 };
+  const place = { name: 'n', installation: 'i', image: 'gantry-computer', folder: '/f', runtime: null, most };
+  const coresOf = (processor: number | null) => containerOf(spec, { ...place, processor }).HostConfig?.NanoCpus;
+  expect([coresOf(1.5), coresOf(null)]).toEqual([1_500_000_000, undefined]);
+});
+
 test('the engine of computers is chosen by its socket, and nothing else is taken for one', () => {
   expect(readComputersEngine({})).toBe(null);
   expect(readComputersEngine({ GANTRY_COMPUTERS_ENGINE: '/run/d.sock', GANTRY_COMPUTERS_RUNTIME: 'runsc' })).toEqual({
     ...{ socket: '/run/d.sock', image: 'gantry-computer', runtime: 'runsc' },
-    ...{ most: { memory: 2048, processes: 1024 }, maxImage: null, warm: { desktop: 0, shell: 0 } },
+    ...{ most: { memory: 2048, processes: 1024 }, processor: null, maxImage: null, warm: { desktop: 0, shell: 0 } },
   });
   expect(() => readComputersEngine({ GANTRY_COMPUTERS_ENGINE: 'tcp://a:2375' })).toThrow('"tcp://a:2375"');
+  const socket = { GANTRY_COMPUTERS_ENGINE: '/run/d.sock' };
+  expect(readComputersEngine({ ...socket, GANTRY_COMPUTERS_PROCESSOR: ' 1.5 ' })?.processor).toBe(1.5);
+  for (const given of ['0', '-1', '1.555', 'two', '2000']) {
+    expect(() => readComputersEngine({ ...socket, GANTRY_COMPUTERS_PROCESSOR: given })).toThrow(
+      expect.objectContaining({ code: 'usage', fact: `GANTRY_COMPUTERS_PROCESSOR is "${given}".` }),
+    );
+  }
 });
 
 test('what computers may ask for is read from the environment, and a value that cannot be meant stops the start', () => {

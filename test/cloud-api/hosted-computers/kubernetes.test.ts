@@ -475,6 +475,19 @@ test('where computers are is told by nodes, with when the last of them was prove
   );
 });
 
+test('a computer may use so many cores as its cloud says, and as many as there are where it says nothing', async () => {
+  const cpuWith = async (env: Readonly<Record<string, string>>) => {
+    const { cluster, driver } = await open({ env });
+    await driver.create(spec);
+    await driver.start(one, dial);
+    const [pod] = [...cluster.objects].flatMap(([key, object]) => (key.startsWith('pods/') ? [object] : []));
+    const { containers } = pod!.spec as { containers: { resources: { limits: Record<string, string> } }[] };
+    return containers.map(({ resources }) => resources.limits.cpu);
+  };
+  expect(await cpuWith({ GANTRY_COMPUTERS_PROCESSOR: '1.5' })).toEqual(['1500m', undefined]);
+  expect(await cpuWith({})).toEqual([undefined, undefined]);
+});
+
 test('a cluster is chosen by its word, and what cannot hold there stops the start', () => {
   expect(readComputersCluster({ GANTRY_COMPUTERS_ENGINE: '/run/d.sock' })).toBe(null);
   const env = { GANTRY_COMPUTERS_ENGINE: 'kubernetes', KUBECONFIG: '/a' };
@@ -489,6 +502,7 @@ test('a cluster is chosen by its word, and what cannot hold there stops the star
     GANTRY_COMPUTERS_MAX_IMAGE: '1',
     GANTRY_COMPUTERS_CLOUD: 'a:b',
     GANTRY_COMPUTERS_DISK: '1g',
+    GANTRY_COMPUTERS_PROCESSOR: 'half',
     GANTRY_COMPUTERS_WALL: 'brick',
     GANTRY_COMPUTERS_NAMESPACE: 'n'.repeat(64),
     GANTRY_COMPUTERS_STORAGE_CLASS: 'fast disks',

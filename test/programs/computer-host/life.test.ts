@@ -69,6 +69,34 @@ describe.skipIf(missing !== null)('the helper that makes computers', () => {
     clearAway(folder);
   });
 
+  test.skipIf(!existsSync('/sys/fs/cgroup/cpu') && !existsSync('/sys/fs/cgroup/cgroup.controllers'))(
+    'holds a computer to the cores that its operator names',
+    async () => {
+      await begin({ more: ['--processor', '0.5'] });
+      await helper.ask('create', one);
+      await helper.ask('start', one);
+      const { stdout } = spawnSync(
+        'find',
+        [
+          '/sys/fs/cgroup',
+          '-path',
+          `*/${names.group}/0/cpu*`,
+          '(',
+          '-name',
+          'cpu.cfs_quota_us',
+          '-o',
+          '-name',
+          'cpu.max',
+          ')',
+        ],
+        { encoding: 'utf8' },
+      );
+      const [file = ''] = stdout.split('\n');
+      expect(readFileSync(file, 'utf8')).toMatch(/^50000\b/);
+      await helper.ask('delete', one);
+    },
+  );
+
   test('shows a computer nothing of the machine but what it needs, and holds it by a user without power', async () => {
     await begin();
     const state = await made(one);
