@@ -15,6 +15,8 @@ interface PasteWays {
   composer(facts: PaneFacts): Composer;
   /** Whether the composer holds exactly this text, or the marker that replaces it. */
   holds(composer: Composer, text: string): boolean;
+  /** Where a program keeps a long paste from its model: the text in pastes that it takes as text. Default: one. */
+  pieces?(text: string): readonly string[];
   /** Asked before the first byte is typed. */
   transcript(): Promise<PromptsSince>;
   /** How long the text must be in the composer before it accepts Enter; default: not at all. */
@@ -29,6 +31,8 @@ interface PasteWays {
   readonly witnessMs: number;
   /** How much longer a turn is waited for that the composer testifies to. */
   readonly lateMs: number;
+  /** The program says that it keeps prompts until it can begin. */
+  keepsPrompts?(facts: PaneFacts): boolean;
 }
 
 interface PasteDelivery {
@@ -48,6 +52,8 @@ interface PasteDelivery {
 
 const hookReported = 'its submit hook reported this text';
 const transcriptEveryMs = 150;
+/** How long a program that keeps prompts may take to begin, such as while it connects to its tool servers. */
+const keptMs = 60_000;
 /** In an empty composer it does nothing. */
 const clearKey = '\x15';
 /** Two for each row that a composer shows at most. */
@@ -103,17 +109,28 @@ export function createPasteDelivery(context: DriverContext, ways: PasteWays): Pa
     return (await clear()) ? ', and the text was removed again' : ', and the text could not be removed';
   }
 
+  /** Whether the composer shows all of it. A piece goes in only once the one before is shown: pastes that come together are taken as one. */
+  async function paste(text: string, deliveryId: string): Promise<boolean> {
+    let soFar = '';
+    for (const piece of ways.pieces?.(text) ?? [text]) {
+      const before = shownText();
+      soFar += piece;
+      left = { text: soFar, deliveryId, stuck: false };
+      await panes.write(paneId, `\x1b[200~${piece}\x1b[201~`);
+      const shows = () => shownText() !== before && ways.holds(composer(), soFar);
+      if (!(await context.until(shows, ways.shownMs))) return false;
+    }
+    return true;
+  }
+
   async function type(text: string, deliveryId: string): Promise<DeliverResult | 'entered'> {
     return context.typing.run(async () => {
       const gate = context.gate();
       if (!gate.open) return { state: 'held', why: gate.why };
       if (composer().kind === 'text' && !(await clear())) return { state: 'held', why: obstacle() ?? 'draft' };
-      left = { text, deliveryId, stuck: false };
-      await panes.write(paneId, `\x1b[200~${text}\x1b[201~`);
-      const shows = () => ways.holds(composer(), text);
-      const shown = await context.until(shows, ways.shownMs);
+      const shown = await paste(text, deliveryId);
       if (shown) await context.until(() => false, ways.settleMs?.(text) ?? 0);
-      if (!shown || !shows()) {
+      if (!shown || !ways.holds(composer(), text)) {
         // A dialog that came up in between drops a paste; Enter would answer the dialog.
         const { kind } = composer();
         if (kind === 'closed') return { state: 'held', why: 'a dialog opened' };
@@ -166,7 +183,9 @@ export function createPasteDelivery(context: DriverContext, ways: PasteWays): Pa
     }
     // The composer held exactly our text before Enter; emptied into a turn, it was taken.
     const emptied = () => composer().kind === 'empty' && judge.state().state === 'working';
-    if (await context.until(emptied, ways.lateMs)) {
+    const facts = context.facts();
+    const keeps = facts !== null && ways.keepsPrompts?.(facts) === true;
+    if (await context.until(emptied, keeps ? keptMs : ways.lateMs)) {
       left = null;
       return verified('composer', 'the composer held this text and emptied into a turn');
     }

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { holdsOurs, readComposer } from '../../../src/runtime-server/harness/copilot/composer.ts';
 import { execCopilot, readEvents } from '../../../src/runtime-server/harness/copilot/exec.ts';
+import { piecesOf } from '../../../src/runtime-server/harness/copilot/pieces.ts';
 import { questionEvent } from '../../../src/runtime-server/harness/copilot/transcript.ts';
 import { readCopilotUsage } from '../../../src/runtime-server/harness/copilot/usage.ts';
 import type { HarnessBot } from '../../../src/runtime-server/harness/harness.ts';
@@ -65,6 +66,38 @@ test('without its hook the transcript is the witness, and without both the compo
   const other = await up();
   await gateOpen(other);
   expect(await other.deliver(outgoing('say hello'))).toMatchObject({ state: 'verified', evidence: 'composer' });
+});
+
+test('a text that it would save as a file is pasted in pieces, each after the one before is shown', async () => {
+  const bot = await up();
+  await gateOpen(bot);
+  const words = Array.from({ length: 2800 }, (_, at) => `no${at + 10_000}`).join(' ');
+  const message = outgoing(words);
+  expect(await scratch.deliverWithHook(bot, message)).toMatchObject({ state: 'verified', evidence: 'hook' });
+  const pastes = [...scratch.typed(bot).matchAll(/\x1b\[200~(.*?)\x1b\[201~/gs)].map((paste) => String(paste[1]));
+  expect(pastes.length).toBeGreaterThan(1);
+  expect(pastes.join('')).toBe(composePrompt(message));
+});
+
+test.each([
+  ['words', 'word '.repeat(10_000)],
+  ['lines', 'line\n'.repeat(10_000)],
+  ['characters of four bytes', '𠮷'.repeat(10_000)],
+  ['nothing but blanks', ' '.repeat(30_000)],
+])('a paste is cut where nothing is lost: %s', (_, text) => {
+  const pieces = piecesOf(text);
+  expect(pieces.join('')).toBe(text);
+  for (const piece of pieces) {
+    expect(Buffer.byteLength(piece)).toBeLessThanOrEqual(20_000);
+    expect(piece.isWellFormed()).toBe(true);
+  }
+  expect(piecesOf('a short text')).toEqual(['a short text']);
+});
+
+test('a paste is not cut beside a line break', () => {
+  const pieces = piecesOf('line\n'.repeat(10_000));
+  expect(pieces.slice(0, -1).filter((piece) => piece.endsWith('\n'))).toEqual([]);
+  expect(pieces.slice(1).filter((piece) => piece.startsWith('\n'))).toEqual([]);
 });
 
 test('its question is an approval with the whole command; a yes is chosen in its dialog', async () => {
@@ -217,6 +250,13 @@ test('a text in the composer is ours as it stands, by its end where it is tall, 
     true,
   );
   expect(holdsOurs(shown('❯ [Paste #1 - 15 lines]'), 'anything')).toBe(true);
+  const long = `${'a'.repeat(200)} end`;
+  expect(holdsOurs(shown('❯ [Paste #1 - 15 lines][Paste #2 - 9 lines]'), 'anything')).toBe(true);
+  expect(holdsOurs(shown(`❯ [Paste #1 - 15 lines]${long}`), `what went before\n${long}`)).toBe(true);
+  expect(holdsOurs(shown(`❯ [Paste #1 - 15 lines]${long} and a draft`), `what went before\n${long}`)).toBe(false);
+  // It draws blanks for these.
+  expect(holdsOurs(shown('❯ a   b', '  c'), 'a │ b\nc ░▒▓ █')).toBe(true);
+  expect(holdsOurs(shown('❯ a   b'), 'a │ b\nc ░▒▓ █')).toBe(false);
   const rows = Array.from({ length: 18 }, (_, at) => `  row number ${at} of many`);
   const ours = `what went before\n${rows.join('\n')}`;
   expect(holdsOurs(shown(...rows.with(0, `❯${rows[0]?.slice(1)}`)), ours)).toBe(true);

@@ -46,6 +46,13 @@ test('a swallowed Enter is pressed once more; then the composer is the witness',
   expect(typed(bot).match(/\r/g)).toHaveLength(2);
 });
 
+test('a prompt that it keeps until it has started is verified when its turn begins', async () => {
+  const bot = await up('keeps-prompts');
+  await gateOpen(bot);
+  expect(await bot.deliver(outgoing('say hello'))).toMatchObject({ state: 'verified', evidence: 'composer' });
+  expect(bot.state().state).toBe('working');
+});
+
 test('what nothing has seen is unconfirmed: the text is sent once and Enter at most twice', async () => {
   const bot = await up('deaf');
   await gateOpen(bot);

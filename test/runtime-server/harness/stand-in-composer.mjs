@@ -7,6 +7,9 @@ export const work = process.env.STAND_IN_WORK ? (await import(process.env.STAND_
 export const modes = (process.env.STAND_IN ?? '').split(' ');
 export const [mode] = modes;
 
+/** Longer than a turn is waited for where nothing says that the prompt is kept. */
+const keptMs = 6000;
+
 /** One turn, as the work in it sees it. `show`: draws its question, or takes it away again. */
 export function createTurn(show) {
   const { promise: interrupted, resolve: interrupt } = Promise.withResolvers();
@@ -52,7 +55,13 @@ export function play({ turnMs, draw, pasted = () => true, submitted = () => {}, 
     const worked = work?.(state.composer, turn);
     state.composer = '';
     if (mode === 'no-turn') return;
+    if (mode === 'keeps-prompts') setTimeout(begin, keptMs, worked);
+    else begin(worked);
+  }
+
+  function begin(worked) {
     state.working = true;
+    draw(state);
     const over = () => {
       state.working = false;
       draw(state);

@@ -132,7 +132,9 @@ play({
       return false;
     }
     const lines = text.split('\n').length;
-    if (lines > 10) marker = `[Paste #1 - ${lines} lines]`;
+    // What the real one does with a paste of more than 20 KiB.
+    if (Buffer.byteLength(text) > 20 * 1024) marker = '[Saved pasted content to workspace (20.0 KB) id=1]';
+    else if (lines > 10) marker = `[Paste #1 - ${lines} lines]`;
     return mode !== 'loses-paste';
   },
   submitted() {

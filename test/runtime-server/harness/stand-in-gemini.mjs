@@ -23,6 +23,9 @@ function drawTrust() {
 /** What stands for a paste of more than five lines, or five hundred characters. */
 let marker = null;
 
+/** What it says of a prompt that it keeps until it can begin. */
+let kept = [];
+
 function draw({ composer, working, dialog }) {
   if (trust !== null) return drawTrust();
   const title = dialog ? '✋  Action Required (work)' : working ? '✦  Working… (work)' : '◇  Ready (work)';
@@ -37,7 +40,7 @@ function draw({ composer, working, dialog }) {
         `│ ● 1. Allow once ${' '.repeat(43)}│`,
         `╰${'─'.repeat(60)}╯`,
       ]
-    : [' ? for shortcuts', '─'.repeat(80), '▄'.repeat(80), box, '▀'.repeat(80), ' ~/work'];
+    : [...kept, ' ? for shortcuts', '─'.repeat(80), '▄'.repeat(80), box, '▀'.repeat(80), ' ~/work'];
   process.stdout.write(`\x1b]0;${title}\x07\x1b[H\x1b[2J${rows.join('\r\n')}`);
 }
 
@@ -61,5 +64,6 @@ play({
   },
   submitted() {
     marker = null;
+    if (mode === 'keeps-prompts') kept = ['ℹ Initializing... Prompts will be queued.'];
   },
 });

@@ -13,6 +13,7 @@ import { promptsSince, transcriptOf } from '../prompt-witness.ts';
 import { holdsOurs, readComposer } from './composer.ts';
 import { execCopilot } from './exec.ts';
 import { copilotHome, launchCopilot } from './launch.ts';
+import { piecesOf } from './pieces.ts';
 import { copilotProgram } from './program.ts';
 import { createQuestions } from './questions.ts';
 import { copilotRules, trustChoice, trustRule } from './rules.ts';
@@ -51,6 +52,7 @@ function driveCopilot(context: DriverContext): Driver {
   const delivery = createPasteDelivery(context, {
     composer: readComposer,
     holds: holdsOurs,
+    pieces: piecesOf,
     transcript: () => promptsSince(() => transcriptOf(context.recall()), copilotPrompt),
     // Its Ctrl-U keeps the line break.
     clearKeys: '\x15\x7f',

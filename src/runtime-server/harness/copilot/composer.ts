@@ -5,7 +5,9 @@ import { sameText } from '../same-text.ts';
 import { squeeze } from '../wording.ts';
 
 /** Copilot shows this instead of a paste of more than ten lines. */
-const pasteMarker = /^\[Paste #\d+ - \d+ lines\]$/u;
+const pasteMarker = /\[Paste #\d+ - \d+ lines\]/u;
+/** Its composer draws blanks in place of these, and submits them. */
+const undrawn = /[\u2500-\u259f]/gu;
 /** A taller text shows its last rows only, and no sign of it: then it is compared from its end. */
 const tallRows = 10;
 /** A long text that is shown in part is known by at least this much of its end. */
@@ -44,10 +46,12 @@ export function readComposer(view: View): Composer & { readonly tall?: boolean }
   return { kind: 'text', text, tall: rows.length >= tallRows };
 }
 
-/** Whether the composer holds exactly our text, its end where it is tall, or the one marker that replaced it. Rows wrap, so blanks do not count. */
+/** Whether the composer holds exactly our text, its end where it is tall, or markers in place of its pastes. Rows wrap, so blanks do not count. */
 export function holdsOurs(composer: Composer & { readonly tall?: boolean }, ours: string): boolean {
   if (composer.kind !== 'text') return false;
-  if (pasteMarker.test(composer.text.trim())) return true;
-  const isPart = composer.tall === true && squeeze(composer.text).length >= tail;
-  return sameText(composer.text, ours, { tail: isPart });
+  const [shown, text] = [composer.text.replace(undrawn, ''), ours.replace(undrawn, '')];
+  const aroundMarkers = shown.split(pasteMarker);
+  if (aroundMarkers.length > 1) return aroundMarkers.every((part) => squeeze(text).includes(squeeze(part)));
+  const isPart = composer.tall === true && squeeze(shown).length >= tail;
+  return sameText(shown, text, { tail: isPart });
 }

@@ -12,7 +12,7 @@ import { holdsOurs, readComposer } from './composer.ts';
 import { execGemini } from './exec.ts';
 import { launchGemini } from './launch.ts';
 import { geminiProgram } from './program.ts';
-import { geminiRules, trustChoice, trustRule } from './rules.ts';
+import { geminiRules, keepsPrompts, trustChoice, trustRule } from './rules.ts';
 import { findTranscripts, geminiPrompt, rememberedTranscripts } from './transcript.ts';
 import { readGeminiUsage } from './usage.ts';
 
@@ -58,6 +58,7 @@ function driveGemini(context: DriverContext): Driver {
     shownMs: 2500,
     witnessMs: 1500,
     lateMs: 1500,
+    keepsPrompts: ({ bottom }) => keepsPrompts(bottom),
   });
   const folder = createFolderQuestion(context, {
     harness: 'gemini',

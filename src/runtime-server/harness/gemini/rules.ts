@@ -181,6 +181,10 @@ export const geminiRules: Ruleset = {
 /** Stand in an empty composer, in grey. */
 export const ghostTexts: readonly RegExp[] = [/^Type your message or @path\/to\/file$/u, /^Press .+ (mode|to edit)/u];
 
+/** Said while it still connects to tool servers: its composer empties, and the turn begins when it is ready. */
+export const keepsPrompts = (rows: readonly string[]): boolean =>
+  rows.some((row) => /^ℹ Initializing\.\.\. Prompts will be queued/u.test(row));
+
 /** The rule of its question whether it may work in its folder, and the choice there that the cursor is on. "Don't trust" ends nothing. */
 export const trustRule = 'gemini.setup.trust';
 export function trustChoice(rows: readonly string[]): FolderChoice | null {
