@@ -70,6 +70,11 @@ git('add', 'README.md');
 git('commit', '-qm', 'First');
 play.furnish({ home, work: workspace }, { url });
 
+interface Delivery {
+  readonly id: string;
+  readonly state: string;
+  readonly evidence: string | null;
+}
 interface Approval {
   readonly id: string;
   readonly kind: string;
@@ -152,9 +157,14 @@ try {
     const shown = () => engine.call<Shown>('GET', `/api/factory/agents/${web1.id}`);
     const first = await agree(product, web1.id, async () => (await shown()).state === 'idle');
     assert.equal((await shown()).sandbox, 'closed');
-    const delivery = await web.call<{ state: string; evidence: string }>('POST', '/api/factory/send', {
+    const { id } = await web.call<Delivery>('POST', '/api/factory/send', {
       to: 'web@real',
       text: 'CHANGE the README, please',
+    });
+    // It is queued first where the screen is just being drawn again.
+    const delivery = await until('the message to leave the queue', async () => {
+      const { deliveries } = await web.call<{ deliveries: Delivery[] }>('GET', '/api/factory/deliveries');
+      return deliveries.find((one) => one.id === id && !['accepted', 'queued'].includes(one.state));
     });
     assert.equal(delivery.state, 'verified', JSON.stringify(delivery));
     const results = () => model.requests.flatMap(({ toolResults }) => toolResults.map((one) => one.text)).join('\n');
