@@ -108,6 +108,7 @@ export async function openAcpBench(options: {
           mcpServers: () => [],
           signIns,
           asksIn: knownAgentOf(bot.command)?.asksIn ?? null,
+          held: () => () => {},
           missingIsEmpty: knownAgentOf(bot.command)?.missingIsEmpty ?? false,
           close: async () => rmSync(pidFile, { force: true }),
         };

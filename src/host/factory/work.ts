@@ -125,6 +125,7 @@ export function createWork(deps: FactoryDeps, bots: Bots, messaging: Messaging) 
     tokens: deps.botTokens,
     secrets: vault.secrets,
     sandboxes: bots.sandboxes,
+    follow: bots.caps.follow,
     worktrees,
     setUp: setup.ensure,
     registry,

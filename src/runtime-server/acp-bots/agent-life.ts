@@ -148,14 +148,14 @@ async function openAgent(deps: AcpDeps, bot: LifeBot, known: Known): Promise<Age
   const { agentId, recorder } = bot;
   const spec = bot.spec();
   const saved = await deps.store.read((tx) => readSession(tx, agentId));
-  const { command, env, cwd, mcpServers, signIns, asksIn, missingIsEmpty, close } = await deps.prepare(spec);
+  const { command, env, cwd, mcpServers, signIns, asksIn, missingIsEmpty, held, close } = await deps.prepare(spec);
   const name = spec.command ?? '';
   const isSame = saved !== null && saved.command === name && saved.cwd === cwd;
   known.folder = cwd;
   known.replayed = '';
   const opened = await openLink(deps.timers, {
     ...bot.on,
-    ...{ command, env, cwd, mcpServers, signIns, missingIsEmpty },
+    ...{ command, env, cwd, mcpServers, signIns, missingIsEmpty, held },
     session: isSame ? saved.sessionId : null,
     mustReplay: bot.mustReplay,
     onReplayed(text) {

@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import type { McpServer } from '@agentclientprotocol/sdk';
 import { mcpServer } from '../../contracts/tool-server/mcp.ts';
 import { programCommand } from '../../kit/process/programs.ts';
+import type { BotCaps } from '../agents/bot-caps.ts';
 import type { BotHomes, BotTokens } from '../agents/bot-homes.ts';
 import type { BotSandboxes } from '../agents/bot-sandboxes.ts';
 import type { Registry } from '../agents/registry.ts';
@@ -25,6 +26,7 @@ export function composeAcp(
     readonly tokens: Pick<BotTokens, 'mint'>;
     readonly secrets: BotSecrets;
     readonly sandboxes: Pick<BotSandboxes, 'check' | 'confine' | 'tightened' | 'wanted'>;
+    readonly follow: BotCaps['follow'];
     readonly worktrees: Pick<Worktrees, 'check' | 'create'>;
     readonly setUp: (address: string) => Promise<unknown>;
     readonly registry: Pick<Registry, 'find' | 'place' | 'onDefined'>;
@@ -66,6 +68,12 @@ export function composeAcp(
         .map(({ method }) => method),
       asksIn: knownAgentOf(spec.command)?.asksIn ?? null,
       missingIsEmpty: knownAgentOf(spec.command)?.missingIsEmpty ?? false,
+      held: (pid) => {
+        const caps = spec.sandbox?.caps;
+        return caps === undefined
+          ? () => {}
+          : deps.follow({ agentId: spec.agentId, pid, caps, disk: placed.disk ?? null });
+      },
       close: async () => placed.closeNetwork?.(),
     };
   }

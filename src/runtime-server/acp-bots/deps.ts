@@ -18,6 +18,8 @@ export interface Prepared {
   readonly asksIn: string | null;
   /** What it reads of a file that is not there: that it is empty, in place of an error. */
   readonly missingIsEmpty: boolean;
+  /** For the time when its process runs, which leads a session: keeps it in its limits until what this returns is called. */
+  held(pid: number): () => void;
   /** For the time when this process has ended. Never rejects. */
   close(): Promise<void>;
 }

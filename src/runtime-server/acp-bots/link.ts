@@ -41,6 +41,8 @@ export interface LinkOrder {
   /** Sign-in methods that need no person, in the order in which they are tried. */
   readonly signIns: readonly string[];
   readonly missingIsEmpty: boolean;
+  /** Told the agent's process; what it returns is called when that has ended. */
+  readonly held: (pid: number) => () => void;
   readonly onUpdate: (update: Update) => void;
   /** What the agent was told earlier, as it replays it. */
   readonly onReplayed: (text: string) => void;
@@ -80,7 +82,11 @@ export class LinkFault extends Error {
 
 export async function openLink(timers: Timers, order: LinkOrder): Promise<AgentLink> {
   const process = await startServedProcess({ command: order.command, cwd: order.cwd, env: order.env });
-  const gone = process.exited.then((exit) => endWords(exit, process));
+  const release = order.held(process.pid);
+  const gone = process.exited.then((exit) => {
+    release();
+    return endWords(exit, process);
+  });
   try {
     return await connect(timers, order, process, gone);
   } catch (error) {

@@ -1,10 +1,10 @@
 /**
  * Keeps sandboxed bots in their limits, and tells when one was enforced. What the kernel holds is only counted; what it cannot hold here is looked at
- * every few seconds. Knows bots by the labels of their panes, so a restarted runtime keeps them. Must not know teams.
+ * every few seconds. Knows bots by the labels of their panes, so a restarted runtime keeps them; programs without a pane are named to it. Must not know teams.
  */
 import type { Agent } from '../../contracts/factory/agent.ts';
 import { type CapKeeper, type CapName, capNames } from '../../kit/sandbox/caps.ts';
-import { createDiskWatch, type DiskWatch } from '../../kit/sandbox/disk-watch.ts';
+import { createDiskWatch, type Disk, type DiskWatch } from '../../kit/sandbox/disk-watch.ts';
 import type { Limit } from '../../kit/sandbox/groups.ts';
 import { enforce } from '../../kit/sandbox/watch.ts';
 import type { Base } from '../base/base.ts';
@@ -12,9 +12,20 @@ import type { BotCaps as Caps } from '../harness/harness.ts';
 import type { PaneEngine, PaneInfo } from '../panes/pane-engine.ts';
 import { capsIn, diskIn, labelsOf } from './pane-labels.ts';
 
-interface BotCaps {
+interface CappedProgram {
+  readonly agentId: string;
+  /** Leads the session of what runs in its sandbox. */
+  readonly pid: number;
+  readonly caps: Caps;
+  /** Null: nothing says what it may write. */
+  readonly disk: Disk | null;
+}
+
+export interface BotCaps {
   start(): void;
   close(): void;
+  /** For a program without a pane, until what this returns is called. */
+  follow(program: CappedProgram): () => void;
   /** Of a live bot; absent where it has none. */
   of(agentId: string): Pick<Agent, 'caps'>;
   /** Which limit it went over just before its program was ended, as the end of a sentence; null: none. */
@@ -30,10 +41,9 @@ interface Hits {
   readonly last: Record<CapName, number | null>;
 }
 
-interface Capped {
-  readonly agentId: string;
-  readonly pane: PaneInfo;
-  readonly caps: Caps;
+interface Capped extends CappedProgram {
+  /** Its pane, or its program where it has none. */
+  readonly id: string;
 }
 
 /** Milliseconds between two checks, so that a limit that was reached is reported within five seconds. */
@@ -57,21 +67,25 @@ export function createBotCaps(
   /** By pane and program: a pane whose program starts again counts from there. */
   const disks = new Map<string, DiskWatch>();
   const cancels = new Set<() => void>();
+  const without = new Set<Capped>();
   let hasBegun = false;
   let closed = false;
 
   function cappedIn(pane: PaneInfo): Capped | null {
     const labels = labelsOf(pane.labels);
     const { caps } = labels === null ? {} : capsIn(labels);
-    return labels === null || caps === undefined ? null : { agentId: labels.agent, pane, caps };
+    const { id, pid } = pane;
+    return labels === null || caps === undefined
+      ? null
+      : { id, pid, agentId: labels.agent, caps, disk: diskIn(pane.labels) };
   }
 
   function capped(): Capped[] {
-    return deps.panes.list().flatMap((pane) => (pane.alive ? (cappedIn(pane) ?? []) : []));
+    return [...deps.panes.list().flatMap((pane) => (pane.alive ? (cappedIn(pane) ?? []) : [])), ...without];
   }
 
-  function hitsOf({ pane, agentId }: Capped): Hits {
-    const known = seen.get(pane.id);
+  function hitsOf({ id, agentId }: Capped): Hits {
+    const known = seen.get(id);
     if (known !== undefined) return known;
     const hits = {
       // A bot that has started since may have reached it before the first look; its group was new.
@@ -80,7 +94,7 @@ export function createBotCaps(
       all: { memory: 0, processes: 0, processor: 0, disk: 0 },
       last: { memory: null, processes: null, processor: null, disk: null },
     };
-    seen.set(pane.id, hits);
+    seen.set(id, hits);
     return hits;
   }
 
@@ -112,19 +126,19 @@ export function createBotCaps(
           .map((what) => [what, bot.caps[what]]),
       );
       if (Object.values(watched).every((limit) => limit === undefined)) continue;
-      for (const what of await enforce(bot.pane.pid, watched)) tell(bot, what, 1);
+      for (const what of await enforce(bot.pid, watched)) tell(bot, what, 1);
     }
-    const live = new Set(bots.map(({ pane }) => pane.id));
+    const live = new Set(bots.map(({ id }) => id));
     for (const id of seen.keys()) if (!live.has(id)) seen.delete(id);
   }
 
-  function diskOf({ pane, caps: { disk: limit } }: Capped): DiskWatch | null {
-    const known = disks.get(startIn(pane));
+  function diskOf(bot: Capped): DiskWatch | null {
+    const known = disks.get(startIn(bot));
     if (known !== undefined) return known;
-    const disk = diskIn(pane.labels);
-    if (limit === undefined || disk === null) return null;
-    const made = createDiskWatch({ root: pane.pid, disk, limit, now: () => deps.clock.monotonic() });
-    disks.set(startIn(pane), made);
+    const limit = bot.caps.disk;
+    if (limit === undefined || bot.disk === null) return null;
+    const made = createDiskWatch({ root: bot.pid, disk: bot.disk, limit, now: () => deps.clock.monotonic() });
+    disks.set(startIn(bot), made);
     return made;
   }
 
@@ -142,7 +156,7 @@ export function createBotCaps(
       }
     };
     await Promise.all(Array.from({ length: looksAtOnce }, some));
-    const live = new Set(bots.map(({ pane }) => startIn(pane)));
+    const live = new Set(bots.map(startIn));
     for (const id of disks.keys()) if (!live.has(id)) disks.delete(id);
   }
 
@@ -169,6 +183,11 @@ export function createBotCaps(
     close() {
       closed = true;
       for (const cancel of cancels) cancel();
+    },
+    follow(program) {
+      const one: Capped = { ...program, id: `program ${program.pid}` };
+      without.add(one);
+      return () => void without.delete(one);
     },
     of(agentId) {
       const bot = capped().find((one) => one.agentId === agentId);
@@ -198,7 +217,7 @@ export function createBotCaps(
   };
 }
 
-const startIn = ({ id, pid }: PaneInfo) => `${id} ${pid}`;
+const startIn = ({ id, pid }: Capped) => `${id} ${pid}`;
 
 /** A new group counts from zero again. */
 const since = (before: number, now: number): number => (now < before ? now : now - before);

@@ -29,6 +29,7 @@ async function openBots() {
       policy: askAlways,
       prepare: async () => ({
         ...{ command, env: {}, cwd: work, signIns: [], asksIn: null, missingIsEmpty: false },
+        held: () => () => {},
         mcpServers: () => [],
         close: async () => {},
       }),

@@ -25,13 +25,17 @@ describe.skipIf(typeof found === 'string')('where bubblewrap works', () => {
     const read = [dirname(standIn), resolve(import.meta.dirname, '../../../node_modules'), dirname(process.execPath)];
     engine.team(
       'held',
-      `bots:\n  - bot: dev\n    harness: acp\n    command: ${process.execPath} ${standIn}\n    cwd: ${project}\n    sandbox: files\n    sees: { read: [${[...new Set(read)].join(', ')}] }\n`,
+      `bots:\n  - bot: dev\n    harness: acp\n    command: ${process.execPath} ${standIn}\n    cwd: ${project}\n    sandbox: files\n    sees: { read: [${[...new Set(read)].join(', ')}] }\n    caps: { memory: 2GiB, disk: 1GiB }\n`,
     );
     const up = await engine.call<{ plan: { reason: string }[] }>('POST', '/teams/held/up', {});
     expect(up.status, JSON.stringify(up.body)).toBe(200);
     expect(up.body.plan[0]?.reason).toContain('in the sandbox "files"');
     await engine.until('dev@held', 'idle');
-    expect(await engine.agent('dev@held')).toMatchObject({ sandbox: 'files' });
+    const caps = [
+      { what: 'memory', limit: 2048, hits: 0, last: null },
+      { what: 'disk', limit: 1024, hits: 0, last: null, heldBy: 'watched' },
+    ];
+    expect(await engine.agent('dev@held')).toMatchObject({ sandbox: 'files', caps });
     expect(await send(engine, 'dev@held', 'hello')).toMatchObject({ state: 'verified' });
     await send(engine, 'dev@held', `looks-at ${join(home, 'secret')}`);
     await vi.waitFor(async () => expect((await told(engine, 'dev@held')).at(-1)).toBe('text sees it: false'), waits);

@@ -100,3 +100,16 @@ test('of a program that ended it is said that it was over its memory only where 
   expect(caps.endedOver({ ...pane, labels: { ...pane.labels, caps: '{"processes":40}' } })).toBeNull();
   caps.close();
 });
+
+test('a program without a pane is kept in its limits and shown until it ends', async () => {
+  const opened = open();
+  const { clock, counted, caps } = opened;
+  caps.start();
+  const release = caps.follow({ agentId: 'agent', pid: 1, caps: { memory: 64 }, disk: null });
+  counted.agent = { memory: 2, processes: 0 };
+  await clock.advance(2000);
+  expect(hitsOf(opened, 'agent')).toEqual([['memory', 2]]);
+  release();
+  expect(caps.of('agent')).toEqual({});
+  caps.close();
+});
