@@ -345,6 +345,7 @@ export function createBotSandboxes(
       readonly network: PlacedNetwork | null;
     },
   ): Promise<Placed> {
+    const settings = await gitSettings(await person, launch.env, paths.folder, network?.gitSignIns ?? []);
     const replaced = new Set(network?.mounts.map(({ at }) => at));
     const mounts: Mount[] = [
       ...hostMounts().filter(({ at }) => !replaced.has(at)),
@@ -353,6 +354,7 @@ export function createBotSandboxes(
       { at: '/tmp', shows: 'empty' },
       { at: '/var/tmp', shows: 'empty' },
       ...[...new Set(homes())].map((at): Mount => ({ at, shows: 'empty' })),
+      ...gitMounts(settings, launch.env.HOME === userHome ? userHome : null),
       ...(await programMounts(spec, launch, paths)),
       ...keptMounts(spec),
       ...folderMounts(spec, paths),
@@ -362,7 +364,7 @@ export function createBotSandboxes(
     ];
     const env = {
       ...withoutSession(launch.env),
-      ...(await gitSettings(await person, launch.env, paths.folder, network?.gitSignIns ?? [])),
+      ...settings,
       ...network?.env,
     };
     const placed = confineInTerminal(found.tools, {
@@ -508,7 +510,7 @@ async function gitSettings(
   env: Launch['env'],
   folder: string,
   signIns: readonly GitSignIn[],
-): Promise<Record<string, string>> {
+): Promise<{ readonly GIT_CONFIG_GLOBAL?: string }> {
   if (env.GIT_CONFIG_GLOBAL !== undefined) return {};
   const lines = ['name', 'email'].flatMap((key) => {
     const value = person.get(`user.${key}`) ?? '';
@@ -522,6 +524,11 @@ async function gitSettings(
   await rm(file, { force: true });
   await writeFile(file, ['[user]', ...lines, ...helpers, ''].join('\n'), { mode: 0o600 });
   return { GIT_CONFIG_GLOBAL: file };
+}
+
+/** Also where git looks without the variable: some programs keep it from their commands. */
+function gitMounts({ GIT_CONFIG_GLOBAL: from }: { readonly GIT_CONFIG_GLOBAL?: string }, home: string | null): Mount[] {
+  return from === undefined || home === null ? [] : [{ at: join(home, '.gitconfig'), shows: 'read', from }];
 }
 
 /** As in a file of git's settings. */

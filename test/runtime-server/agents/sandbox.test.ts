@@ -219,7 +219,7 @@ describe.skipIf(!works)('where bubblewrap works', () => {
       rmSync(join(repository, '.git/hooks'), { recursive: true, force: true });
       const to = await start(engine, 'tree', shell(`${files}    worktree: true\n    cwd: ${repository}\n`));
       await engine.call('POST', `/agents/${to}/input`, {
-        text: 'date > file; git add file; git commit -qm second; echo x >> "$(git rev-parse --git-common-dir)/config" || echo kept > done; git add done; git commit -qm third',
+        text: 'date > file; git add file; git commit -qm second; env -u GIT_CONFIG_GLOBAL git commit -q --allow-empty -m without; echo x >> "$(git rev-parse --git-common-dir)/config" || echo kept > done; git add done; git commit -qm third',
         keys: ['Enter'],
       });
       const shown = await waitFor(
@@ -227,6 +227,7 @@ describe.skipIf(!works)('where bubblewrap works', () => {
         (text) => text.includes('third'),
       );
       expect(shown).toContain('Ada second');
+      expect(shown).toContain('Ada without');
       await engine.until(to, 'idle');
       const hooks = '"$(git rev-parse --git-common-dir)/hooks"';
       await engine.call('POST', `/agents/${to}/input`, {
