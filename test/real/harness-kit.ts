@@ -41,7 +41,7 @@ export async function playKit(
     kill: (bot) => bench.killNow(bot.paneId),
     prompts: () => model.requests.flatMap((request) => promptIn(request) ?? []),
     together(first, second) {
-      const asked = model.requests.findLast(({ lastUser }) => lastUser.includes(second));
+      const asked = model.requests.findLast((request) => promptIn(request)?.includes(second));
       return JSON.stringify(asked?.body ?? '').includes(first);
     },
     ran() {

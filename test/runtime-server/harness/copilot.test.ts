@@ -251,7 +251,7 @@ test('a text in the composer is ours as it stands, by its end where it is tall, 
   );
   expect(holdsOurs(shown('❯ [Paste #1 - 15 lines]'), 'anything')).toBe(true);
   const long = `${'a'.repeat(200)} end`;
-  expect(holdsOurs(shown('❯ [Paste #1 - 15 lines][Paste #2 - 9 lines]'), 'anything')).toBe(true);
+  expect(holdsOurs(shown('❯ [Paste #1 - 15 lines][Paste #2 - 9', '  lines]'), 'anything')).toBe(true);
   expect(holdsOurs(shown(`❯ [Paste #1 - 15 lines]${long}`), `what went before\n${long}`)).toBe(true);
   expect(holdsOurs(shown(`❯ [Paste #1 - 15 lines]${long} and a draft`), `what went before\n${long}`)).toBe(false);
   // It draws blanks for these.

@@ -4,8 +4,8 @@ import type { Composer } from '../paste-delivery.ts';
 import { sameText } from '../same-text.ts';
 import { squeeze } from '../wording.ts';
 
-/** Copilot shows this instead of a paste of more than ten lines. */
-const pasteMarker = /\[Paste #\d+ - \d+ lines\]/u;
+/** Copilot shows this instead of a paste of more than ten lines; without its blanks, because it wraps. */
+const pasteMarker = /\[Paste#\d+-\d+lines\]/u;
 /** Its composer draws blanks in place of these, and submits them. */
 const undrawn = /[\u2500-\u259f]/gu;
 /** A taller text shows its last rows only, and no sign of it: then it is compared from its end. */
@@ -49,9 +49,9 @@ export function readComposer(view: View): Composer & { readonly tall?: boolean }
 /** Whether the composer holds exactly our text, its end where it is tall, or markers in place of its pastes. Rows wrap, so blanks do not count. */
 export function holdsOurs(composer: Composer & { readonly tall?: boolean }, ours: string): boolean {
   if (composer.kind !== 'text') return false;
-  const [shown, text] = [composer.text.replace(undrawn, ''), ours.replace(undrawn, '')];
+  const [shown, text] = [composer.text, ours].map((one) => squeeze(one.replace(undrawn, ''))) as [string, string];
   const aroundMarkers = shown.split(pasteMarker);
-  if (aroundMarkers.length > 1) return aroundMarkers.every((part) => squeeze(text).includes(squeeze(part)));
-  const isPart = composer.tall === true && squeeze(shown).length >= tail;
+  if (aroundMarkers.length > 1) return aroundMarkers.every((part) => text.includes(part));
+  const isPart = composer.tall === true && shown.length >= tail;
   return sameText(shown, text, { tail: isPart });
 }
