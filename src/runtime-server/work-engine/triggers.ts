@@ -99,9 +99,9 @@ export function createTriggers(deps: TriggerDeps): EnginePart {
     throw new AppError('refused', fact, 'Close some first.', { status: 409 });
   }
 
-  /** A bot that gets no notice (gone, its queue full) still has its ticket. */
+  /** Lists show how it begins, so the title stands before the id. A bot that gets no notice (gone, its queue full) still has its ticket. */
   async function tell(row: TriggerRow, ticketId: string): Promise<void> {
-    const text = `New ticket ${ticketId}: ${row.title}\nRead it: gantry workspace tickets ${ticketId}`;
+    const text = `New ticket: ${row.title}\nRead it: gantry workspace tickets ${ticketId}`;
     try {
       await deps.tell(row.bot_id, text, `ticket:${ticketId}`);
     } catch (error) {

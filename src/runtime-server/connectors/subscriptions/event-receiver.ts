@@ -74,7 +74,7 @@ export function createEventReceiver(deps: EventReceiverDeps): EventReceiver {
       return { id: ticketId, botId: now.bot_id, connectorId: now.connector_id, opened };
     });
     // A rule does the work: a bot that also got a notice would do it a second time. A known ticket may lack its notice: Gantry ended between.
-    if (rules.length === 0 && ticket !== null) await tell(ticket);
+    if (rules.length === 0 && ticket !== null) await tell(ticket, event.name);
     if (ticket?.opened !== true) return { status: 'duplicate' };
     return { status: 'triggered', ticketId: ticket.id, eventId: event.eventId };
   }
@@ -118,10 +118,14 @@ export function createEventReceiver(deps: EventReceiverDeps): EventReceiver {
     return new AppError('usage', reason, 'Do not send it again.', { wireCode: 'invalid_event' });
   }
 
-  /** Fixed text of ours: the ticket holds what others wrote. A bot that gets no notice still has it. */
-  async function tell(ticket: { id: string; botId: string; connectorId: string }): Promise<void> {
+  /**
+   * Fixed text of ours: the ticket holds what others wrote. Lists show how it begins, so the event comes first and the id later. A bot that gets no
+   * notice still has the ticket.
+   */
+  async function tell(ticket: { id: string; botId: string; connectorId: string }, event: string): Promise<void> {
     const from = deps.servers.find(ticket.connectorId)?.name ?? 'a connector';
-    const text = `New ticket ${ticket.id} from ${from}.\nRead it: gantry workspace tickets ${ticket.id}`;
+    const what = isPlainName(event) ? `${event} from ${from}` : `from ${from}`;
+    const text = `New ticket: ${what}\nRead it: gantry workspace tickets ${ticket.id}`;
     try {
       await deps.bots.tell(ticket.botId, text, `ticket:${ticket.id}`);
     } catch (error) {
@@ -201,6 +205,9 @@ function isTime(text: string): boolean {
   const whole = `${day}T${minute}:${second === '60' ? '59' : second}${zone?.toUpperCase()}`;
   return z.iso.datetime({ offset: true }).safeParse(whole).success;
 }
+
+/** A server names its events. Only a name without spaces or controls may stand in a text that a bot reads as ours. */
+const isPlainName = (name: string): boolean => /^[\w./:-]{1,80}$/.test(name);
 
 function gone(id: string): AppError {
   return new AppError('refused', `There is no subscription ${clip(id, 60)} here.`, 'Send no more events for it.', {
