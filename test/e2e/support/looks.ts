@@ -9,6 +9,7 @@ import { root } from './renderer.ts';
 const shown = new Set([
   'always-allow-dark',
   'board-dark',
+  'board-question-dark',
   'dag-dark',
   'budget-inbox-light',
   'computers-create-dark',
