@@ -400,11 +400,17 @@ describe('on Home', () => {
     const { page } = seen;
     await home(page);
     await field(page).fill('Oil the hinges');
+    // The run before it had two bots, and those are still chosen.
+    await form(page).locator('summary').click();
+    await form(page).getByRole('checkbox', { name: 'Gemini CLI' }).uncheck();
+    await page.keyboard.press('Escape');
     await field(page).press('Enter');
     await page
       .getByRole('region', { name: /^Pane of claude/ })
       .last()
       .waitFor();
+    // Idle as it starts, then at work on its step, then idle again.
+    await page.getByLabel('Last deliveries').getByText('Verified').waitFor();
     await page.locator('[data-bot^="claude@oil-the-hinges"]', { hasText: 'Idle' }).waitFor();
     writeFileSync(join(treeOf('oil', 'claude'), 'hinges.txt'), 'oiled\n');
     await page.getByRole('tab', { name: 'Changes' }).click();
@@ -412,12 +418,55 @@ describe('on Home', () => {
     await changes.getByText('+oiled').or(changes.getByText('oiled')).first().waitFor();
     await changes.getByRole('button', { name: 'Merge', exact: true }).click();
     const dialog = page.getByRole('dialog', { name: 'Merge: Oil the hinges' });
+    // A bot that is at work for a moment longer refuses; the dialog asks again once it is idle.
     await dialog.getByRole('button', { name: 'Merge', exact: true }).click();
     await dialog.waitFor({ state: 'detached' });
+    expect(seen.errors.splice(0).filter((text) => !text.includes('409'))).toEqual([]);
     expect(readFileSync(join(house, 'hinges.txt'), 'utf8')).toBe('oiled\n');
     await home(page);
     await row(page, 'Ended runs', 'Oil the hinges').getByText('Merged').waitFor();
     expect(await row(page, 'Runs under way', 'Oil the hinges').count()).toBe(0);
+  });
+
+  test('a merge that conflicts is handed to its bot with one press, and goes through once that resolved it', async () => {
+    const { page } = seen;
+    await home(page);
+    await field(page).fill('Grease the lock');
+    await field(page).press('Enter');
+    await page.locator('[data-bot^="claude@grease-the-lock"]').waitFor();
+    await page.getByLabel('Last deliveries').getByText('Verified').waitFor();
+    await page.locator('[data-bot^="claude@grease-the-lock"]', { hasText: 'Idle' }).waitFor();
+    const tree = treeOf('grease', 'claude');
+    writeFileSync(join(tree, 'lock.txt'), 'by the bot\n');
+    writeFileSync(join(house, 'lock.txt'), 'by the person\n');
+    git(house, 'add', '.');
+    git(house, 'commit', '-qm', 'Grease it first');
+    await home(page);
+    const mine = row(page, 'Runs under way', 'Grease the lock');
+    await mine.getByRole('button', { name: /^Merge/ }).click();
+    const dialog = page.getByRole('dialog', { name: 'Merge: Grease the lock' });
+    await dialog
+      .getByRole('alert')
+      .getByText(/conflicts in lock\.txt/)
+      .waitFor();
+    await dialog.getByText('- lock.txt').waitFor();
+    await looked(page, 'home-merge-conflict', { light: true });
+    await dialog.getByRole('button', { name: 'Ask claude to resolve the conflicts' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByText('Asked claude to resolve the conflicts').waitFor();
+    const told = async () => (await gantry.cli('orchestration', 'deliveries', '--json')).out;
+    await expect.poll(told).toContain('Your branch cannot be merged into main.');
+    git(tree, 'add', '.');
+    git(tree, 'commit', '-qm', 'Grease the lock');
+    expect(() => git(tree, 'merge', 'main')).toThrow();
+    writeFileSync(join(tree, 'lock.txt'), 'by both\n');
+    git(tree, 'add', '.');
+    git(tree, 'commit', '-qm', 'Merge main');
+    await mine.getByRole('button', { name: /^Merge/ }).click();
+    await dialog.getByRole('button', { name: 'Merge', exact: true }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect(readFileSync(join(house, 'lock.txt'), 'utf8')).toBe('by both\n');
+    expect(seen.errors.splice(0).filter((text) => !text.includes('409'))).toEqual([]);
   });
 
   test('a run may have a budget, which is checked before it starts and forgotten after', async () => {

@@ -87,10 +87,15 @@ const commit = z
 const dryRun = z.boolean().optional();
 const act = { method: 'POST', auth: people, scope: 'bots:act', area, errors, ...agentParam, answers } as const;
 
+/** Beside the error of a merge that git cannot do without a decision, as `conflicts`: what a bot needs to know to resolve them. */
+export const MergeConflicts = z.object({ into: z.string(), files: z.array(z.string()) });
+export type MergeConflicts = z.infer<typeof MergeConflicts>;
+
 export const mergeWorktree = defineRoute({
   ...act,
   op: 'mergeWorktree',
-  summary: 'Merges the bot’s branch into the checkout; refused on conflicts or uncommitted changes there',
+  summary:
+    'Merges the bot’s branch into the checkout; refused on uncommitted changes there, and on conflicts, whose files stand beside the error',
   path: `${base}/agents/:id/merge`,
   body: z.strictObject({ commit, dryRun }),
 });

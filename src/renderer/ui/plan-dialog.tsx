@@ -20,6 +20,7 @@ export function PlanDialog<P>({
   danger = false,
   fields,
   focusAct = true,
+  mend,
   ...asked
 }: {
   title: string;
@@ -42,6 +43,8 @@ export function PlanDialog<P>({
   fields?: ReactNode;
   /** Gives the button the focus as soon as it can be used; not where there are fields to fill. */
   focusAct?: boolean;
+  /** Below the reason why there is no plan: what can be done about it here; null: nothing. */
+  mend?: (error: unknown) => ReactNode;
 }) {
   const plan = useQuery({
     queryKey: ['plan', ...planKey],
@@ -68,7 +71,10 @@ export function PlanDialog<P>({
       {awaits !== null ? (
         <p className="text-muted">{awaits}</p>
       ) : plan.error !== null ? (
-        <Problem error={plan.error} />
+        <>
+          <Problem error={plan.error} />
+          {mend?.(plan.error)}
+        </>
       ) : plan.data === undefined ? (
         <SkeletonRows count={3} />
       ) : (

@@ -3,7 +3,7 @@
  * branch is never deleted: a discard sets it aside under a ref, and nothing resets or cleans a folder.
  */
 import { AppError } from '../../../contracts/common/errors.ts';
-import type { WorktreeEnding } from '../../../contracts/factory/worktree-routes.ts';
+import type { MergeConflicts, WorktreeEnding } from '../../../contracts/factory/worktree-routes.ts';
 import { complaint, type Git } from '../../../kit/process/git.ts';
 import { type Look, lookAt, treeOf } from './look.ts';
 import { branchOf } from './places.ts';
@@ -32,6 +32,9 @@ export interface PlannedEnding {
 
 type Planner = (git: Git, bot: EndingBot, request: EndingRequest, now: number) => Promise<PlannedEnding>;
 
+/** Of those that stand beside the refusal: a merge may conflict in every file of a repository. */
+const maxConflictFiles = 100;
+
 export const planMerge: Planner = async (git, bot, request) => {
   const look = await begin(git, bot);
   const { into } = look;
@@ -46,11 +49,14 @@ export const planMerge: Planner = async (git, bot, request) => {
   const trial = await git.try(look.main, ['merge-tree', '--write-tree', '--name-only', look.mainHead, tip]);
   if (trial.exitCode !== 0) {
     // First line the tree, then the files, then an empty line and git's messages about them.
-    const files = trial.stdout.split('\n\n', 1)[0]?.split('\n').slice(1) ?? [];
-    const which = trial.exitCode === 1 && files.length > 0 ? `conflicts in ${few(files)}` : complaint(trial);
+    const files = trial.exitCode === 1 ? (trial.stdout.split('\n\n', 1)[0]?.split('\n').slice(1) ?? []) : [];
+    const which = files.length > 0 ? `conflicts in ${few(files)}` : complaint(trial);
     throw refused(
       `${look.branch} cannot be merged into ${into}: ${which}.`,
       `Have ${bot.address} merge ${into} into its branch, or merge it by hand in ${look.main}.`,
+      files.length > 0
+        ? { conflicts: { into, files: files.slice(0, maxConflictFiles) } satisfies MergeConflicts }
+        : undefined,
     );
   }
   return {
@@ -328,6 +334,6 @@ function few(names: readonly string[]): string {
   return names.length > 5 ? `${shown} and ${names.length - 5} more` : shown;
 }
 
-function refused(fact: string, action: string): AppError {
-  return new AppError('refused', fact, action, { status: 409 });
+function refused(fact: string, action: string, extra?: Record<string, unknown>): AppError {
+  return new AppError('refused', fact, action, { status: 409, ...(extra === undefined ? {} : { extra }) });
 }

@@ -166,6 +166,7 @@ test('a conflict, a dirty checkout, a detached one and a bot at work are refused
     expect(await refusal(ask(dryRun))).toMatchObject({
       status: 409,
       fact: expect.stringContaining('conflicts in a.txt'),
+      options: { extra: { conflicts: { into: 'main', files: ['a.txt'] } } },
     });
   }
   state.busy = true;

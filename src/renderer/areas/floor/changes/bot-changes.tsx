@@ -15,6 +15,7 @@ import { Empty, ListStates, SkeletonRows } from '../../../ui/list-states.tsx';
 import { PlanDialog } from '../../../ui/plan-dialog.tsx';
 import { TextField } from '../../../ui/text-field.tsx';
 import { visibleText } from '../../../ui/visible-text.ts';
+import { AskToResolve } from '../runs/ask-to-resolve.tsx';
 import { type QuickRow, rowOfBot, titleOf } from '../runs/quick-rows.ts';
 import { useQuickRuns } from '../runs/quick-runs.ts';
 import { CommentedDiff, SendComments, useComments } from './commented-diff.tsx';
@@ -211,7 +212,8 @@ function EndDialog({
     <PlanDialog
       title={`${title} ${agent.name}`}
       description={`${about} Nothing has happened yet.`}
-      planKey={['worktree', agent.id, end, diff.head, commit !== undefined]}
+      // What a bot at work refuses is possible once it is idle.
+      planKey={['worktree', agent.id, end, diff.head, commit !== undefined, agent.state]}
       readPlan={async () => {
         const answer = await callEnd(api.factory, end, agent.id, commit, true);
         if (!('dryRun' in answer)) throw new Error('The server acted on a dry run.');
@@ -234,6 +236,7 @@ function EndDialog({
         });
       }}
       onClose={onClose}
+      mend={(error) => <AskToResolve error={error} bot={agent.address} name={agent.name} onSent={onClose} />}
       fields={
         asksCommit && (
           <TextField

@@ -6,6 +6,7 @@ import { useServices } from '../../../base/services.tsx';
 import { useOfferUndo } from '../../../base/undo.ts';
 import { Check, Choice } from '../../../ui/choice.tsx';
 import { PlanDialog } from '../../../ui/plan-dialog.tsx';
+import { AskToResolve } from './ask-to-resolve.tsx';
 import { canBringBack, nothingBack, type QuickRow, siblingsOf, whoOf } from './quick-rows.ts';
 import { useEndQuickRuns } from './quick-runs.ts';
 
@@ -53,7 +54,8 @@ export function EndRunDialog({
     <PlanDialog
       title={`${verbs[outcome]}: ${title}`}
       description="This is what will happen. Nothing has changed yet."
-      planKey={[computer, 'end-run', row.key, outcome, alone]}
+      // What a bot at work refuses is possible once it is idle. A discard stops it, which is no reason to ask again.
+      planKey={[computer, 'end-run', row.key, outcome, alone, outcome !== 'discarded' && row.bot.state]}
       readPlan={(signal) =>
         Promise.all(
           wanted.map(async (one) => {
@@ -76,6 +78,7 @@ export function EndRunDialog({
         offerUndo(words, () => end(back.map((bot) => ({ bot, outcome: 'kept' }))));
       }}
       onClose={onClose}
+      mend={(error) => <AskToResolve error={error} bot={row.bot.address} name={row.bot.name} onSent={onClose} />}
       fields={
         <>
           <Choice legend="Outcome" name="outcome" choices={choices} value={outcome} onChange={setOutcome} />
