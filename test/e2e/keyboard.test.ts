@@ -78,12 +78,17 @@ test('from the first page to a bot at work with keys alone', async () => {
   await seeInPane(page, 'tester', /^sent-by-keys/m);
 });
 
-test('the filter is in the address, so a reload and a link keep it', async () => {
+test('the filter is in the address, so a reload and a link keep it; from it the arrow down and Enter lead to what it found', async () => {
   const { page } = first;
   await expect.poll(() => new URL(page.url()).searchParams.get('filter')).toBe('tester');
   await page.reload();
   await expect.poll(() => page.locator('[data-bot]').count()).toBe(1);
-  await page.getByRole('searchbox', { name: 'Filter bots' }).fill('');
+  const filter = page.getByRole('searchbox', { name: 'Filter bots' });
+  await filter.press('ArrowDown');
+  await inFocus(page.locator('[data-bot="tester@demo"]'));
+  await filter.press('Enter');
+  await expect.poll(() => focusedName(page)).toBe('Terminal of tester');
+  await filter.fill('');
   await expect.poll(() => page.locator('[data-bot]').count()).toBe(3);
 });
 

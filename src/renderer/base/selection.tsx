@@ -1,5 +1,6 @@
 /** Rows of a list that are ticked to act on them together, found by their words and grouped by what they share. Must not know what the rows are. */
 import { type ReactNode, useMemo, useState } from 'react';
+import { goToRows } from '../ui/arrow-rows.ts';
 import { Button } from '../ui/button.tsx';
 import type { Action } from './actions.ts';
 import { useAddActions } from './services.tsx';
@@ -141,6 +142,7 @@ export function FindAndGroup<G extends string>({
         data-filter="true"
         value={text}
         onChange={(event) => onText(event.target.value)}
+        onKeyDown={(event) => goToRows(event)}
         aria-label={label}
         placeholder={hint}
         className="h-7 w-44 min-w-0 rounded-control border border-line bg-window px-2 max-sm:flex-1 pointer-coarse:h-10"

@@ -19,3 +19,15 @@ export function moveByArrows(event: KeyboardEvent<HTMLElement>): void {
   event.preventDefault();
   next.focus();
 }
+
+/** From a filter field, the arrow down goes to the first row below it: of the nearest box around both that has one. */
+export function goToRows(event: KeyboardEvent<HTMLInputElement>, rows = '[data-row]'): void {
+  if (event.key !== 'ArrowDown') return;
+  for (let box = event.currentTarget.parentElement; box !== null; box = box.parentElement) {
+    const row = box.querySelector<HTMLElement>(rows);
+    if (row === null) continue;
+    event.preventDefault();
+    row.focus();
+    return;
+  }
+}

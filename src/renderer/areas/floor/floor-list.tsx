@@ -12,7 +12,7 @@ import { ComputerSelect, elsewhereOf, PlaceState, useOnlyComputer, useRunsOn } f
 import type { Floor, Place, PlacedBot } from '../../base/data/places.ts';
 import { useFloors } from '../../base/floors.tsx';
 import { useServices } from '../../base/services.tsx';
-import { moveByArrows } from '../../ui/arrow-rows.ts';
+import { goToRows, moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { describeProblem } from '../../ui/describe-problem.ts';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
@@ -47,6 +47,13 @@ export function FloorList(props: FloorListProps) {
           data-filter="true"
           value={props.filter}
           onChange={(event) => props.onFilter(event.target.value)}
+          onKeyDown={(event) => {
+            // To a bot: the first button of a team stops or starts all of it.
+            goToRows(event, '[data-bot]');
+            const first = rows.find((row) => row.kind === 'bot');
+            if (event.key !== 'Enter' || event.nativeEvent.isComposing || first === undefined) return;
+            props.onOpen(first.bot);
+          }}
           aria-label="Filter bots"
           placeholder="Filter ( / )"
           className="h-7 min-w-0 flex-1 rounded-control border border-line bg-window px-2 pointer-coarse:h-10"

@@ -15,6 +15,7 @@ import { Button } from '../../ui/button.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Ago } from '../../ui/now.tsx';
 import { Problem } from '../../ui/problem.tsx';
+import { placeOf } from './news-place.ts';
 
 /** Of most rows, until they are measured. */
 const defaultHeight = 46;
@@ -109,7 +110,7 @@ export function News({
           one={one}
           onOpen={() => {
             if (one.readAt === null) void read([[one.id]]);
-            void navigate({ href: one.url });
+            void navigate({ href: placeOf(one) });
           }}
         />
       </div>

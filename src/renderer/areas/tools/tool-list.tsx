@@ -4,7 +4,7 @@ import { Search } from 'lucide-react';
 import { useLayoutEffect, useMemo, useRef, useState } from 'react';
 import type { ToolInfo } from '../../../contracts/tool-server/tools.ts';
 import { useNarrow, useTouch } from '../../base/use-narrow.ts';
-import { moveByArrows } from '../../ui/arrow-rows.ts';
+import { goToRows, moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button } from '../../ui/button.tsx';
 import { countWords } from '../../ui/count-words.ts';
 import { type ListSource, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
@@ -43,6 +43,7 @@ export function ToolList({ source, group, filter, none, onFilter, onOpen }: Tool
             autoComplete="off"
             spellCheck={false}
             onChange={(event) => onFilter(event.target.value)}
+            onKeyDown={(event) => goToRows(event)}
             className="h-7 w-full rounded-control border border-line bg-window pr-2 pl-7 pointer-coarse:h-10"
           />
         </div>

@@ -9,6 +9,7 @@ import { usePendingApprovals } from '../../base/approvals.ts';
 import { onComputer } from '../../base/data/api.ts';
 import { useBots } from '../../base/floors.tsx';
 import { useServices } from '../../base/services.tsx';
+import { goToRows } from '../../ui/arrow-rows.ts';
 import { Button } from '../../ui/button.tsx';
 import { DoneBar } from '../../ui/proven-bar.tsx';
 import { runLook, Status } from '../../ui/status.tsx';
@@ -121,6 +122,7 @@ export function BoardHeader({
             data-filter="true"
             value={filter}
             onChange={(event) => onFilter(event.target.value)}
+            onKeyDown={(event) => goToRows(event, '[data-node]')}
             aria-label="Filter steps"
             placeholder="Filter ( / )"
             className="h-7 w-40 min-w-0 rounded-control border border-line bg-window px-2 max-sm:flex-1 pointer-coarse:h-10"
