@@ -18,6 +18,9 @@ const firstListener = 61_000;
 const maxConnections = 512;
 
 export async function serveNetwork({ socket, ports, local, enginePort, tools }: LaunchOrder): Promise<void> {
+  // Beside it: the rules need no address yet, and to listen does.
+  const redirected = run(tools.nft, ['-f', '-'], redirects(ports));
+  redirected.catch(() => {});
   await run(tools.ip, ['-batch', '-'], `link set lo up\nroute add local ${namesNetwork} dev lo\n`);
   const names = createNames();
   const byName = ports.map((port, index) =>
@@ -30,7 +33,7 @@ export async function serveNetwork({ socket, ports, local, enginePort, tools }: 
   );
   const [proxyHost = '', proxyPort = ''] = proxyAddress.split(':');
   await Promise.all([
-    run(tools.nft, ['-f', '-'], redirects(ports)),
+    redirected,
     answerNames(names.addressOf),
     ...byName,
     ...local.map(({ host, port }) =>
