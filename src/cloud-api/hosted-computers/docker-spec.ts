@@ -61,7 +61,7 @@ export function containerOf(
     readonly runtime: string | null;
     /** The limits of a computer that asks for none. */
     readonly most: { readonly memory: number; readonly processes: number };
-    /** Cores; null: not limited. */
+    /** Cores, or null for no limit. */
     readonly processor: number | null;
   },
 ): ContainerCreateOptions {

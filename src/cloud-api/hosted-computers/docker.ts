@@ -52,7 +52,7 @@ interface DockerSettings {
   readonly runtime: string | null;
   /** What each computer has at most, which is also what it has unless it asks for less. Mebibytes; processes and threads. */
   readonly most: { readonly memory: number; readonly processes: number };
-  /** Cores of each computer; null: not limited. */
+  /** Cores of each computer, or null for no limit. */
   readonly processor: number | null;
   /** Of an image that a computer asks for. Mebibytes; null: any. */
   readonly maxImage: number | null;

@@ -98,7 +98,7 @@ export function createClusterRecords({
     return ownedBy();
   }
 
-  /** Null: somebody else wrote it in between. */
+  /** Null if somebody else wrote it in between. */
   async function write({ record, config }: Found, change: Partial<ComputerRecord>): Promise<Found | null> {
     const next = { ...record, ...change };
     const place = { installation, owner: await ownedBy() };
@@ -108,7 +108,7 @@ export function createClusterRecords({
     return written === null ? null : { record: next, config: written };
   }
 
-  /** Until nobody else wrote it in between; null: it is gone. */
+  /** Tries until nobody else wrote it in between. Null if it is gone. */
   async function change(
     computer: string,
     to: (record: ComputerRecord) => Partial<ComputerRecord> | null,

@@ -47,7 +47,7 @@ export interface KubernetesSettings {
   readonly disk: number;
   /** What each computer has at most, which is also what it has unless it asks for less. Mebibytes. */
   readonly most: { readonly memory: number };
-  /** Cores of each computer; null: not limited. */
+  /** Cores of each computer, or null for no limit. */
   readonly processor: number | null;
   /** A profile of system calls on each node (`localhostProfile`); null: none. */
   readonly seccomp: string | null;

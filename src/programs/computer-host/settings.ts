@@ -25,7 +25,7 @@ export interface HostSettings {
   readonly memory: number;
   /** Processes and threads of each computer. */
   readonly processes: number;
-  /** Cores of each computer; null: not limited. */
+  /** Cores of each computer, or null for no limit. */
   readonly processor: number | null;
   /** Port of `GET /metrics` on 127.0.0.1; null: none. */
   readonly metricsPort: number | null;

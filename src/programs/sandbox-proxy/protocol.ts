@@ -15,7 +15,7 @@ export interface OpenSandbox {
   readonly keys: readonly KeyUse[];
   /** 32 secret bytes in hex, from which the key of its authority follows: the same after a restart, so that running programs still trust it. */
   readonly seed: string;
-  /** Null: it signs in nowhere by SSH. */
+  /** Null if it signs in nowhere by SSH. */
   readonly ssh: SshOrder | null;
 }
 

@@ -33,7 +33,7 @@ export function PlanDialog<P>({
   label: (plan: P) => string | null;
   /** What it says then, and before there is a plan; else that there is nothing to do, and before that it is being looked at. */
   idle?: string;
-  /** What has to be filled in before there can be a plan; null: nothing. */
+  /** What has to be filled in before there can be a plan, or null. */
   awaits?: string | null;
   busyLabel?: string;
   act: (plan: P) => Promise<unknown>;
@@ -43,7 +43,7 @@ export function PlanDialog<P>({
   fields?: ReactNode;
   /** Gives the button the focus as soon as it can be used; not where there are fields to fill. */
   focusAct?: boolean;
-  /** Below the reason why there is no plan: what can be done about it here; null: nothing. */
+  /** Below the reason why there is no plan: what can be done about it here, or null. */
   mend?: (error: unknown) => ReactNode;
 }) {
   const plan = useQuery({

@@ -17,7 +17,7 @@ interface CappedProgram {
   /** Leads the session of what runs in its sandbox. */
   readonly pid: number;
   readonly caps: Caps;
-  /** Null: nothing says what it may write. */
+  /** Null if nothing says what it may write. */
   readonly disk: Disk | null;
 }
 

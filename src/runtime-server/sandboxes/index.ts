@@ -59,7 +59,7 @@ export interface Sandboxes {
     /** PEM of a certificate that its programs have to trust, because TLS is opened for the destinations of its secrets; null: it is opened for none. */
     readonly authority: string | null;
     readonly gitSignIns: readonly GitSignIn[];
-    /** An SSH agent with its keys, in a folder that its sandbox may read; null: it has none. */
+    /** An SSH agent with its keys, in a folder that its sandbox may read, or null if it has none. */
     readonly ssh: SshFiles | null;
     close(): Promise<void>;
   }>;

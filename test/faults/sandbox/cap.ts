@@ -205,7 +205,7 @@ async function feed(product: Product, eaters: readonly Eater[]) {
   return { problems, said: [...new Set(said)], slowestMs, leastFree: Math.round(leastFree / 1024 ** 2) };
 }
 
-/** What a person reads of it; null: nothing yet. `began`: when it was let eat; what its shell reached as it started does not count. */
+/** What a person reads of it, or null until there is something. `began`: when it was let eat; what its shell reached as it started does not count. */
 function wordsOf({ state, stateReason, caps = [] }: Agent, kind: Kind, began: number): string | null {
   if (kind === 'itself')
     return state === 'failed' && stateReason?.includes('MiB of memory') === true ? stateReason : null;

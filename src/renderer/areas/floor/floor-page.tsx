@@ -169,7 +169,7 @@ export function FloorPage() {
   );
 }
 
-/** The bot's pane, or all of them as they are laid out; null: that is not known yet. */
+/** The bot's pane, or all panes as they are laid out, once that is known. */
 function Panes({
   agent,
   state,

@@ -287,7 +287,7 @@ function FolderField({ field, value, onChange }: FieldOf<HTMLInputElement>) {
   );
 }
 
-/** The first thing that a start still needs; null: nothing. */
+/** The first thing that a start still needs, or null if it needs nothing. */
 function missingOf(written: { prompt: string; repository: string; who: readonly string[] }) {
   if (written.prompt.trim() === '') return { of: 'prompt', says: 'Write what should be done.' } as const;
   if (written.repository === '') return { of: 'repository', says: 'Name the folder of a repository.' } as const;
