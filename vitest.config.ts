@@ -15,8 +15,8 @@ process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules', '.c
 const shared = {
   pool: 'forks',
   // What is waited for comes late on a busy machine; how fast it comes is the bench's question. Only a test that fails takes so long.
-  testTimeout: 120_000,
-  hookTimeout: 120_000,
+  testTimeout: 240_000,
+  hookTimeout: 240_000,
   setupFiles: ['test/support/setup.ts'],
   expect: { poll: { timeout: 45_000 } },
 } as const;
