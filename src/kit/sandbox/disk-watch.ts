@@ -43,7 +43,7 @@ const measuresWithin = 30_000;
 const measuresEvery = 60_000;
 /** Times as long as a measurement took: on a busy computer it takes long, and what fills the disk goes on. */
 const restsFor = 3;
-/** Between two readings where there is none from the last look. */
+/** Between the two readings of a first look, which has no earlier one to compare with. */
 const readsAfter = 250;
 /** Bytes for each millisecond: what a program notes of its work is less. */
 const writesFrom = (512 * 1024) / 1000;

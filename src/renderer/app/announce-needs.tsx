@@ -89,7 +89,7 @@ function pageName(pathname: string): string | null {
 function useAnnounceApprovals(agents: readonly Agent[] | undefined): void {
   const { queries } = useServices();
   const navigate = useNavigate();
-  // The stream that tells of them comes from the computer of the page: while that is away, or there is none, nobody tells.
+  // The computer of the page streams new questions. Without it, or while it is away, they have to be polled.
   const streamed = useFloors().some(({ place }) => place.scope === null && !place.away);
   const approvals = useQuery({ ...queries.approvals, refetchInterval: streamed ? false : approvalsEvery }).data
     ?.approvals;

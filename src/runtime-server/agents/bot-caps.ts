@@ -115,7 +115,7 @@ export function createBotCaps(
         if (keeper.heldBy[what] === 'cgroup' && more > 0) tell(bot, what, more);
       }
       const waits = since(hits.counted.processor, counted.processor) > 0;
-      // It may wait for hours, and is told once.
+      // A bot may wait for hours: that counts once.
       if (waits && !hits.waited) tell(bot, 'processor', 1);
       hits.waited = waits;
       if (waits) hits.last.processor = deps.clock.now();

@@ -315,7 +315,7 @@ function checked(destination: SecretDestination, value: string): string {
   return JSON.stringify({ ...destination, host });
 }
 
-/** A value that is short would be found in answers where it is none. */
+/** A short value could appear in an answer by chance, and would be taken out there. */
 function checkHeader(value: string): void {
   if (value.length >= minPlaced && value.length <= maxPlaced && /^[\x21-\x7e]+$/.test(value)) return;
   const fact = `The value has fewer than ${minPlaced} or more than ${maxPlaced} characters, or some that no header can carry.`;

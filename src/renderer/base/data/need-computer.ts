@@ -1,13 +1,13 @@
 /**
- * Whether any computer answers requests that name none. A person of a cloud who has paired none is told so by the page, as the cloud would, and nothing is
- * sent. Must not know what is asked for.
+ * Refuses requests that name no computer as long as the person has paired none. The cloud would refuse them, too; the page says so without sending
+ * them. Must not know what is asked for.
  */
 import type { QueryClient } from '@tanstack/react-query';
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { personQueriesOf } from './person-queries.ts';
 import { homeOf } from './places.ts';
 
-/** Throws `not_found` while there is none. Both reads are the page's own, which it makes at its start anyway. */
+/** Throws `not_found` if no computer is paired. The page reads session and computers at its start anyway. */
 export async function needComputer(
   client: QueryClient,
   queries: Pick<ReturnType<typeof personQueriesOf>, 'session' | 'computers'>,

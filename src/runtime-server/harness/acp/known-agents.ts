@@ -11,7 +11,7 @@ interface KnownAgent {
   readonly keeps?: Program['keeps'];
   /** The mode in which it asks a person; where it begins in another one, a classifier of its own answers in their place. */
   readonly asksIn?: string;
-  /** It cannot create a file of which it is told that it is not there: the editors that it is made for answer that it is empty. */
+  /** The editors that it is made for report a missing file as empty. Told that a file is missing, it does not create it. */
   readonly missingIsEmpty?: true;
   /** Ways to sign in without a person, by the variable that must be set for each. */
   readonly signIns: readonly { readonly variable: string; readonly method: string }[];
