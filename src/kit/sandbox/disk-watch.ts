@@ -2,7 +2,7 @@
  * How much was added to the folders that a sandbox may write, and which of its processes still write. No limit of the kernel covers a few folders, so
  * they are looked at. Linux only. Must not know what runs.
  */
-import { readdirSync, readFileSync } from 'node:fs';
+import { constants, readdirSync, readFileSync, statSync } from 'node:fs';
 import { stat, statfs } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startOf, treeOf } from '../process/process-tree.ts';
@@ -26,6 +26,8 @@ interface Written {
   readonly own: number;
   /** With what its children had written that have ended. */
   readonly all: number;
+  /** As `all`, but what went to pipes and terminals counts too. */
+  readonly anywhere: number;
 }
 
 interface Over {
@@ -111,7 +113,7 @@ export function createDiskWatch({
         written,
         last.written,
         Math.max(readsAfter, now() - last.at) * writesFrom,
-        isGrowing,
+        isGrowing ? disksOf(folders) : null,
       );
       const isFirst = over === null;
       const ended = writing.filter(end).length;
@@ -122,27 +124,35 @@ export function createDiskWatch({
 }
 
 /**
- * Processes that write themselves. While it grows and none does, what started those that ended since the last look; else the newest one, because space can be
- * taken without writing.
+ * Processes that write themselves. While it grows and none does, what started those that ended since the last look. The kernel counts what is written
+ * to a real disk only: on others (tmpfs, virtiofs) what writes anything and has a file open there. Else the newest process, because space can be taken
+ * without writing. `growing`: the disks (`dev`) of what grows; null while it does not.
  */
 function writersAmong(
   now: ReadonlyMap<number, Written>,
   before: ReadonlyMap<number, Written>,
   from: number,
-  isGrowing: boolean,
+  growing: ReadonlySet<number> | null,
 ): readonly number[] {
   const since = (what: keyof Written) =>
     [...now].flatMap(([pid, written]) => (written[what] - (before.get(pid)?.[what] ?? 0) >= from ? [pid] : []));
   const writing = since('own');
-  if (writing.length > 0 || !isGrowing) return writing;
+  if (writing.length > 0 || growing === null) return writing;
   const newestOf = (pids: readonly number[]) => pids.toSorted((a, b) => startOf(b) - startOf(a)).slice(0, 1);
   const left = since('all');
-  return newestOf(left.length > 0 ? left : [...now.keys()]);
+  if (left.length > 0) return newestOf(left);
+  const withFile = since('anywhere').filter((pid) => writesOn(pid, growing));
+  return withFile.length > 0 ? withFile : newestOf([...now.keys()]);
 }
 
 async function writtenBy(root: number): Promise<ReadonlyMap<number, Written>> {
   const tree = [...(await treeOf(root))].filter((pid) => pid !== root);
-  return new Map(tree.map((pid) => [pid, { own: ownOf(pid), all: bytesIn(`/proc/${pid}/io`) }]));
+  return new Map(
+    tree.map((pid) => {
+      const io = `/proc/${pid}/io`;
+      return [pid, { own: ownOf(pid), all: bytesIn(io), anywhere: bytesIn(io, 'wchar') }];
+    }),
+  );
 }
 
 function ownOf(pid: number): number {
@@ -155,11 +165,37 @@ function ownOf(pid: number): number {
 }
 
 /** Zero where it has ended, or where this kernel does not count. */
-function bytesIn(file: string): number {
+function bytesIn(file: string, what: 'write_bytes' | 'wchar' = 'write_bytes'): number {
   try {
-    return Number(/^write_bytes: (\d+)$/m.exec(readFileSync(file, 'latin1'))?.[1] ?? 0);
+    const [, bytes] = new RegExp(`^${what}: (\\d+)$`, 'm').exec(readFileSync(file, 'latin1')) ?? [];
+    return Number(bytes ?? 0);
   } catch {
     return 0;
+  }
+}
+
+function disksOf(folders: readonly string[]): ReadonlySet<number> {
+  return new Set(folders.flatMap((folder) => statSync(folder, { throwIfNoEntry: false })?.dev ?? []));
+}
+
+/** Whether a process has a file on one of these disks open for writing. Asked by disk, as its paths are those of its sandbox. */
+function writesOn(pid: number, disks: ReadonlySet<number>): boolean {
+  const isWritten = (descriptor: string) => {
+    const file = statSync(`/proc/${pid}/fd/${descriptor}`);
+    if (!file.isFile() || !disks.has(file.dev)) return false;
+    const [, flags] = /^flags:\s+(\d+)$/m.exec(readFileSync(`/proc/${pid}/fdinfo/${descriptor}`, 'latin1')) ?? [];
+    return (Number.parseInt(flags ?? '0', 8) & (constants.O_WRONLY | constants.O_RDWR)) !== 0;
+  };
+  try {
+    return readdirSync(`/proc/${pid}/fd`).some((descriptor) => {
+      try {
+        return isWritten(descriptor);
+      } catch {
+        return false;
+      }
+    });
+  } catch {
+    return false;
   }
 }
 

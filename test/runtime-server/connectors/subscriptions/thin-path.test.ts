@@ -30,7 +30,11 @@ test('a subscription becomes active, and what the cloud relays of it becomes one
   expect(first.body).toEqual({ status: 'triggered', eventId: 'e1', ticketId: expect.stringMatching(/^ticket_/) });
   expect((await deliver()).body).toEqual({ status: 'duplicate' });
   expect(stand.told).toEqual([
-    { bot: bot.id, key: `ticket:${first.body.ticketId}`, text: expect.not.stringContaining('issue') },
+    {
+      bot: bot.id,
+      key: `ticket:${first.body.ticketId}`,
+      text: `New ticket: issue.opened from Tracker c1\nRead it: gantry workspace tickets ${first.body.ticketId}`,
+    },
   ]);
   const rows = await stand.ledger.query({ subject: `subscription:${subscription.id}`, order: 'ascending', limit: 10 });
   expect(rows).toMatchObject([
