@@ -205,7 +205,6 @@ test('a question names the computer it comes from and is answered here', async (
   );
   // The pane that the person looks at shows the question, so no toast stays to lead there.
   await page.getByRole('article').filter({ hasText: 'touch made' }).first().waitFor();
-  await page.keyboard.press('Escape');
   await go(page, '/inbox');
   const card = page.getByRole('region', { name: 'Waiting for you' }).getByRole('article').first();
   await card.getByText('on laptop').waitFor();
@@ -229,6 +228,13 @@ test('what a bot writes to its person is among the notifications, counted until 
   await news.getByRole('button', { name: 'Mark shown as read' }).click();
   await expect.poll(() => news.locator('[data-unread]').count()).toBe(0);
   await page.getByRole('link', { name: 'Notifications', exact: true }).waitFor();
+  // A notification has only the subject: the mail opens from it, whichever computer it is on.
+  await news.getByRole('button', { name: /^web wrote to you/ }).click();
+  const mail = page.getByRole('dialog', { name: 'web wrote to you' });
+  await mail.getByText('they add up', { exact: true }).waitFor();
+  await picture(page, 'mail-dark');
+  await page.keyboard.press('Escape');
+  await mail.waitFor({ state: 'detached' });
   // Taken back by key, and marked again.
   await page.keyboard.press('Control+z');
   await expect.poll(() => news.locator('[data-unread]').count()).toBe(1);

@@ -116,7 +116,8 @@ export function createFeed({ store, clock }: { store: SharedStore; clock: Clock 
 }
 
 function wire(row: Row): Notification {
-  const built = buildNotification({ type: row.type, data: JSON.parse(row.data) as EventData<NotifiableEvent> });
+  const data = JSON.parse(row.data) as EventData<NotifiableEvent>;
+  const built = buildNotification({ type: row.type, data });
   return {
     id: row.id,
     event: row.type,
@@ -127,6 +128,7 @@ function wire(row: Row): Notification {
     readAt: row.read_at === null ? null : iso(row.read_at),
     outcome: row.outcome,
     ...(built.data.approvalId === undefined ? {} : { approvalId: built.data.approvalId }),
+    ...('itemId' in data ? { mailId: data.itemId } : {}),
   };
 }
 

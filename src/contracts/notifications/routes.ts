@@ -33,6 +33,7 @@ export const Notification = z
     readAt: Time.nullable(),
     outcome: NotificationOutcome,
     approvalId: z.string().optional().meta({ description: 'The approval that it is about.' }),
+    mailId: z.string().optional().meta({ description: 'The mail that it is about.' }),
   })
   .meta({ id: 'Notification' });
 export type Notification = z.infer<typeof Notification>;

@@ -139,6 +139,7 @@ export function openRoutes(
     ...sandboxTryRoutes({
       ...deps,
       registry,
+      teams,
       sandboxes: all.bots.sandboxes,
       accounts: all.bots.accounts,
       homes: all.bots.homes,

@@ -21,6 +21,7 @@ import type { Accounts } from './accounts/accounts.ts';
 import type { BotHomes } from './bot-homes.ts';
 import type { BotSandboxes } from './bot-sandboxes.ts';
 import type { Member, Registry } from './registry.ts';
+import type { TeamService } from './team-service.ts';
 
 type Row = SandboxRow;
 type Host = ProbeQuestions['hosts'][number];
@@ -53,6 +54,7 @@ const metadata: Host = { host: '169.254.169.254', port: 80 };
 
 interface TryDeps extends Pick<Base, 'ids'> {
   readonly registry: Pick<Registry, 'members'>;
+  readonly teams: Pick<TeamService, 'refuseUnread'>;
   readonly sandboxes: Pick<BotSandboxes, 'wanted' | 'tightened' | 'confine'>;
   readonly accounts: Pick<Accounts, 'signIn'>;
   readonly homes: BotHomes;
@@ -73,6 +75,7 @@ export function sandboxTryRoutes(deps: TryDeps): BoundRoute[] {
             placement.inTerminal && remote === null && [undefined, slug].includes(query.bot),
         );
       if (members.length === 0) {
+        deps.teams.refuseUnread(params.name);
         const who = query.bot === undefined ? `Team ${params.name}` : `${query.bot}@${params.name}`;
         throw new AppError('usage', `${who} has no bot in a terminal of this computer.`, 'Name another team or bot.');
       }

@@ -70,6 +70,8 @@ export interface TeamService {
   start(): Promise<void>;
   list(): Promise<{ teams: Team[]; invalid: InvalidTeam[]; note?: string }>;
   exists(name: string): boolean;
+  /** Throws where its file has problems or waits for a yes: its bots are unknown then. */
+  refuseUnread(name: string): void;
   check(name: string): { team: string; ok: boolean; problems: TeamProblem[] };
   up(name: string, request: UpRequest, by: Actor): Promise<TeamUp>;
   planDown(name: string, options?: { readonly here?: boolean }): TeamPlanStep[];
@@ -286,6 +288,7 @@ export function createTeamService(
       if (folder.get(name) === null) folder.look();
       return folder.get(name) !== null || registry.members(name).length > 0;
     },
+    refuseUnread: (name) => void known.readable(name),
     check(name) {
       folder.refresh();
       const team = folder.get(name);

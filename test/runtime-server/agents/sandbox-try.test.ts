@@ -63,6 +63,20 @@ test('without a sandbox a bot can do what its person can, and that is told', asy
   expect(await engine.call('GET', '/teams/open/sandbox?hosts=nowhere')).toMatchObject({ status: 400 });
 });
 
+test('a team whose file waits for a yes, or has problems, says so instead of having no bots', async () => {
+  const engine = await startEngine();
+  const refusal = async () => {
+    const { status, body } = await engine.call<{ error: { fact: string } }>('GET', '/teams/new/sandbox');
+    return [status, body.error.fact];
+  };
+  const folder = join(engine.workspace, '.gantry/teams/new');
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'team.yaml'), 'bots:\n  - { bot: web, harness: nothing }\n');
+  expect(await refusal()).toEqual([409, expect.stringContaining('for your yes')]);
+  await engine.agree();
+  expect(await refusal()).toEqual([400, expect.stringContaining('has a problem')]);
+});
+
 describe.skipIf(typeof found === 'string')('where bubblewrap works', () => {
   const shared = sharedEngine();
 

@@ -15,6 +15,7 @@ import { Button } from '../../ui/button.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Ago } from '../../ui/now.tsx';
 import { Problem } from '../../ui/problem.tsx';
+import { isOfMail, MailDialog, type OfMail } from './mail-dialog.tsx';
 import { placeOf } from './news-place.ts';
 
 /** Of most rows, until they are measured. */
@@ -37,6 +38,7 @@ export function News({
   const notifications = useNotifications();
   const [failure, setFailure] = useState<unknown>(null);
   const [all, setAll] = useState(false);
+  const [mail, setMail] = useState<OfMail | null>(null);
   const { rows, total, unread, questions } = newsOf(notifications.data ?? { pages: [] });
   const found = rows.filter((one) => saysAll([one.title, one.body, kindOf(one)], text));
   const groups = groupRows(found, byKind ? kindOf : null);
@@ -110,7 +112,8 @@ export function News({
           one={one}
           onOpen={() => {
             if (one.readAt === null) void read([[one.id]]);
-            void navigate({ href: placeOf(one) });
+            if (isOfMail(one)) setMail(one);
+            else void navigate({ href: placeOf(one) });
           }}
         />
       </div>
@@ -135,6 +138,7 @@ export function News({
         )}
       </div>
       {failure !== null && <Problem error={failure} />}
+      {mail !== null && <MailDialog news={mail} onClose={() => setMail(null)} />}
       <ListStates
         source={notifications}
         skeleton={<SkeletonRows count={3} height={defaultHeight} />}
