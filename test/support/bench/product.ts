@@ -39,7 +39,8 @@ export function scratchHome(teams: Readonly<Record<string, string>> = {}, where:
     env: { HOME: folder, GANTRY_HOME: home },
     remove: async () => {
       await endPrograms(home);
-      rmSync(folder, { recursive: true, force: true });
+      // An agent program that ends may still write to its home.
+      rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
     },
   };
 }
