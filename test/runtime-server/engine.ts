@@ -3,7 +3,7 @@
  * `restart` stops the runtime's half and starts it again on the same data, while bots run on.
  */
 
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
@@ -478,6 +478,16 @@ export function sharedEngine(options: EngineOptions = {}): { readonly current: E
       return engine;
     },
   };
+}
+
+/** Types a command that runs until it is stopped, and waits until it runs: a Ctrl-C that comes before stops nothing. */
+export async function keepBusy(engine: Engine, address: string): Promise<void> {
+  const began = join(engine.workspace, 'began');
+  rmSync(began, { force: true });
+  const text = `sh -c 'echo > ${began}; exec sleep 300'`;
+  await engine.call('POST', `/agents/${address}/input`, { text, keys: ['Enter'] });
+  await waitFor(() => existsSync(began), Boolean);
+  await engine.until(address, 'working');
 }
 
 /** Asks again until the answer fits; fails with the last one after 45 s, which only a test that fails takes. */

@@ -19,7 +19,7 @@ import { onEnd } from '../../support/at-end.ts';
 import { scratchFolder } from '../../support/scratch.ts';
 import { hasSsh, newSshKey, startSshServer } from '../../support/ssh-server.ts';
 import { standIn } from '../acp-bots/support.ts';
-import { type Engine, startEngine, waitFor } from '../engine.ts';
+import { type Engine, keepBusy, startEngine, waitFor } from '../engine.ts';
 
 const path = process.env.PATH ?? '';
 const works =
@@ -149,12 +149,10 @@ describe.skipIf(!works)('where a network of its own can be made', () => {
       'curl -sS -H "authorization: Bearer $(cat $GANTRY_TOKEN_FILE)" "$(cat $GANTRY_URL_FILE)/api/factory/agents"';
     expect(await inside(engine, to, [call])).toContain('"web@dev"');
     expect(await inside(engine, to, [`${programCommand('cli').join(' ')} agents ls`])).toContain('web@dev');
-    await engine.call('POST', `/agents/${to}/input`, { text: 'sleep 300', keys: ['Enter'] });
-    await engine.until(to, 'working');
+    await keepBusy(engine, to);
     await engine.call('POST', `/agents/${to}/input`, { keys: ['C-c'] });
     await engine.until(to, 'idle');
-    await engine.call('POST', `/agents/${to}/input`, { text: 'sleep 300', keys: ['Enter'] });
-    await engine.until(to, 'working');
+    await keepBusy(engine, to);
     await engine.call('POST', `/agents/${to}/input`, { keys: ['C-z'] });
     await engine.until(to, 'idle');
     expect(await inside(engine, to, ['echo still here'])).toBe('still here\n');

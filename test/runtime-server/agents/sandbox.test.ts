@@ -22,7 +22,7 @@ import { createExecutor, type ExecutorDeps } from '../../../src/runtime-server/a
 import type { BotSpec } from '../../../src/runtime-server/harness/harness.ts';
 import { scratchFolder } from '../../support/scratch.ts';
 import { installStandInClaude } from '../../support/stand-in-claude/install.ts';
-import { type Engine, sharedEngine, startEngine, waitFor } from '../engine.ts';
+import { type Engine, keepBusy, sharedEngine, startEngine, waitFor } from '../engine.ts';
 
 const found = await findBubblewrap({
   path: process.env.PATH ?? '',
@@ -107,8 +107,7 @@ describe.skipIf(!works)('where bubblewrap works', () => {
     expect(
       await inside(engine, to, ['gantry --version >/dev/null 2>&1; [ -r "$GANTRY_TOKEN_FILE" ] && echo token']),
     ).toBe('token\n');
-    await engine.call('POST', `/agents/${to}/input`, { text: 'sleep 300', keys: ['Enter'] });
-    await engine.until(to, 'working');
+    await keepBusy(engine, to);
     await engine.call('POST', `/agents/${to}/input`, { keys: ['C-c'] });
     await engine.until(to, 'idle');
     expect(await inside(engine, to, ['echo still here'])).toBe('still here\n');
