@@ -5,7 +5,6 @@
 import { AppError } from '../../contracts/common/errors.ts';
 import { runProcess } from '../process/run-process.ts';
 import { confine, type Environment, programIn } from './bubblewrap.ts';
-import { afterNetwork } from './own-network.ts';
 import type { Sandbox } from './sandbox.ts';
 
 /** What it takes besides bubblewrap. */
@@ -63,13 +62,10 @@ export function confineInTerminal(
   },
 ): { readonly command: [string, ...string[]]; readonly env: Environment } {
   const { env: reset } = tools;
-  const program =
-    order.sandbox.network === 'names'
-      ? afterNetwork(order.command)
-      : reset === null
-        ? order.command
-        : ['/bin/sh', '-c', 'exec "$@"', 'sh', ...order.command];
-  const inner = reset === null ? program : [reset, `--default-signal=${signals}`, ...program];
+  const inner =
+    reset === null
+      ? order.command
+      : [reset, `--default-signal=${signals}`, '/bin/sh', '-c', 'exec "$@"', 'sh', ...order.command];
   const { command, asides } = confine(
     tools.bubblewrap,
     { sandbox: order.sandbox, command: inner, env: order.env },

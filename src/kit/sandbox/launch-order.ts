@@ -16,9 +16,6 @@ export interface LaunchOrder {
 /** Where the launcher takes HTTP proxy connections inside. */
 export const proxyAddress = '127.0.0.1:3128';
 
-/** On which the launcher writes a line once the network is there; it ends without one where there will be none. */
-export const readyDescriptor = 6;
-
 /** The first line of each connection to that socket, as JSON. */
 export interface FirstLine {
   /**

@@ -4,7 +4,7 @@
  */
 import { delimiter } from 'node:path';
 import { programIn } from './bubblewrap.ts';
-import { type LaunchOrder, proxyAddress, readyDescriptor } from './launch-order.ts';
+import { type LaunchOrder, proxyAddress } from './launch-order.ts';
 import type { Mount } from './sandbox.ts';
 
 interface NetworkTools {
@@ -56,12 +56,6 @@ export function inOwnNetwork(
     ...command,
   ];
 }
-
-/** What is in the sandbox, which the launcher starts at once, waits for the network; without it, it does not run. */
-export const afterNetwork = (command: readonly string[]): [string, ...string[]] => [
-  ...(['/bin/sh', '-c', `read -r _ <&${readyDescriptor} || exit 125\nexec "$@" ${readyDescriptor}<&-`, 'sh'] as const),
-  ...command,
-];
 
 /** Files of `/etc` by which programs look names up in that network, by name. */
 export function namesFiles(hostName: string): Readonly<Record<string, string>> {

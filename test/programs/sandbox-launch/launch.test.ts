@@ -6,7 +6,6 @@ import { describe, expect, test } from 'vitest';
 import { programCommand } from '../../../src/kit/process/programs.ts';
 import { runProcess } from '../../../src/kit/process/run-process.ts';
 import {
-  afterNetwork,
   findNetworkTools,
   inOwnNetwork,
   namesFiles,
@@ -43,7 +42,7 @@ function world(as: 'root' | 'user'): World {
   });
   const command: World['command'] = (line, { nft } = {}) => {
     if (typeof tools === 'string') throw new Error(tools);
-    const inner = ['bwrap', ...sandbox, '--', ...afterNetwork(['/bin/sh', '-c', line])] as const;
+    const inner = ['bwrap', ...sandbox, '--', '/bin/sh', '-c', line] as const;
     const order = { socket, ports: [80, 443, 22], local: [{ host: 'localhost', port: 4000 }], enginePort };
     const given = { ...tools, nft: nft ?? tools.nft };
     const words = inOwnNetwork(given, programCommand('sandbox-launch'), order, inner, as === 'root');
