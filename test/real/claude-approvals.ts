@@ -11,6 +11,7 @@ import { openBrowser, visit } from '../e2e/support/browser.ts';
 import { picture } from '../e2e/support/looks.ts';
 import { buildRenderer } from '../e2e/support/renderer.ts';
 import { type Product, type ScratchHome, scratchHome, startProduct, teamUp } from '../support/bench/product.ts';
+import { agreeToAll } from '../support/trust.ts';
 import { readDialog } from './scenes.ts';
 
 export interface InboxScenes {
@@ -210,6 +211,7 @@ export async function openInbox(env: Readonly<Record<string, string>>, toolResul
     async ruled() {
       const rule = `{ when: { tool: shell.exec, command: "${command}", bot: web@inbox }, then: allow }`;
       writeFileSync(join(place.workspace, '.gantry', 'policy.yaml'), `rules:\n  - ${rule}\n`);
+      await agreeToAll(`${product.engineUrl}/api/factory`, { authorization: `Bearer ${product.token}` });
       const before = (await approvals('resolved')).length;
       rmSync(made, { force: true });
       await idle();
