@@ -5,7 +5,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { agreeToAll } from '../trust.ts';
 import { startVictim, type Victim } from '../victim.ts';
@@ -47,8 +47,10 @@ export function scratchHome(teams: Readonly<Record<string, string>> = {}, where:
 
 /** Processes of this home: its servers and its pane host. */
 function programsOf(home: string): number[] {
+  // Servers have their home in a variable, and `startProduct` names their workspace.
+  const marks = [`--home ${home}`, `--workspace ${join(dirname(home), 'workspace')}`];
   return processes()
-    .filter(({ pid, command }) => pid !== process.pid && command.includes(`--home ${home}`))
+    .filter(({ pid, command }) => pid !== process.pid && marks.some((mark) => command.includes(mark)))
     .map(({ pid }) => pid);
 }
 
