@@ -171,7 +171,9 @@ function Frame() {
         mobileOffset={clear}
         toastOptions={{
           classNames: {
-            toast: '!rounded-panel !border !border-line !bg-raised !font-sans !text-ui !text-ink !shadow-float',
+            // A dialog takes the pointer from the rest of the page; a toast lies over it.
+            toast:
+              'pointer-events-auto !rounded-panel !border !border-line !bg-raised !font-sans !text-ui !text-ink !shadow-float',
             description: '!text-muted',
             actionButton:
               '!h-7 !rounded-control !bg-raised !border !border-solid !border-line-strong !text-ink !font-medium',

@@ -10,6 +10,8 @@ import type { Done, UndoStore } from './undo-store.ts';
 
 /** How long the toast stays, in ms; the key still works afterwards. */
 const shownFor = 8_000;
+/** Of why it could not be taken back and what to do about it, which is more to read; ms. */
+const readFor = 20_000;
 
 const isMac = () => navigator.platform.startsWith('Mac');
 
@@ -37,7 +39,7 @@ async function takeBack(undo: UndoStore, { id, words }: Pick<Done, 'id' | 'words
     if (await undo.takeBack(id)) toast(`Undone: ${words.charAt(0).toLowerCase()}${words.slice(1)}`);
   } catch (error) {
     const problem = describeProblem(error);
-    toast.error(`Could not undo: ${problem.fact}`, { description: problem.action });
+    toast.error(`Could not undo: ${problem.fact}`, { description: problem.action, duration: readFor });
   }
 }
 

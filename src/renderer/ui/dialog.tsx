@@ -3,6 +3,7 @@ import { X } from 'lucide-react';
 import { Dialog as Radix } from 'radix-ui';
 import type { ReactNode } from 'react';
 import { IconButton } from './button.tsx';
+import { underToasts } from './under-toasts.ts';
 import { useReturnFocus } from './use-return-focus.ts';
 
 export function Dialog({
@@ -30,6 +31,7 @@ export function Dialog({
         <Radix.Overlay className="fixed inset-0 z-40 bg-shade" />
         <Radix.Content
           {...focus}
+          {...underToasts}
           onKeyDown={(event) => {
             if (onPrimary !== undefined && event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
               event.preventDefault();
