@@ -1,6 +1,7 @@
 /** Which rows of the notifications' feed become a native notification, each at most once. Pure but for its own memory. */
 import { visibleLine } from '../contracts/approvals/visible.ts';
 import type { DesktopSettings } from '../contracts/desktop/channels.ts';
+import { inboxLink } from '../contracts/notifications/inbox-link.ts';
 import type { Notification } from '../contracts/notifications/routes.ts';
 
 interface NewsView {
@@ -80,8 +81,8 @@ function shownOf({ title, body, url, event, approvalId }: Notification, open: re
   const question = open.find(({ id }) => id === approvalId);
   const whole = question === undefined ? null : wholeOf(body, question);
   // The inbox has its card.
-  if (question === undefined || whole === null) return { title, body, url: '/inbox', answers: null };
-  return { title, body: whole, url: '/inbox', answers: question.id };
+  if (question === undefined || whole === null) return { title, body, url: inboxLink(approvalId), answers: null };
+  return { title, body: whole, url: inboxLink(approvalId), answers: question.id };
 }
 
 /** One line each, so that no command can pass for one with a reason. Null: too much to be shown whole. */

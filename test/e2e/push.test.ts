@@ -6,7 +6,16 @@ import type { CDPSession, Worker } from 'playwright';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { pairUp, signIn } from '../host/paired-support.ts';
 import { keepUntilEnd } from '../kit/http/support.ts';
-import { type Browser, openBrowser, seeInPane, signInThrough, typeInto, type Visit, visit } from './support/browser.ts';
+import {
+  type Browser,
+  openBrowser,
+  type Page,
+  seeInPane,
+  signInThrough,
+  typeInto,
+  type Visit,
+  visit,
+} from './support/browser.ts';
 import { type Reach, startReach } from './support/reach.ts';
 
 let reach: Reach;
@@ -33,7 +42,9 @@ test('the page of a paired computer whose bots are at work', async () => {
   await page.goto(`${reach.origin}/floor`);
   await page.getByRole('button', { name: 'Start notes' }).click();
   await page.getByRole('button', { name: 'Start 2 bots' }).click();
-  await page.locator('[data-bot="web@notes"]', { hasText: 'Idle' }).waitFor({ timeout: 60_000 });
+  for (const bot of ['web', 'ops']) {
+    await page.locator(`[data-bot="${bot}@notes"]`, { hasText: 'Idle' }).waitFor({ timeout: 60_000 });
+  }
 });
 
 /** The page's worker, active and in charge of the page, and the id by which DevTools knows its registration. */
@@ -78,6 +89,10 @@ function noteShown(): void {
   };
 }
 
+/** The question that has the focus. */
+const asked = (page: Page): Promise<string> =>
+  page.evaluate(() => document.activeElement?.closest('[data-approval]')?.textContent ?? '');
+
 const shownSoFar = (): string[] => (self as never as Scope).shown;
 
 /** Within the worker. */
@@ -108,19 +123,23 @@ test('a push wakes the worker, whose button answers the question; a click leads 
     return status;
   }, device.subscription);
   expect(added).toBe(201);
+  // Another question has waited longer, and stands first wherever questions are.
+  await typeInto(page, 'ops@notes', 'clear; gantry gate check shell.exec --wait 600 --command "touch other"');
+  await page.getByRole('article').filter({ hasText: 'touch other' }).first().waitFor();
   await typeInto(
     page,
     'web@notes',
     'clear; gantry gate check shell.exec --wait 600 --command "touch pushed" && echo pushed-$?',
   );
   // A service whose answer came late may be sent the same once more.
-  await expect.poll(() => device.received.length, { timeout: 60_000 }).toBeGreaterThan(0);
+  const push = () => device.received.find((one) => one.includes('touch pushed'));
+  await expect.poll(push, { timeout: 60_000 }).toBeDefined();
 
   const wake = () =>
     cdp.send('ServiceWorker.deliverPushMessage', {
       origin: reach.origin,
       registrationId: id,
-      data: device.received[0] ?? '',
+      data: push() ?? '',
     });
   /** All that was shown up to now, the last of it in place of the others. */
   const seen = async (...shown: readonly RegExp[]) => {
@@ -133,14 +152,31 @@ test('a push wakes the worker, whose button answers the question; a click leads 
   await worker.evaluate(noteShown);
   await wake();
   await seen(/asks for approval/);
+  await press('');
+  await page.getByRole('heading', { name: 'Inbox', level: 1 }).waitFor();
+  await expect.poll(() => asked(page)).toContain('touch pushed');
+  await page.getByRole('link', { name: 'Floor' }).click();
+  await wake();
+  await seen(/asks for approval/, /asks for approval/);
   await press('approve');
-  await seen(/asks for approval/, /^Approved$/);
+  await seen(/asks for approval/, /asks for approval/, /^Approved$/);
   await seeInPane(page, 'web@notes', /^pushed-0/m);
   // The same button again, as on another device: the worker says who was first.
   await wake();
-  await seen(/asks for approval/, /^Approved$/, /asks for approval/);
+  const before = [/asks for approval/, /asks for approval/, /^Approved$/, /asks for approval/];
+  await seen(...before);
   await press('reject');
-  await seen(/asks for approval/, /^Approved$/, /asks for approval/, /^Already answered$/);
+  await seen(...before, /^Already answered$/);
+  // It leads to the question all the same, which says who answered it; a key answers no other one from there.
   await press('');
-  await page.getByRole('heading', { name: 'Inbox', level: 1 }).waitFor();
+  await expect.poll(() => asked(page)).toMatch(/touch pushed.*Approved by you/);
+  await page.keyboard.press('r');
+  await page.goto(`${reach.origin}/inbox?approval=apr_unknown`);
+  await page.getByText('This question is no longer listed').waitFor();
+  const waiting = page.getByRole('region', { name: 'Waiting for you' });
+  await waiting
+    .getByRole('article')
+    .filter({ hasText: 'touch other' })
+    .getByRole('button', { name: 'Reject' })
+    .waitFor();
 });

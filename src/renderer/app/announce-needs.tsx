@@ -110,7 +110,7 @@ function useAnnounceApprovals(agents: readonly Agent[] | undefined): void {
         id: `approval ${approval.id}`,
         description: approval.title,
         icon: <Hand className="size-4 text-need" aria-hidden="true" />,
-        action: { label: 'Answer', onClick: () => void navigate({ to: '/inbox' }) },
+        action: { label: 'Answer', onClick: () => void navigate({ to: '/inbox', search: { approval: approval.id } }) },
       });
     }
   }, [approvals, agents, navigate]);

@@ -14,6 +14,7 @@ import { docsSearch } from '../areas/docs/search.ts';
 import { floorSearch } from '../areas/floor/search.ts';
 import { HomePage } from '../areas/home/home-page.tsx';
 import { homeSearch } from '../areas/home/search.ts';
+import { inboxSearch } from '../areas/inbox/search.ts';
 import { ledgerSearch } from '../areas/ledger/search.ts';
 import { phoneSearch } from '../areas/phone/search.ts';
 import { historySearch, tasksSearch } from '../areas/queue/search.ts';
@@ -66,6 +67,7 @@ const inboxRoute = createRoute({
     later(() => import('../areas/inbox/inbox-page.tsx')),
     'InboxPage',
   ),
+  validateSearch: inboxSearch,
 });
 const toolsRoute = createRoute({
   getParentRoute: () => rootRoute,

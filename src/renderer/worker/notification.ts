@@ -2,6 +2,7 @@
  * A push and an answered button as notifications: what is written, and what its buttons are. Pure, without the schemas: a worker is
  * woken for one push and should start at once. Must not know how a notification is shown.
  */
+import { inboxLink } from '../../contracts/notifications/inbox-link.ts';
 import type { PushPayload } from '../../contracts/notifications/push.ts';
 
 type Decision = 'approve' | 'reject';
@@ -52,6 +53,7 @@ export function notificationOf(text: string | null): Shown {
   const payload = read(text);
   if (payload === null) return unreadable;
   const { title, body, tag, url } = payload;
+  const { approvalId } = payload.data;
   const token = payload.data.event === 'approval.requested' ? (payload.data.approve ?? null) : null;
   return {
     title,
@@ -61,7 +63,8 @@ export function notificationOf(text: string | null): Shown {
       renotify: true,
       requireInteraction: token !== null,
       actions: token === null ? [] : buttons,
-      data: { url: ownPath(url), token, asked: body },
+      // The link of a push names a conversation at most; a question has its place in the inbox.
+      data: { url: approvalId === undefined ? ownPath(url) : inboxLink(approvalId), token, asked: body },
     },
   };
 }
@@ -116,7 +119,7 @@ export function answered(outcome: Answered, before: { readonly tag: string; read
       renotify: again,
       requireInteraction: again,
       actions: again ? buttons : [],
-      data: { ...before.data, url: '/inbox', token: again ? before.data.token : null },
+      data: { ...before.data, token: again ? before.data.token : null },
     },
   };
 }

@@ -6,7 +6,7 @@ const payload: PushPayload = {
   type: 'event',
   title: 'web asks for approval',
   body: 'run npm publish',
-  url: '/inbox',
+  url: '/',
   tag: 'approval-1',
   data: { event: 'approval.requested', botId: 'agent_1', threadId: null, approvalId: 'apr_1', approve: 'token-1' },
 };
@@ -17,7 +17,15 @@ test('a question comes with both buttons and stays until it is answered', () => 
   expect(title).toBe('web asks for approval');
   expect(options).toMatchObject({ body: 'run npm publish', tag: 'approval-1', requireInteraction: true });
   expect(options.actions.map((one) => one.action)).toEqual(['approve', 'reject']);
-  expect(options.data).toEqual({ url: '/inbox', token: 'token-1', asked: 'run npm publish' });
+  expect(options.data).toEqual({ url: '/inbox?approval=apr_1', token: 'token-1', asked: 'run npm publish' });
+});
+
+test('a question leads to its place in the inbox, also after its answer, and all else to where the push says', () => {
+  const { approvalId: _, ...without } = payload.data;
+  expect(shown({ url: '/?bot=b', data: without }).options.data.url).toBe('/?bot=b');
+  const { tag, data } = shown().options;
+  const over = answered(outcomeOf('approve', 'run npm publish', { status: 409, message: '' }), { tag, data });
+  expect(over.options.data.url).toBe('/inbox?approval=apr_1');
 });
 
 test('nothing but a question that can be answered has buttons, whatever else is in the push', () => {
@@ -43,7 +51,10 @@ test.each(['https://elsewhere.example/', '//elsewhere.example/', 'javascript:ale
 );
 
 describe('after a button', () => {
-  const before = { tag: 'approval-1', data: { url: '/inbox', token: 'token-1', asked: 'run npm publish' } };
+  const before = {
+    tag: 'approval-1',
+    data: { url: '/inbox?approval=apr_1', token: 'token-1', asked: 'run npm publish' },
+  };
   const told = (answer: { status: number; message: string } | null) =>
     answered(outcomeOf('approve', 'run npm publish', answer), before);
 

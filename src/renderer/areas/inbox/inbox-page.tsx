@@ -20,6 +20,7 @@ import { AnswerManyDialog } from './answer-many-dialog.tsx';
 import { type Grouping, groupings, groupQuestions, matchesText } from './inbox-rows.ts';
 import { News } from './news.tsx';
 import { type OfferedRule, RuleOffers } from './rule-offers.tsx';
+import { useLinkedQuestion } from './use-linked-question.ts';
 
 /** A heading, or a question below it. */
 type Row =
@@ -44,6 +45,8 @@ export function InboxPage() {
   /** Answered while this page is open: they stay where they stood, so that nothing jumps under a second key press. */
   const [kept, setKept] = useState<readonly string[]>([]);
   const keep = (ids: readonly string[]) => setKept((old) => [...old, ...ids.filter((id) => !old.includes(id))]);
+  /** A question that was over when a link led to it: drawn among those that wait, until another is chosen. */
+  const [over, setOver] = useState<string | null>(null);
   const [text, setText] = useState('');
   const [grouping, setGrouping] = useState<Grouping>('none');
   const [many, setMany] = useState<Many | null>(null);
@@ -73,6 +76,12 @@ export function InboxPage() {
   const selection = useSelection(idsOf(pending));
   const chosenMany = pending.filter(({ id }) => selection.chosen.includes(id));
   const earlier = ended.filter((one) => !kept.includes(one.id));
+  useLinkedQuestion(page, approvals.data === undefined || approvals.isFetching ? null : idsOf(all), (id) => {
+    setText('');
+    keep([id]);
+    setChosen(id);
+    setOver(split.pending.some((one) => one.id === id) ? null : id);
+  });
 
   /** Gets the focus as soon as it is drawn. */
   const toFocus = useRef<string | null>(null);
@@ -219,7 +228,7 @@ export function InboxPage() {
                     'group' in row ? heights.group : waits.has(row.key) ? heights.question : heights.answered
                   }
                   gap={12}
-                  keep={rows.findIndex(({ key }) => key === selected)}
+                  keep={rows.findIndex(({ key }) => key === (over !== null && over === chosen ? over : selected))}
                 >
                   {rowOf}
                 </WindowRows>
