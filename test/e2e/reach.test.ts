@@ -218,7 +218,8 @@ test('what a bot writes to its person is among the notifications, counted until 
   await page.getByRole('switch', { name: 'A bot wrote to your inbox' }).click();
   await page.getByRole('button', { name: 'Reset A bot wrote to your inbox to its default' }).waitFor();
   await page.getByRole('link', { name: 'Floor' }).click();
-  await typeInto(page, 'web@notes', 'clear; gantry orchestration mail --to owner --subject Numbers "they add up"');
+  const text = `"$(printf 'they add up\\n\\n- %0200d\\n' 0; seq -f '- %g' 80)"`;
+  await typeInto(page, 'web@notes', `clear; gantry orchestration mail --to owner --subject Numbers ${text}`);
   await page.getByRole('link', { name: '1 unread notification' }).first().click();
   const news = page.getByRole('region', { name: 'Notifications' });
   // The question that was answered stands as its card and is no news.
@@ -233,6 +234,19 @@ test('what a bot writes to its person is among the notifications, counted until 
   const mail = page.getByRole('dialog', { name: 'web wrote to you' });
   await mail.getByText('they add up', { exact: true }).waitFor();
   await picture(page, 'mail-dark');
+  // It is longer than the dialog, and has a word that is wider than a phone.
+  const last = mail.getByText('80', { exact: true });
+  const bottom = async () => ((await last.boundingBox())?.y ?? Number.POSITIVE_INFINITY) < wide.height;
+  expect(await bottom()).toBe(false);
+  await page.keyboard.press('End');
+  await expect.poll(bottom).toBe(true);
+  await page.setViewportSize(narrow);
+  const tooWide = () =>
+    mail.evaluate((it) => [...it.querySelectorAll('div')].some((one) => one.scrollWidth > one.clientWidth));
+  await expect.poll(tooWide).toBe(false);
+  expect(await axe(page)).toEqual([]);
+  await picture(page, 'mail-390');
+  await page.setViewportSize(wide);
   await page.keyboard.press('Escape');
   await mail.waitFor({ state: 'detached' });
   // Taken back by key, and marked again.

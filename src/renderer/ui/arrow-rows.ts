@@ -4,7 +4,10 @@ import type { KeyboardEvent } from 'react';
 export function moveByArrows(event: KeyboardEvent<HTMLElement>): void {
   const { key } = event;
   if (!['ArrowDown', 'ArrowUp', 'Home', 'End'].includes(key)) return;
-  if (event.target instanceof HTMLTextAreaElement || event.target instanceof HTMLInputElement) return;
+  const { target } = event;
+  // What is pressed in a dialog that a row opened comes here too, and belongs to the dialog.
+  if (!(target instanceof Element) || !event.currentTarget.contains(target)) return;
+  if (target.matches('textarea, input, select')) return;
   const all = [...event.currentTarget.querySelectorAll<HTMLElement>('[data-row]')];
   const at = all.indexOf(document.activeElement as HTMLElement);
   const next =

@@ -26,13 +26,13 @@ const WithTables = lazy(
 
 const components: Components = {
   // The page has a first and a second heading above; those of a text stand below them.
-  h1: ({ children }) => <h3 className="mt-4 mb-1 font-semibold first:mt-0">{children}</h3>,
-  h2: ({ children }) => <h3 className="mt-4 mb-1 font-semibold first:mt-0">{children}</h3>,
-  h3: ({ children }) => <h4 className="mt-2 mb-1 font-medium first:mt-0">{children}</h4>,
-  h4: ({ children }) => <h4 className="mt-2 mb-1 font-medium first:mt-0">{children}</h4>,
+  h1: ({ children }) => <h3 className="mt-4 mb-1 font-semibold break-words first:mt-0">{children}</h3>,
+  h2: ({ children }) => <h3 className="mt-4 mb-1 font-semibold break-words first:mt-0">{children}</h3>,
+  h3: ({ children }) => <h4 className="mt-2 mb-1 font-medium break-words first:mt-0">{children}</h4>,
+  h4: ({ children }) => <h4 className="mt-2 mb-1 font-medium break-words first:mt-0">{children}</h4>,
   p: ({ children }) => <p className="my-1.5 break-words first:mt-0 last:mb-0">{children}</p>,
-  ul: ({ children }) => <ul className="my-1.5 list-disc pl-5">{children}</ul>,
-  ol: ({ children }) => <ol className="my-1.5 list-decimal pl-5">{children}</ol>,
+  ul: ({ children }) => <ul className="my-1.5 list-disc pl-5 break-words">{children}</ul>,
+  ol: ({ children }) => <ol className="my-1.5 list-decimal pl-5 break-words">{children}</ol>,
   a: ({ href, children }) => (
     <a href={href} target="_blank" rel="noreferrer noopener" className="break-all text-accent underline">
       {children}

@@ -16,7 +16,9 @@ export const isOfMail = (one: Notification): one is OfMail => one.mailId !== und
 export function MailDialog({ news, onClose }: { news: OfMail; onClose: () => void }) {
   const { connections } = useServices();
   const complete = useFloorsComplete();
-  const scopes = useFloors().flatMap(({ place }) => (place.away ? [] : [place.scope]));
+  const places = useFloors().map(({ place }) => place);
+  const scopes = places.flatMap(({ away, scope }) => (away ? [] : [scope]));
+  const away = places.flatMap((place) => (place.away ? [place.name] : []));
   // A notification does not name its computer: each that is linked is asked.
   const mail = useQuery({
     queryKey: ['mail', news.mailId, ...scopes],
@@ -36,18 +38,23 @@ export function MailDialog({ news, onClose }: { news: OfMail; onClose: () => voi
   });
   return (
     <Dialog open onOpenChange={(open) => !open && onClose()} title={news.title} description={news.body}>
-      {mail.error !== null ? (
-        <Problem error={mail.error} />
-      ) : mail.data === undefined ? (
-        <SkeletonRows count={3} />
-      ) : mail.data === null ? (
-        <p className="text-muted">
-          No computer that is linked now has this mail. On the computer of its bot,{' '}
-          <code>gantry orchestration mail</code> lists it.
-        </p>
-      ) : (
-        <Markdown text={mail.data.text} />
-      )}
+      {/* With the focus in it, the keys that scroll act on a text that is longer than the dialog. */}
+      <div tabIndex={-1} data-first="true" className="scroll-mt-4 outline-none">
+        {mail.error !== null ? (
+          <Problem error={mail.error} />
+        ) : mail.data === undefined ? (
+          <SkeletonRows count={3} />
+        ) : mail.data === null ? (
+          <p className="text-muted">
+            No computer that is linked now has this mail.
+            {away.length > 0 &&
+              ` Away: ${away.join(', ')}. If the mail is there, it appears when that computer is back.`}{' '}
+            On the computer of its bot, <code>gantry orchestration mail</code> lists it.
+          </p>
+        ) : (
+          <Markdown text={mail.data.text} />
+        )}
+      </div>
     </Dialog>
   );
 }
