@@ -13,6 +13,7 @@ import {
   go,
   inFocus,
   openBrowser,
+  openPalette,
   seeInPane,
   signInThrough,
   typeInto,
@@ -194,6 +195,24 @@ test('the dialog that starts a team offers the other computer, and the bot appea
   await expect.poll(() => bot.count()).toBe(1);
   await typeInto(page, 'ops@build', 'echo guest-$((40+3))');
   await seeInPane(page, 'ops@build', /^guest-43/m);
+});
+
+test('from the palette of any page a message is written to a bot of the other computer, with the keyboard only', async () => {
+  const { page } = ada;
+  await go(page, '/ledger');
+  const find = await openPalette(page);
+  await find.fill('message to a bot');
+  await page.getByRole('option', { name: /Write a message to a bot/ }).waitFor();
+  await page.keyboard.press('Enter');
+  const form = page.getByRole('form', { name: 'Message to a bot' });
+  const field = form.getByRole('textbox');
+  await inFocus(field);
+  await form.getByRole('combobox', { name: 'Bot' }).selectOption({ label: 'web@notes on laptop' });
+  await field.fill('clear; echo sent-$((40+5))');
+  await form.getByRole('button', { name: 'Send' }).press('Enter');
+  await seeInPane(page, 'web@notes', /^sent-45/m);
+  // The button has nothing to send any more and lets go of the focus.
+  await inFocus(form.getByRole('textbox', { name: 'Message to web@notes' }));
 });
 
 test('a question names the computer it comes from and is answered here', async () => {

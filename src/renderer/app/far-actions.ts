@@ -25,6 +25,7 @@ export const farActions: readonly Far[] = [
   { id: 'hand-in', title: 'Add task', group: 'Work', href: '/queue' },
   { id: 'verify', title: 'Verify the ledger', group: 'Work', href: '/ledger' },
   { id: 'demo', title: 'Add the demo team', group: 'Teams', href: '/floor' },
+  { id: 'composer', title: 'Write a message to a bot', group: 'Bots', href: '/floor' },
   { id: 'adopt', title: 'Adopt a conversation', group: 'Bots', href: '/floor' },
   { id: 'attach-server', title: 'Attach a tool server', group: 'Tools', href: '/tools' },
   { id: 'connect-service', title: 'Connect a service', group: 'Connectors', href: '/connectors' },

@@ -61,6 +61,7 @@ export function Composer({
   const [plan, setPlan] = useState<Plan | null>(null);
   /** Images on their way to the computer of the bot. */
   const [adding, setAdding] = useState<{ readonly done: number; readonly total: number } | null>(null);
+  const field = useRef<HTMLTextAreaElement>(null);
   const pastes = useRef(0);
   const aim = useRef(target?.id);
   aim.current = target?.id;
@@ -102,6 +103,8 @@ export function Composer({
       attempt.current = null;
       setText('');
       setPhase({ kind: 'idle' });
+      // A button that is pressed with the keyboard loses the focus as there is nothing more to send; who went elsewhere meanwhile stays there.
+      if (document.activeElement === document.body) field.current?.focus();
       void client.invalidateQueries({ queryKey: keys.deliveries });
     } catch (error) {
       setPhase({ kind: 'failed', error });
@@ -166,6 +169,7 @@ export function Composer({
         </p>
       )}
       <textarea
+        ref={field}
         value={text}
         rows={compact ? 3 : 2}
         data-composer="true"
