@@ -301,12 +301,17 @@ test('a path in the pane opens the diff at its line where it changed, else the f
 test('without a mouse a key lists the files that the pane names, and Enter opens one at its line', async () => {
   const { page } = first;
   await page.goto(`${gantry.origin}/floor`);
-  await typeInto(page, 'shell@code', "clear; printf '%s\\n' src/none.ts:1 src/total.ts:20");
+  // One that is longer than a row goes on in the next.
+  const deep = `src/${'deep/'.repeat(24)}end.ts`;
+  mkdirSync(join(ofShell, deep, '..'), { recursive: true });
+  writeFileSync(join(ofShell, deep), '// The end.\n');
+  await typeInto(page, 'shell@code', `clear; printf '%s\\n' ${deep}:1 src/none.ts:1 src/total.ts:20`);
   const pane = page.getByRole('region', { name: 'Pane of shell', exact: true });
   await pane.locator('.xterm-rows > div', { hasText: /^src\/total\.ts:20/ }).waitFor();
   await page.keyboard.press('Control+Shift+O');
   const dialog = page.getByRole('dialog', { name: 'Files named by shell' });
   await inFocus(dialog.getByRole('button', { name: 'src/total.ts:20' }));
+  await dialog.getByRole('button', { name: `${deep}:1` }).waitFor();
   expect(await dialog.getByRole('button', { name: /none/ }).count()).toBe(0);
   expect(await axe(page)).toEqual([]);
   await page.keyboard.press('Enter');

@@ -82,3 +82,23 @@ test('without a mouse the files in sight are listed, the lowest first and each o
     { path: 'src/a.ts', line: 7 },
   ]);
 });
+
+test('a path that goes on in the rows below is one link from each of them, and one entry of the list', async () => {
+  const rows = ['at src/lo', 'ng/name.t', 's:7 and x', 'src/b.tsx', 'src/c.tsx'].map((text) => row(text));
+  const terminal = { rows: 5, buffer: { active: { viewportY: 0, getLine: (y: number) => rows[y] } } };
+  const files = ['src/long/name.ts', 'src/b.tsx', 'src/c.tsx'];
+  const find = async (path: string) => (files.includes(path) ? path : null);
+  const links = createPathLinks(terminal as never, { find, open: () => {} });
+  const on = (y: number) => new Promise<ILink[] | undefined>((resolve) => links.provideLinks(y, resolve));
+  const range = { start: { x: 4, y: 1 }, end: { x: 3, y: 3 } };
+  for (const y of [1, 2, 3]) {
+    expect((await on(y))?.map((one) => [one.text, one.range])).toEqual([['src/long/name.ts', range]]);
+  }
+  // Two that fill their rows are two.
+  expect((await on(4))?.map(({ text }) => text)).toEqual(['src/b.tsx']);
+  expect(await pathsInSight(terminal as never, find)).toEqual([
+    { path: 'src/c.tsx', line: null },
+    { path: 'src/b.tsx', line: null },
+    { path: 'src/long/name.ts', line: 7 },
+  ]);
+});
