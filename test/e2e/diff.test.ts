@@ -105,10 +105,13 @@ test('a click beside a line comments on it, a drag on several, and the words tha
   const { page } = first;
   await page.setViewportSize(wide);
   await openChanges(page);
+  const how = page.getByText('Click beside a line to comment on it');
+  await how.waitFor();
   await expect.poll(() => line(page, 'added', 'let sum = 1').locator('mark').allTextContents()).toEqual(['1']);
   await line(page, 'added', 'let sum = 1').locator('[data-gutter]').click();
   const field = page.getByRole('textbox', { name: 'Comment on src/total.ts, line 2' });
   await inFocus(field);
+  expect(await how.count()).toBe(0);
   await page.keyboard.type('A sum begins with nothing.');
   await page.getByRole('button', { name: 'Add comment' }).click();
   await comments(page).getByText('A sum begins with nothing.').waitFor();
@@ -125,6 +128,10 @@ test('a click beside a line comments on it, a drag on several, and the words tha
 
 test('with the keyboard alone: to a line, a range, a comment on it, and back to the line', async () => {
   const { page } = first;
+  // The keys are said where all shortcuts are; how to comment is said below a diff that has none.
+  await page.keyboard.press('?');
+  await page.getByRole('dialog', { name: 'Shortcuts' }).getByText('Comment on the chosen line of a diff').waitFor();
+  await page.keyboard.press('Escape');
   await grid(page).focus();
   await page.keyboard.press('End');
   await page.keyboard.press('k');
@@ -183,7 +190,7 @@ test('they follow their lines when the bot goes on, and one whose lines are gone
 test('all are sent as one message with path, lines, hunk and text, and its delivery is said in words', async () => {
   const { page, errors } = first;
   const asked = page.waitForRequest((request) => request.url().endsWith('/api/factory/send'));
-  await page.getByRole('button', { name: 'Send 3 comments' }).click();
+  await page.getByRole('button', { name: 'Send 3 comments' }).press('Enter');
   const { to, text } = (await asked).postDataJSON() as { to: string; text: string };
   expect(to).toBe('coder@code');
   expect(text).toContain('3 comments on your changes:');
@@ -191,6 +198,7 @@ test('all are sent as one message with path, lines, hunk and text, and its deliv
   expect(text).toContain('src/total.ts, lines 4 to 5\n```diff\n@@ -1,6 +1,6 @@\n   return sum;\n }\n```\nRound it.');
   expect(text.indexOf('Round it.')).toBeLessThan(text.indexOf('Who decided this?'));
   await page.getByText('Sent 3 comments to coder.').waitFor();
+  await expect.poll(() => focusedName(page)).toBe('What coder changed');
   await page.getByRole('list', { name: 'Delivery of the comments' }).getByText('Verified').waitFor();
   await expect.poll(() => comments(page).count()).toBe(0);
   await openChanges(page);

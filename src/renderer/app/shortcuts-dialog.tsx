@@ -12,6 +12,7 @@ const inPlace: readonly { keys: string; title: string }[] = [
   { keys: 'Ctrl Enter', title: 'Send, or the primary action of a dialog' },
   { keys: 'Esc', title: 'Close, or back to the list' },
   { keys: '↑ ↓', title: 'Move in a list' },
+  { keys: 'c', title: 'Comment on the chosen line of a diff' },
 ];
 
 /** The dialog has its title already. */

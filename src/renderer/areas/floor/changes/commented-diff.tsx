@@ -9,6 +9,7 @@ import { Button, IconButton } from '../../../ui/button.tsx';
 import { DeliveryRow } from '../../../ui/delivery-row.tsx';
 import type { DiffRow } from '../../../ui/diff/diff-rows.ts';
 import { DiffView } from '../../../ui/diff/diff-view.tsx';
+import { Kbd } from '../../../ui/kbd.tsx';
 import { Problem } from '../../../ui/problem.tsx';
 import { useAct } from '../../../ui/use-act.ts';
 import { visibleText } from '../../../ui/visible-text.ts';
@@ -88,8 +89,21 @@ export function CommentedDiff({
           }}
         />
       </div>
-      <SendComments agent={agent} comments={comments} rows={rows} />
+      {kept.comments.length === 0 && kept.draft === null && <HowToComment />}
+      <SendComments agent={agent} comments={comments} rows={rows} onSent={focusGrid} />
     </div>
+  );
+}
+
+function HowToComment() {
+  return (
+    <p className="text-meta text-muted">
+      Click beside a line to comment on it
+      <span className="pointer-coarse:hidden">
+        , or move to it with <Kbd keys="↑ ↓" /> and press <Kbd keys="c" />
+      </span>
+      .
+    </p>
   );
 }
 
@@ -231,10 +245,13 @@ export function SendComments({
   agent,
   comments: { kept, store },
   rows,
+  onSent,
 }: {
   agent: Agent;
   comments: Comments;
   rows: readonly DiffRow[];
+  /** Called when the button that sent them is gone, and the focus with it. */
+  onSent?: () => void;
 }) {
   const { api, keys, queries, sentTexts } = useServices();
   const client = useQueryClient();
@@ -260,6 +277,7 @@ export function SendComments({
     const now = store.get();
     store.set({ ...now, comments: now.comments.filter((one) => !gone.has(one.id)), sending: null });
     setSent({ delivery: answer, count: gone.size });
+    if (document.activeElement === document.body) onSent?.();
     await client.invalidateQueries({ queryKey: keys.deliveries });
   });
   const tooLong = text.length > maxMessage;
