@@ -61,18 +61,30 @@ test('a template of the workspace is deleted once its file was named, and Ctrl Z
   const before = readFileSync(path);
   const start = page.getByRole('dialog', { name: 'Start a run' });
   const templates = start.getByRole('combobox', { name: 'Template' });
-  await templates.selectOption('ship');
-  await start.getByRole('button', { name: 'Delete template' }).click();
   const dialog = page.getByRole('dialog', { name: /^Delete the template/ });
-  await dialog.getByText('.gantry/templates/ship.json').waitFor();
+  const ask = async () => {
+    await templates.selectOption('ship');
+    await start.getByRole('button', { name: 'Delete template' }).click();
+    await dialog.getByText('.gantry/templates/ship.json').waitFor();
+  };
+  const remove = async () => {
+    await dialog.getByRole('button', { name: 'Delete template' }).click();
+    // The file goes before its dialog does, and only the form behind it is left.
+    await expect.poll(() => existsSync(path)).toBe(false);
+    await dialog.waitFor({ state: 'detached' });
+    await templates.waitFor();
+    await expect.poll(() => templates.locator('option[value="ship"]').count()).toBe(0);
+  };
+  await ask();
   await looked(page, 'template-delete');
   expect(existsSync(path)).toBe(true);
-  await dialog.getByRole('button', { name: 'Delete template' }).click();
-  // The file goes before its dialog does, and only the form behind it is left.
-  await expect.poll(() => existsSync(path)).toBe(false);
-  await dialog.waitFor({ state: 'detached' });
-  await templates.waitFor();
-  await expect.poll(() => templates.locator('option[value="ship"]').count()).toBe(0);
+  await remove();
+  // The toast lies over the form: its button takes the delete back, and the form stays open.
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await expect.poll(() => existsSync(path) && readFileSync(path).equals(before)).toBe(true);
+  await templates.locator('option[value="ship"]').waitFor({ state: 'attached' });
+  await ask();
+  await remove();
   // Those that ship with Gantry cannot be deleted.
   expect(await start.getByRole('button', { name: 'Delete template' }).count()).toBe(0);
   await page.keyboard.press('Escape');
