@@ -30,6 +30,8 @@ beforeAll(async () => {
   [gantry, browser] = await Promise.all([startGantry(), openBrowser()]);
   first = await visit(browser, gantry.url);
   await first.page.getByRole('heading', { name: 'Home', level: 1 }).waitFor();
+  // The picture is a proof below, and what the documentation shows of one.
+  await first.page.waitForFunction(() => document.querySelector('[data-state="loading"]') === null);
   files = writeShipTemplate(gantry.workspace, await first.page.screenshot());
   await gantry.agree();
 });
