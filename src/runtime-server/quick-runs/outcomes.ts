@@ -114,7 +114,7 @@ export function createOutcomes(
         const size = await readableSize(worktrees, address);
         return [
           ...(registry.find(address)?.live === true ? [`stop ${address}`] : []),
-          ...(size?.hasWork === true ? [`set ${size.branch ?? 'its work'} aside; keeping it later brings it back`] : []),
+          ...(size?.hasWork === true ? [`set ${size.branch ?? 'its work'} aside; Keep brings it back`] : []),
           ...(size === null ? [] : ['remove its worktree and branch']),
         ];
       }
