@@ -6,7 +6,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
-import { inboxUrl } from '../../support/mcp/task-server.ts';
+import { botId, inboxUrl } from '../../support/mcp/task-server.ts';
 import { createTestClock, type TestClock } from '../../support/test-clock.ts';
 import { type Desk, declared, openDesk, opted } from './task-desk.ts';
 
@@ -197,6 +197,16 @@ test('a client that can show an address is told where the person answers, and it
   expect((await desk.ask('tasks/get', { taskId }, able)).result).toMatchObject({ status: 'working' });
   expect(await desk.approvals.live()).toHaveLength(1);
   expect(runs()).toEqual([]);
+});
+
+test('a bot that can show an address is told none: a dialog in its terminal would hold it after its person has answered', async () => {
+  const can = { ...declared.can, elicitation: { form: {}, url: {} } };
+  const bot = { ...declared, can, token: botId };
+  const { taskId } = (await desk.ask('tools/call', line('ran'), bot)).result as Shown;
+  const shown = (await desk.ask('tasks/get', { taskId }, bot)).result as Shown;
+  expect([shown.status, shown.inputRequests]).toEqual(['working', undefined]);
+  await desk.answer((await question()).id, 'approve');
+  await expect.poll(async () => (await desk.ask('tasks/get', { taskId }, bot)).result?.status).toBe('completed');
 });
 
 test('two answers from two surfaces: one wins, and the call runs once or not at all', async () => {

@@ -1,4 +1,4 @@
-/** The tool server with approvals and a database of its own behind the real dispatcher, for tests of tasks; each bearer is a key of the owner. */
+/** The tool server with approvals and a database of its own behind the real dispatcher, for tests of tasks; each bearer is a key of the owner, or `botId`. */
 import { join } from 'node:path';
 import { capabilities } from '../../../src/contracts/link/knows.ts';
 import { runtimeMigrations } from '../../../src/host/runtime-migrations.ts';
@@ -20,6 +20,7 @@ import { createAttachedServers } from '../../../src/runtime-server/tool-server/s
 import { everythingAgreed } from '../trust.ts';
 
 export const inboxUrl = 'http://127.0.0.1:3010/inbox';
+export const botId = 'agent_web';
 
 /** `tools`: beside Gantry's own. */
 export async function openTaskServer({
@@ -86,8 +87,8 @@ export async function openTaskServer({
   const wire = server.wire({
     ownerId: localUserId,
     workspace: root,
-    isBot: () => false,
-    bot: async () => null,
+    isBot: (id) => id === botId,
+    bot: async (agentId) => ({ agentId, address: 'web@real', mode: null, root, checkout: root, env: {} }),
     store,
     ledger,
     ids,
@@ -102,13 +103,13 @@ export async function openTaskServer({
     authenticators: [
       {
         name: 'keys',
-        authenticate: (request) => ({
-          kind: 'key',
-          userId: localUserId,
-          scopes: everyScope,
-          via: 'key',
-          keyId: bearerOf(request) ?? '',
-        }),
+        authenticate(request) {
+          const bearer = bearerOf(request) ?? '';
+          const common = { userId: localUserId, scopes: everyScope };
+          return bearer === botId
+            ? { ...common, kind: 'bot', via: 'bot-token', agentId: botId }
+            : { ...common, kind: 'key', via: 'key', keyId: bearer };
+        },
       },
     ],
     owners: {},

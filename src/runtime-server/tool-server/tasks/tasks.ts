@@ -197,7 +197,9 @@ function newRow(
 function taskOf(row: TaskRow, inboxUrl: string): Task {
   const { id, status, message, createdAt, updatedAt, expiresAt } = row;
   const asked = (row.approvalId !== null && row.verdict === null) || row.inputId !== null;
-  const waits = status === 'working' && asked && row.shown === 0;
+  // A bot's person is asked by Gantry; agent programs make a dialog of it that holds the bot until somebody closes it.
+  const isBot = (JSON.parse(row.caller) as TaskCaller).agentId !== undefined;
+  const waits = status === 'working' && asked && row.shown === 0 && !isBot;
   const url = { mode: 'url', message: `${message ?? ''} Answer it in Gantry's inbox.`, url: inboxUrl };
   return {
     id,
