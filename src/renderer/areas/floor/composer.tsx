@@ -103,7 +103,7 @@ export function Composer({
       attempt.current = null;
       setText('');
       setPhase({ kind: 'idle' });
-      // A button that is pressed with the keyboard loses the focus as there is nothing more to send; who went elsewhere meanwhile stays there.
+      // The button is disabled now, so a press by keyboard has lost the focus. A person who went elsewhere meanwhile stays there.
       if (document.activeElement === document.body) field.current?.focus();
       void client.invalidateQueries({ queryKey: keys.deliveries });
     } catch (error) {

@@ -14,7 +14,7 @@ const maxPaths = 6;
 /** Of all rows in sight: each is asked for. */
 const maxInSight = 30;
 const maxPathLength = 300;
-/** That a path may go on over, above and below one of its rows: one of that length has room in a narrow pane. */
+/** How many rows above and below one are searched for the rest of its path: enough for the longest path in a narrow pane. */
 const maxWrapped = 8;
 /** What may follow a path: `:12`, `:12:3`, `(12,3)`. */
 const candidates = /([^\s'"`<>|;:,()[\]{}]+)(?::(\d{1,7})(?::\d{1,5})?|\((\d{1,7})(?:,\d{1,5})?\))?/g;
