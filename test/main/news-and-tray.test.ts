@@ -135,6 +135,6 @@ test.each([
     expect(shown[0]?.options.actions).toBeUndefined();
     await fake.call('desktop:read', [undefined], { id: fake.windows[0]!.id, url: `${origin}/` });
     shown[0]?.click();
-    expect(fake.windows[0]?.sent).toEqual([['desktop:say', { kind: 'go', path: '/inbox' }]]);
+    expect(fake.windows[0]?.sent).toEqual([['desktop:say', { kind: 'go', path: '/inbox?approval=apr_1' }]]);
   },
 );
