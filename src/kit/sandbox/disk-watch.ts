@@ -124,8 +124,8 @@ export function createDiskWatch({
 }
 
 /**
- * Processes that write themselves. While it grows and none does, what started those that ended since the last look. The kernel counts what is written
- * to a real disk only: on others (tmpfs, virtiofs) what writes anything and has a file open there. Else the newest process, because space can be taken
+ * Processes that write themselves. While it grows and none does, what started those that ended since the last look. On some disks (tmpfs, virtiofs) the
+ * kernel counts no writes; there, processes that write anything and have a file open on that disk. Else the newest process, because space can be taken
  * without writing. `growing`: the disks (`dev`) of what grows; null while it does not.
  */
 function writersAmong(
