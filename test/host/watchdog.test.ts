@@ -53,7 +53,7 @@ async function start(again: 'once' | 'always' | 'none', more: Record<string, str
   const ended = new Promise<string>((resolve) => child.on('exit', (code, signal) => resolve(signal ?? String(code))));
   const starts = () =>
     existsSync(join(folder, 'starts'))
-      ? readFileSync(join(folder, 'starts'), 'utf8').trim().split('\n').map(Number)
+      ? readFileSync(join(folder, 'starts'), 'utf8').split('\n').slice(0, -1).map(Number)
       : [];
   onEnd(() => {
     for (const pid of starts()) {
