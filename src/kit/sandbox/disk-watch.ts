@@ -43,7 +43,7 @@ const mebibyte = 1024 * 1024;
 const measuresWithin = 30_000;
 /** Files that others remove hide what is added, so it is measured this often at least. */
 const measuresEvery = 60_000;
-/** Times as long as a measurement took: on a busy computer it takes long, and what fills the disk goes on. */
+/** Times as long as the shorter of the last two measurements took: a burst of other work makes one long, and what fills the disk goes on. */
 const restsFor = 3;
 /** Between the two readings of a first look, which has no earlier one to compare with. */
 const readsAfter = 250;
@@ -77,6 +77,7 @@ export function createDiskWatch({
 }): DiskWatch {
   let measured: { readonly added: number; readonly free: number; readonly at: number; readonly took: number } | null =
     null;
+  let rest = 0;
   let start = before;
   /** Of the last look that found too much. */
   let over: Over | null = null;
@@ -88,12 +89,14 @@ export function createDiskWatch({
       const since = now() - measured.at;
       const couldBe = measured.added + Math.max(0, measured.free - free);
       const isDue = over !== null || couldBe > limit * mebibyte || since > measuresEvery;
-      if (!isDue || since < restsFor * measured.took) return measured.added;
+      if (!isDue || since < rest) return measured.added;
     }
     const began = now();
     const size = await sizeOf(folders);
     start ??= size;
-    measured = { added: size - start, free, at: now(), took: now() - began };
+    const took = now() - began;
+    rest = restsFor * Math.min(took, measured?.took ?? took);
+    measured = { added: size - start, free, at: now(), took };
     return measured.added;
   }
 

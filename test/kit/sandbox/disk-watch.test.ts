@@ -100,6 +100,25 @@ describe.skipIf(process.platform !== 'linux')('on Linux', () => {
     expect((await treeOf(child.pid!)).size).toBe(2);
   });
 
+  test('one measurement that took long does not put off the next', async () => {
+    const folder = scratchFolder();
+    const child = run('sleep 300 &', folder);
+    // Each reading of the clock takes so long.
+    let [ms, step] = [0, 1];
+    const disk = { folders: [folder], before: await sizeOf([folder]) };
+    const watch = createDiskWatch({ root: child.pid!, disk, limit: 8, now: () => (ms += step) });
+    const look = () => {
+      ms += 61_000;
+      return watch.look();
+    };
+    expect(await look()).toBe(0);
+    step = 100_000;
+    expect(await look()).toBe(0);
+    step = 1;
+    writeFileSync(join(folder, 'more'), Buffer.alloc(12 * mebibyte, 1));
+    expect(await look()).toBe(1);
+  });
+
   test('a file with several names counts once, and a link to somewhere else does not', async () => {
     const [folder, other] = [scratchFolder(), scratchFolder()];
     mkdirSync(join(folder, 'inner'));
