@@ -4,7 +4,12 @@ import { once } from 'node:events';
 import { expect, test } from 'vitest';
 
 test.each([0, -1, 1, Number('no pid')])('a signal to %s is refused', (pid) => {
-  expect(() => process.kill(pid, 0)).toThrow('would reach more than one process');
+  // Which nobody heeds, should it be sent.
+  expect(() => process.kill(pid, 'SIGWINCH')).toThrow('would reach more than one process');
+});
+
+test('whether the first process lives may be asked', () => {
+  expect(process.kill(1, 0)).toBe(true);
 });
 
 test('a program that a test started gets its signals', async () => {
