@@ -54,7 +54,7 @@ async function start({ quick, log }: FigureOptions): Promise<Measured> {
 }
 
 async function startMemory({ quick, log }: FigureOptions): Promise<Measured> {
-  const seconds = quick ? 5 : 60;
+  const seconds = quick ? 25 : 60;
   const place = scratchHome();
   try {
     const started = await npmStart(place);

@@ -45,18 +45,22 @@ export function scratchHome(teams: Readonly<Record<string, string>> = {}, where:
   };
 }
 
+const paneHostMark = (home: string): string => `--home ${home}`;
+
 /** Processes of this home: its servers and its pane host. */
 function programsOf(home: string): number[] {
   // Servers have their home in a variable, and `startProduct` names their workspace.
-  const marks = [`--home ${home}`, `--workspace ${join(dirname(home), 'workspace')}`];
-  return processes()
-    .filter(({ pid, command }) => pid !== process.pid && marks.some((mark) => command.includes(mark)))
-    .map(({ pid }) => pid);
+  return processesWith(paneHostMark(home), `--workspace ${join(dirname(home), 'workspace')}`);
 }
 
-/** The pane host of a home; null while none runs. */
+const processesWith = (...marks: readonly string[]): number[] =>
+  processes()
+    .filter(({ pid, command }) => pid !== process.pid && marks.some((mark) => command.includes(mark)))
+    .map(({ pid }) => pid);
+
+/** The pane host of this home; null while there is none. */
 export function paneHostOf(home: string): number | null {
-  return programsOf(home)[0] ?? null;
+  return processesWith(paneHostMark(home))[0] ?? null;
 }
 
 /** Ends the servers and the pane host of a home. */
