@@ -5,6 +5,7 @@
  */
 import { cpSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
+import http from 'node:http';
 import { builtinModules } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -22,6 +23,7 @@ const checks = { bundlerTimings: false };
 
 const path = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url));
 const builtins = builtinModules.flatMap((name) => (name.startsWith('node:') ? [name] : [name, `node:${name}`]));
+const isHttp = (name: string): boolean => /^(?:node:)?http$/.test(name);
 /** Outside of the bundle: native, or a library that looks for files beside itself. */
 const natives = ['electron', 'better-sqlite3', 'node-pty', 'playwright-core'];
 
@@ -48,7 +50,8 @@ function program(input: Record<string, string>, outDir: string, format: 'es' | '
       rolldownOptions: {
         checks,
         input: Object.fromEntries(Object.entries(input).map(([name, file]) => [name, path(file)])),
-        external: [...natives, ...builtins],
+        // `httpWithoutFetch` is asked about that one first.
+        external: [...natives, ...builtins.filter((name) => !isHttp(name))],
         platform: 'node',
         output: {
           format,
@@ -90,6 +93,27 @@ const partOfPage = partOf('page', (graph) => withImports([path('src/renderer/pag
 const partOfHome = partOf('home', (graph) =>
   withImports(graph.getModuleInfo(path('src/renderer/areas/home/home-page.tsx'))?.dynamicallyImportedIds ?? [], graph),
 );
+
+/**
+ * An import of node:http reads all of its exports, and two of those load the whole of undici: 6 MB until garbage is collected, 2 MB from then on, in
+ * each program, most of which use none of it. What is taken from the module object reads only what is named.
+ */
+function httpWithoutFetch(): Plugin {
+  const id = '\0node-http';
+  const values = Object.entries(Object.getOwnPropertyDescriptors(http)).filter(([, { value }]) => value !== undefined);
+  const names = [...values.map(([name]) => name), 'globalAgent'].join(', ');
+  return {
+    name: 'http-without-fetch',
+    enforce: 'pre',
+    applyToEnvironment: (environment) => environment.name === 'server',
+    resolveId: (source, _importer, { kind }) =>
+      isHttp(source) && kind !== 'require-call' ? { id, moduleSideEffects: false } : null,
+    load: (asked) =>
+      asked === id
+        ? `const http = process.getBuiltinModule('node:http'); export const { ${names} } = http; export default http;`
+        : null,
+  };
+}
 
 /** What the conversion program reads beside itself: text recognition with its English data, and which characters the codes of Chinese, Japanese and Korean fonts in PDFs are. */
 function besideConverter(): Plugin {
@@ -175,7 +199,15 @@ function collectPackages(): Plugin {
 
 export default defineConfig({
   root: path('src/renderer'),
-  plugins: [react(), tailwind(), besideConverter(), routesOfPage(), compressed(), collectPackages()],
+  plugins: [
+    react(),
+    tailwind(),
+    httpWithoutFetch(),
+    besideConverter(),
+    routesOfPage(),
+    compressed(),
+    collectPackages(),
+  ],
   environments: {
     client: {
       build: {
