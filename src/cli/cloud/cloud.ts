@@ -5,6 +5,7 @@ import { readCloudSettings } from '../../host/cloud-settings.ts';
 import { beginUnwatched } from '../../host/watchdog.ts';
 import { type Action, optionalText } from '../command.ts';
 import { makeMasterKeyIfAsked } from '../new-master-key.ts';
+import { giveBackStartMemory } from '../start/give-back-memory.ts';
 import { watchServer } from '../start/watched.ts';
 
 export const cloud: Action = async (context, input) => {
@@ -40,6 +41,7 @@ export const cloud: Action = async (context, input) => {
     ].join('\n'),
   );
   const watchdog = watchServer(context.env, home);
+  giveBackStartMemory();
   await told;
   watchdog.end();
   await server.close();

@@ -12,6 +12,7 @@ import { readSettings } from '../../host/settings.ts';
 import { beginUnwatched } from '../../host/watchdog.ts';
 import { type Action, type Context, flag, optionalText } from '../command.ts';
 import { makeMasterKeyIfAsked } from '../new-master-key.ts';
+import { giveBackStartMemory } from '../start/give-back-memory.ts';
 import { catchSignals } from '../start/signals.ts';
 import { waitingLine } from '../start/waiting.ts';
 import { watchServer } from '../start/watched.ts';
@@ -52,6 +53,7 @@ export const runtime: Action = async (context, input) => {
   }
   const watchdog = watchServer(context.env, settings.home);
   const stopWatching = watch(context, servers, cloudUrl);
+  giveBackStartMemory();
   const ending = signals.endWith(context, {
     interactive: !context.output.json && context.terminal.stdin.isTTY === true,
     stopBots: flag(input, 'stopBots'),

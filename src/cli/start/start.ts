@@ -16,6 +16,7 @@ import { asService, settleIn } from './as-service.ts';
 import { askWorkspace } from './ask-workspace.ts';
 import { openBrowser } from './browser.ts';
 import type { Reason } from './ending.ts';
+import { giveBackStartMemory } from './give-back-memory.ts';
 import { catchSignals } from './signals.ts';
 import { hereAndNow, overSsh, sshLine } from './surroundings.ts';
 import { waitingLine } from './waiting.ts';
@@ -54,6 +55,7 @@ export const start: Action = async (given, input) => {
   });
   for (const notice of servers.notices) context.output.note(notice);
   const watchdog = watchServer(given.env, settings.home, { service, more: ['--headless'] });
+  giveBackStartMemory();
 
   const ending = signals.endWith(context, {
     interactive,
