@@ -29,25 +29,28 @@ export function writePress(press: Press): string {
   return parts.join(' ');
 }
 
-type Field = 'none' | 'text' | 'terminal';
+/** `choice`: a box, a button of several, or a list. Letters choose in it, and it has no undo of its own. */
+type Field = 'none' | 'text' | 'choice' | 'terminal';
 
 /** Whether a shortcut may be taken from where the focus is. */
 export function mayTake(keys: string, field: Field): boolean {
   if (field === 'none') return true;
-  // It types nothing anywhere; a field takes back what was typed into it.
-  if (field === 'text') return (keys.startsWith('Ctrl ') && keys !== 'Ctrl Z') || keys === 'Esc' || keys === 'F1';
-  return keys.startsWith('Ctrl Shift ');
+  if (field === 'terminal') return keys.startsWith('Ctrl Shift ');
+  // A field takes back what was typed into it.
+  if (field === 'text' && keys === 'Ctrl Z') return false;
+  // F1 types nothing anywhere.
+  return keys.startsWith('Ctrl ') || keys === 'Esc' || keys === 'F1';
 }
+
+const choiceTypes: ReadonlySet<string> = new Set(['checkbox', 'radio', 'range', 'file', 'button', 'submit', 'reset']);
 
 function fieldOf(target: EventTarget | null): Field {
   if (!(target instanceof HTMLElement)) return 'none';
   if (target.closest('.xterm') !== null) return 'terminal';
   if (target.isContentEditable) return 'text';
-  return target instanceof HTMLInputElement ||
-    target instanceof HTMLTextAreaElement ||
-    target instanceof HTMLSelectElement
-    ? 'text'
-    : 'none';
+  if (target instanceof HTMLSelectElement) return 'choice';
+  if (target instanceof HTMLInputElement) return choiceTypes.has(target.type) ? 'choice' : 'text';
+  return target instanceof HTMLTextAreaElement ? 'text' : 'none';
 }
 
 interface Place {

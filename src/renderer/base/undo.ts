@@ -25,7 +25,7 @@ export function useOfferUndo(): (words: string, back: () => Promise<unknown>) =>
       toast(words, {
         id,
         duration: shownFor,
-        description: `${isMac() ? '⌘' : 'Ctrl '}Z takes it back.`,
+        description: `Outside a text field, ${isMac() ? '⌘' : 'Ctrl '}Z takes it back.`,
         action: { label: 'Undo', onClick: () => void takeBack(undo, { id, words }) },
       });
     },

@@ -28,6 +28,7 @@ test('letters typed into a field stay there, and a terminal keeps everything but
   const keys = ['g h', '/', '?', 'Esc', 'F1', 'Ctrl K', 'Ctrl Z', 'Ctrl Shift P'];
   expect(keys.filter((one) => mayTake(one, 'none'))).toEqual(keys);
   expect(keys.filter((one) => mayTake(one, 'text'))).toEqual(['Esc', 'F1', 'Ctrl K', 'Ctrl Shift P']);
+  expect(keys.filter((one) => mayTake(one, 'choice'))).toEqual(['Esc', 'F1', 'Ctrl K', 'Ctrl Z', 'Ctrl Shift P']);
   expect(keys.filter((one) => mayTake(one, 'terminal'))).toEqual(['Ctrl Shift P']);
 });
 
