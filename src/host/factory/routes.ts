@@ -23,7 +23,7 @@ import { createDrain } from '../../runtime-server/messaging/drain.ts';
 import { orchestrationRoutes } from '../../runtime-server/messaging/routes.ts';
 import { readThread, threadConcerns } from '../../runtime-server/messaging/store/threads.ts';
 import type { Conversations } from '../../runtime-server/panes/pane-transcript.ts';
-import { createParties } from '../../runtime-server/parties/parties.ts';
+import { createParties, type Parties } from '../../runtime-server/parties/parties.ts';
 import { policyRuleRoutes } from '../../runtime-server/policy/rule-routes.ts';
 import { createQuickRuns } from '../../runtime-server/quick-runs/index.ts';
 import { quickRunRoutes } from '../../runtime-server/quick-runs/routes.ts';
@@ -51,9 +51,8 @@ interface FactoryParts {
 }
 
 /** Parts that define their own routes and say who may see what those name. */
-function partsWithRoutes(deps: FactoryDeps, { bots, messaging, work, teams }: FactoryParts) {
+function partsWithRoutes(deps: FactoryDeps, { bots, messaging, work, teams }: FactoryParts, parties: Parties) {
   const { registry, vault, tickets, agentRuns } = bots;
-  const parties = createParties({ registry });
   const workEngine = createWorkEngine({
     ...deps,
     parties,
@@ -95,7 +94,8 @@ export function openRoutes(
   const { sends, threads, lanes, deliverer } = all.messaging;
   const { folder, worktrees, setup, hosted, acp, metering, quickTeams, workflows } = all.work;
   const { views, remote, sizes, teams, peers } = all.teams;
-  const parts = partsWithRoutes(deps, all);
+  const parties = createParties({ registry });
+  const parts = partsWithRoutes(deps, all, parties);
 
   const quickRuns = createQuickRuns({
     ...deps,
@@ -153,7 +153,7 @@ export function openRoutes(
     ...worktreeRoutes({ worktrees }),
     ...fileRoutes({ registry, worktrees, home: deps.home }),
     ...quickRunRoutes(quickRuns),
-    ...searchRoutes({ store, workspace: deps.workspace }),
+    ...searchRoutes({ store, workspace: deps.workspace, parties }),
     bind(readProgress, ({ principal, params }) => ({
       body: { progress: deps.progress.read(principal, params.progressKey) },
     })),

@@ -299,7 +299,8 @@ function rowsOf(tx: Pick<Tx, 'get'>, { column, values }: Filter, bounds: readonl
   return counted?.n ?? 0;
 }
 
-function bodyOf(text: string): FoundRow['body'] {
+/** Null: it is not an object of JSON. */
+export function bodyOf(text: string): FoundRow['body'] {
   try {
     const body: unknown = JSON.parse(text);
     return typeof body === 'object' && body !== null && !Array.isArray(body) ? (body as FoundRow['body']) : null;

@@ -2,10 +2,15 @@
  * Finds runs, steps, messages and ledger rows by words. Reads only the newest rows of each kind, so that a search costs the same however long Gantry
  * has been running; reports when there are older ones.
  */
+import { partyWords } from '../../contracts/factory/delivery.ts';
 import { type Found, search } from '../../contracts/factory/search-routes.ts';
+import { ledgerSentence } from '../../contracts/factory/work-engine/ledger-words.ts';
 import { iso } from '../../kit/clock/clock.ts';
 import { type BoundRoute, bind } from '../../kit/http/types.ts';
+import { bodyOf } from '../../kit/ledger/create-ledger.ts';
 import type { Store, Tx } from '../../kit/store/store.ts';
+import type { Parties } from '../parties/parties.ts';
+import { namesOf } from '../work-engine/ledger-names.ts';
 
 type Read = Pick<Tx, 'get' | 'all'>;
 
@@ -33,7 +38,11 @@ interface Kind {
   find(tx: Read, look: Look, from: number): Found[];
 }
 
-export function searchRoutes(deps: { readonly store: Pick<Store, 'read'>; readonly workspace: string }): BoundRoute[] {
+export function searchRoutes(deps: {
+  readonly store: Pick<Store, 'read'>;
+  readonly workspace: string;
+  readonly parties: Pick<Parties, 'name'>;
+}): BoundRoute[] {
   return [
     bind(search, async ({ query }) => {
       const words = query.q.trim().split(/\s+/).filter(Boolean);
@@ -41,7 +50,7 @@ export function searchRoutes(deps: { readonly store: Pick<Store, 'read'>; readon
       const look = { words, limit: query.limit ?? usually };
       const found: Found[] = [];
       let complete = true;
-      for (const kind of [runs(deps.workspace), steps(deps.workspace), messages, events]) {
+      for (const kind of [runs(deps.workspace), steps(deps.workspace), messages, events(deps.parties)]) {
         const hits = new Map<string, Found>();
         let older = true;
         // In portions: other work of the store goes in between. Rows written in between shift the others, so that some appear twice.
@@ -156,7 +165,7 @@ const messages: Kind = {
       .map((row) => ({
         kind: 'message',
         id: row.id,
-        title: `${row.sender} to ${row.recipient}`,
+        title: `${partyWords(row.sender)} → ${partyWords(row.recipient)}`,
         text: around(row.text, words),
         at: iso(row.at),
         url: pageOfThread(row),
@@ -173,31 +182,46 @@ function pageOfThread({ thread_id, channel }: Pick<MessageFound, 'thread_id' | '
   return `/?${new URLSearchParams({ allternit_thread: thread_id })}`;
 }
 
-const events: Kind = {
+interface EventFound {
+  seq: number;
+  at: number;
+  type: string;
+  actor: string;
+  subject: string;
+  body: string;
+}
+
+/** As the ledger's page says them. */
+const events = (parties: Pick<Parties, 'name'>): Kind => ({
   table: 'ledger',
   portion: fewAtATime,
   find(tx, { words, limit }, from) {
-    const { sql, values } = where(words, ['l.type', 'l.subject', 'l.actor', 'l.body']);
+    const { sql, values } = where(words, ['l.type', 'l.subject', 'l.actor', 'l.begins']);
     return tx
-      .all<{ seq: number; at: number; type: string; subject: string; body: string }>(
-        `SELECT l.seq, l.at, l.type, l.subject, l.body
-           FROM (SELECT seq, at, type, subject, actor, substr(body, 1, ${maxTextLength}) AS body
+      .all<EventFound>(
+        `SELECT w.seq, w.at, w.type, w.actor, w.subject, w.body
+           FROM (SELECT seq, type, subject, actor, substr(body, 1, ${maxTextLength}) AS begins
                    FROM ledger ORDER BY seq DESC LIMIT ${fewAtATime} OFFSET ?) l
-          WHERE ${sql} ORDER BY l.seq DESC LIMIT ?`,
+           JOIN ledger w ON w.seq = l.seq
+          WHERE ${sql} ORDER BY w.seq DESC LIMIT ?`,
         from,
         ...values,
         limit,
       )
-      .map((row) => ({
-        kind: 'event',
-        id: String(row.seq),
-        title: row.type,
-        text: row.subject,
-        at: iso(row.at),
-        url: `/ledger?${new URLSearchParams({ row: String(row.seq) })}`,
-      }));
+      .map(({ type, actor, subject, ...row }) => {
+        const body = bodyOf(row.body);
+        const names = namesOf(tx, { actor, subject, body }, parties);
+        return {
+          kind: 'event',
+          id: String(row.seq),
+          title: ledgerSentence({ type, subject, body, names }),
+          text: type,
+          at: iso(row.at),
+          url: `/ledger?${new URLSearchParams({ row: String(row.seq) })}`,
+        };
+      });
   },
-};
+});
 
 function isLonger(tx: Read, table: Kind['table'], rows: number): boolean {
   return tx.get(`SELECT 1 FROM ${table} LIMIT 1 OFFSET ?`, rows) !== undefined;

@@ -15,7 +15,11 @@ type Read = Pick<Tx, 'get' | 'all'>;
 type Names = { -readonly [K in keyof NonNullable<LedgerRow['names']>]: NonNullable<LedgerRow['names']>[K] };
 
 /** The names of one row; undefined where none is known. */
-export function namesOf(tx: Read, row: FoundRow, parties: Pick<Parties, 'name'>): LedgerRow['names'] {
+export function namesOf(
+  tx: Read,
+  row: Pick<FoundRow, 'actor' | 'subject' | 'body'>,
+  parties: Pick<Parties, 'name'>,
+): LedgerRow['names'] {
   const { subject, body } = row;
   const text = (key: string): string | null => {
     const value = body?.[key];

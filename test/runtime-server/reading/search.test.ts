@@ -34,14 +34,22 @@ test('a run, its step, a message and an event are found by words in any order an
   expect((await find('foghorn')).found).toContainEqual(
     expect.objectContaining({
       kind: 'message',
-      title: `owner to web@${team}`,
+      title: `You → web@${team}`,
       text: expect.stringContaining('foghorn is loud'),
       url: `/?allternit_thread=${thread.body.id}`,
     }),
   );
-  const events = (await find('thread.created')).found;
-  expect(events.map(({ kind, title }) => `${kind} ${title}`)).toContain('event thread.created');
-  expect(events.find(({ kind }) => kind === 'event')?.url).toMatch(/^\/ledger\?row=\d+$/);
+  expect((await find('thread.created')).found).toContainEqual(
+    expect.objectContaining({
+      kind: 'event',
+      title: 'Thread “Coast” was opened',
+      text: 'thread.created',
+      url: expect.stringMatching(/^\/ledger\?row=\d+$/),
+    }),
+  );
+  expect((await find('delivery.accepted')).found).toContainEqual(
+    expect.objectContaining({ title: `You → web@${team}: echo the foghorn is loud · accepted` }),
+  );
 });
 
 test('signs that mean something to the database are looked for as they are', async () => {
