@@ -304,6 +304,7 @@ const given: Readonly<Record<string, Example>> = {
   setSecret: { params: { name: exampleIds.secret }, body: { value: 'secret', dryRun: true } },
   getTaskFilePart: { params: { name: 'step.bundle', part: 0 } },
   putTaskFilePart: { params: { name: 'step.bundle', part: 0 }, body: { data: 'aGVsbG8=' } },
+  removeAddedRule: { query: { sha256: '0'.repeat(64) } },
   removeTaskFile: { params: { name: 'step.bundle' } },
   startQuickRun: {
     body: {
@@ -534,7 +535,7 @@ const needs: readonly (readonly [status: number, what: string, ops: readonly str
     ],
   ],
   [401, 'the token of a bot', ['agentHook', 'takeReport']],
-  [403, 'a signed-in page; no token is enough', ['addPolicyRule', 'proposePolicyRules']],
+  [403, 'a signed-in page; no token is enough', ['addPolicyRule', 'proposePolicyRules', 'removeAddedRule']],
   [404, 'the button of a push', ['pushAction']],
   [404, 'a conversation that the program keeps on this computer', ['adoptKeptSession']],
   [409, 'a step that is ready, or waits for a person', ['claimNode', 'doneNode', 'failNode', 'retryNode']],

@@ -132,6 +132,26 @@ test('"Always allow" shows the rule as it will be written, writes it and approve
   expect(JSON.parse((await gantry.cli('workspace', 'approvals', '--json')).out).approvals).toEqual([]);
 });
 
+test('Undo takes the rule out of the file again, and the bot is asked about again', async () => {
+  const { page } = first;
+  const policy = () => readFileSync(join(gantry.workspace, '.gantry', 'policy.yaml'), 'utf8');
+  const before = policy();
+  await ask('scribe', 'npm run undone');
+  const card = question(page, 'scribe').filter({ hasText: 'npm run undone' });
+  await card.getByRole('button', { name: 'Always allow' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Always allow this' });
+  await dialog.getByRole('button', { name: 'Add the rule and approve' }).click();
+  // The newest toast comes first.
+  const toast = page.getByRole('listitem').filter({ hasText: 'Rule added to .gantry/policy.yaml' }).first();
+  await toast.getByRole('button', { name: 'Undo' }).click();
+  await page.getByText('Undone: rule added to .gantry/policy.yaml').waitFor();
+  expect(policy()).toBe(before);
+  await expect.poll(() => screen('scribe')).toMatch(/^allowed-0/m);
+  await ask('scribe', 'npm run undone');
+  await card.getByRole('button', { name: 'Reject' }).click();
+  await expect.poll(() => screen('scribe')).not.toMatch(/^allowed/m);
+});
+
 test('a toast covers no button of a page’s bar, and comes also for a card that nobody sees because it is scrolled away', async () => {
   const { page } = first;
   await go(page, '/work');

@@ -11,6 +11,8 @@ const Shown = {
   sha256: z.string().meta({ description: 'Hash of the whole file with the rule in it.' }),
 } as const;
 
+const Sha256 = z.string().regex(/^[0-9a-f]{64}$/, 'the hash that Gantry returned');
+
 /** Questions of one rule. */
 const maxCovered = 1000;
 
@@ -36,16 +38,31 @@ export const addPolicyRule = defineRoute({
     for: z.enum(['bot', 'team', 'workspace']).optional().meta({
       description: 'Whose rule it is: of the bot that asked, of every bot of its team, or of every bot. Default: bot.',
     }),
-    sha256: z
-      .string()
-      .regex(/^[0-9a-f]{64}$/, 'the hash that the dry run returned')
-      .optional()
-      .meta({ description: 'From the dry run; refused if the file would be another one by now.' }),
+    sha256: Sha256.optional().meta({
+      description: 'From the dry run; refused if the file would be another one by now.',
+    }),
     dryRun: z.boolean().optional().meta({ description: 'Returns the rule as it would be written.' }),
   }),
   answers: {
     200: z.union([z.strictObject({ dryRun: z.literal(true), plan: z.strictObject(Shown) }), z.strictObject(Shown)]),
   },
+});
+
+/** The way back of `addPolicyRule`. It takes out no rule that a person wrote, and none from a file that has changed since. */
+export const removeAddedRule = defineRoute({
+  op: 'removeAddedRule',
+  area,
+  errors,
+  summary: 'Removes the rule that was last added from a question; only from a signed-in page',
+  method: 'DELETE',
+  path: `${base}/policy/rules/last`,
+  auth: ['owner', 'user', 'link'],
+  scope: null,
+  owner: { none: 'one workspace an engine' },
+  query: z.strictObject({
+    sha256: Sha256.meta({ description: 'From adding it; refused if the file is another one by now.' }),
+  }),
+  answers: { 200: z.strictObject({ path: Shown.path, removed: Shown.rule }) },
 });
 
 export const proposePolicyRules = defineRoute({

@@ -32,7 +32,7 @@ import {
   listThreads,
   sendMessage,
 } from './orchestration-routes.ts';
-import { addPolicyRule, proposePolicyRules } from './policy-routes.ts';
+import { addPolicyRule, proposePolicyRules, removeAddedRule } from './policy-routes.ts';
 import { progressRoutes } from './progress-routes.ts';
 import { quickRunRoutes } from './quick-run-routes.ts';
 import { reportRoutes } from './report-routes.ts';
@@ -126,6 +126,7 @@ export const factoryRoutes = [
   checkGate,
   addPolicyRule,
   proposePolicyRules,
+  removeAddedRule,
   addAgentImage,
   ...workEngineRoutes,
 ] as const;

@@ -5,6 +5,7 @@ import { Choice } from '../ui/choice.tsx';
 import { PlanDialog } from '../ui/plan-dialog.tsx';
 import { TextView } from '../ui/text-view.tsx';
 import { useServices } from './services.tsx';
+import { useAddRule } from './use-add-rule.ts';
 
 type Reach = 'bot' | 'team' | 'workspace';
 
@@ -23,7 +24,8 @@ export function AlwaysAllowDialog({
   onApprove: () => Promise<void>;
   onClose: () => void;
 }) {
-  const { api } = useServices();
+  const { api, computer } = useServices();
+  const addRule = useAddRule();
   const [shown, setShown] = useState<string | undefined>(undefined);
   const [reach, setReach] = useState<Reach>('bot');
   const approvalId = approval.id;
@@ -57,7 +59,7 @@ export function AlwaysAllowDialog({
       idle="Add the rule and approve"
       busyLabel="Adding"
       act={async () => {
-        await api.factory.addPolicyRule({ body: { approvalId, ...wider, sha256: shown } });
+        await addRule(computer, { approvalId, ...wider, sha256: shown });
         await onApprove();
       }}
       onClose={onClose}

@@ -1,5 +1,6 @@
 /**
- * Makes a rule of `.gantry/policy.yaml` from actions that a person was asked about, and adds it to the text of the file, whose comments stay. Pure.
+ * Makes a rule of `.gantry/policy.yaml` from actions that a person was asked about, adds it to the text of the file, whose comments stay, and takes it
+ * out again. Pure.
  * Must not know where the file is.
  */
 import { posix } from 'node:path';
@@ -219,6 +220,32 @@ function appended(text: string | null, rule: Rule): string | null {
   }
   const [was, is] = [rulesIn(old), rulesIn(file)];
   return JSON.stringify([...was, rule]) === JSON.stringify(is) ? file : null;
+}
+
+/** The text without its last rule, as it was before `addRule`. Null: there is none, or a person wrote it. */
+export function removeLastRule(text: string): { readonly file: string; readonly rule: string } | null {
+  if (!readPolicy(text).ok) return null;
+  const rules = rulesIn(text);
+  const last = rules.at(-1) as Rule | undefined;
+  if (last?.reason !== fromQuestion) return null;
+  const file = textWithoutLast(text, last, rules.length);
+  const fits = JSON.stringify(rulesIn(file)) === JSON.stringify(rules.slice(0, -1)) && readPolicy(file).ok;
+  return fits ? { file, rule: linesOf(last, '').join('\n') } : null;
+}
+
+/** Cut off where `appended` put it, so that every other character stays; where it was put into a list in one line, the list is written anew. */
+function textWithoutLast(text: string, last: Rule, count: number): string {
+  const counter = new LineCounter();
+  const document = readYaml(text, counter);
+  const rules = document.get('rules', true);
+  const indent = isSeq(rules) && rules.range ? ' '.repeat(counter.linePos(rules.range[0]).col - 1) : '';
+  const written = `${linesOf(last, indent).join('\n')}\n`;
+  if (text.endsWith(written)) {
+    const before = text.slice(0, -written.length);
+    return count === 1 ? before.replace(/^rules:\n$/m, '') : before;
+  }
+  document.deleteIn(['rules', count - 1]);
+  return document.toString({ lineWidth: 0 });
 }
 
 function rulesIn(text: string): unknown[] {

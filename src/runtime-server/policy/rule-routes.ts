@@ -1,16 +1,16 @@
 /**
- * "Always allow this": a person at a signed-in page turns a question of a bot into a rule of the workspace's policy. What is shown first is written
- * letter for letter. Must not know how questions are kept.
+ * "Always allow this": a person at a signed-in page turns a question of a bot into a rule of the workspace's policy, and can take it back. What is
+ * shown first is written letter for letter. Must not know how questions are kept.
  */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { AppError } from '../../contracts/common/errors.ts';
-import { addPolicyRule, proposePolicyRules } from '../../contracts/factory/policy-routes.ts';
+import { addPolicyRule, proposePolicyRules, removeAddedRule } from '../../contracts/factory/policy-routes.ts';
 import { readTextWithin, writeWithin } from '../../kit/files/within.ts';
 import { surfaceOf } from '../../kit/http/principals.ts';
 import { type BoundRoute, bind, type Principal } from '../../kit/http/types.ts';
 import { largestPolicyFile, policyFile } from './file.ts';
-import { type Asked, addRule, proposeRules, type Reach } from './new-rule.ts';
+import { type Asked, addRule, proposeRules, type Reach, removeLastRule } from './new-rule.ts';
 import type { PolicyAction } from './policy.ts';
 
 interface PolicyRuleDeps {
@@ -51,16 +51,16 @@ export function policyRuleRoutes({ workspace, trust, actionOf, asked }: PolicyRu
     return actions;
   }
 
-  /** The file as it is now, if a rule can be added to it. */
+  /** The file as it is now, if its rules can be changed here. */
   function readFile(): { readonly text: string | null } | { readonly fact: string; readonly action: string } {
     const found = readTextWithin(workspace, path, largestPolicyFile);
     if (typeof found !== 'string' && found.is === 'unfit') {
-      return { fact: `${policyFile} cannot be added to. ${found.why}`, action: byHand };
+      return { fact: `${policyFile} cannot be changed here. ${found.why}`, action: byHand };
     }
     const text = typeof found === 'string' ? found : null;
     if (!trust.judge(path, text).waits) return { text };
     return {
-      fact: `${policyFile} has changed since you last agreed to it, so nothing is added.`,
+      fact: `${policyFile} has changed since you last agreed to it, so its rules stay as they are.`,
       action: 'Review the change first, with `gantry trust` or in the web interface.',
     };
   }
@@ -74,6 +74,11 @@ export function policyRuleRoutes({ workspace, trust, actionOf, asked }: PolicyRu
     return { ...added, sha256: hashOf(added.file) };
   }
 
+  async function save(text: string, { userId }: Principal): Promise<void> {
+    writeWithin(workspace, policyFile, text);
+    await trust.sayYes([{ path, text }], { actor: userId, surface: 'browser' });
+  }
+
   return [
     bind(addPolicyRule, async ({ principal, body }) => {
       demandPage(principal);
@@ -85,9 +90,24 @@ export function policyRuleRoutes({ workspace, trust, actionOf, asked }: PolicyRu
           status: 409,
         });
       }
-      writeWithin(workspace, policyFile, file);
-      await trust.sayYes([{ path, text: file }], { actor: principal.userId, surface: 'browser' });
+      await save(file, principal);
       return { body: shown };
+    }),
+    bind(removeAddedRule, async ({ principal, query }) => {
+      demandPage(principal);
+      const found = readFile();
+      if ('fact' in found) throw new AppError('refused', found.fact, found.action);
+      const removed = found.text === null || hashOf(found.text) !== query.sha256 ? null : removeLastRule(found.text);
+      if (removed === null) {
+        throw new AppError(
+          'refused',
+          `${policyFile} has changed since the rule was added, so it stays.`,
+          `Remove it from ${policyFile} yourself.`,
+          { status: 409 },
+        );
+      }
+      await save(removed.file, principal);
+      return { body: { path: policyFile, removed: removed.rule } };
     }),
     bind(proposePolicyRules, async ({ principal }) => {
       demandPage(principal);
@@ -111,7 +131,7 @@ export function policyRuleRoutes({ workspace, trust, actionOf, asked }: PolicyRu
 /** A key of the keyboard, a text, a notification or a program must not widen what runs unseen. */
 function demandPage(principal: Principal): void {
   if (surfaceOf(principal) === 'browser') return;
-  throw new AppError('refused', 'A rule is added only from a signed-in page.', 'Open Gantry in a browser.');
+  throw new AppError('refused', 'Rules are changed only from a signed-in page.', 'Open Gantry in a browser.');
 }
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');

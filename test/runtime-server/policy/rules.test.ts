@@ -1,4 +1,5 @@
 /** "Always allow this" over HTTP: a question becomes a rule, shown first as it is written, and only from a signed-in page. */
+import { createHash } from 'node:crypto';
 import { existsSync, lstatSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -165,6 +166,57 @@ test('a file that changed since it was shown, waits for its yes, or lies elsewhe
   expect((await add<Refusal>({ approvalId, dryRun: true })).status).toBe(403);
   expect([existsSync(path), lstatSync(path).isSymbolicLink()]).toEqual([true, true]);
   rmSync(path);
+});
+
+const takeBack = (sha256: string, as: Parameters<Engine['call']>[3] = through('browser')) =>
+  engine.current.call<{ removed: string } & Refusal>('DELETE', `/policy/rules/last?sha256=${sha256}`, undefined, as);
+
+test('a rule that was added can be taken back: the file is as it was, and the bot is asked about again', async () => {
+  const { token } = await newBot();
+  const ours = '# ours\nrules:\n    # no pushes\n    - when: {command: "git push*"}\n      then: deny\n';
+  for (const [index, before] of [ours, '', '# nothing yet\n', 'rules: []\n', 'sandbox: none\n'].entries()) {
+    engine.current.write(file, before);
+    await engine.current.agree();
+    const action = { tool: 'shell.exec', command: `npm run back-${index}` };
+    const approvalId = await asked(token, action);
+    const { sha256, rule } = await look(approvalId);
+    expect((await add({ approvalId, sha256 })).status).toBe(200);
+    const { status, body } = await takeBack(sha256);
+    expect([status, body.removed]).toEqual([200, rule]);
+    expect([index, text()]).toEqual([index, before === 'sandbox: none\n' ? `${before}rules: []\n` : before]);
+    expect(await may(token, action)).toMatchObject({ verdict: 'ask' });
+    expect((await takeBack(sha256)).status).toBe(409);
+  }
+});
+
+test('a rule stays where a person wrote it, where the file has changed or waits for its yes, and for whoever is not at a page', async () => {
+  const { token } = await newBot();
+  engine.current.write(file, 'rules: []\n');
+  const approvalId = await asked(token, { tool: 'shell.exec', command: 'make stay' });
+  const { sha256 } = await look(approvalId);
+  expect((await add({ approvalId, sha256 })).status).toBe(200);
+  const added = text();
+  for (const surface of ['push', 'text', 'cli', 'key', 'oidc', 'desktop']) {
+    expect([surface, (await takeBack(sha256, through(surface))).status]).toEqual([surface, 403]);
+  }
+  expect((await takeBack(sha256, { token: ownerToken })).status).toBe(403);
+  expect([401, 403]).toContain((await takeBack(sha256, { token })).status);
+  expect((await takeBack('0'.repeat(64))).status).toBe(409);
+  expect((await takeBack('last')).status).toBe(400);
+  engine.current.slipIn(file, `${added}# slipped in\n`);
+  expect((await takeBack(sha256)).status).toBe(403);
+  const own = 'rules:\n  - when: {command: "make ours"}\n    then: allow\n';
+  const hashOf = (other: string) => createHash('sha256').update(other).digest('hex');
+  for (const [other, hash] of [
+    [`${added}# more\n`, sha256],
+    [own, hashOf(own)],
+    ['rules: {\n', hashOf('rules: {\n')],
+  ] as const) {
+    engine.current.write(file, other);
+    await engine.current.agree();
+    expect([other, (await takeBack(hash)).status]).toEqual([other, 409]);
+    expect(text()).toBe(other);
+  }
 });
 
 interface Proposed extends Shown {

@@ -5,6 +5,7 @@ import type { Approval } from '../../../contracts/approvals/approval.ts';
 import { visible, visibleLine } from '../../../contracts/approvals/visible.ts';
 import { Asker } from '../../base/asker.tsx';
 import { useServices } from '../../base/services.tsx';
+import { useAddRule } from '../../base/use-add-rule.ts';
 import { useAnswerApproval } from '../../base/use-answer-approval.ts';
 import { ActDialog } from '../../ui/act-dialog.tsx';
 import { answeredWords, showsDiff } from '../../ui/approval-words.ts';
@@ -43,7 +44,10 @@ export function AnswerManyDialog({
   const verb = decision === 'approve' ? 'Approve' : 'Reject';
   const many = countWords(approvals.length, 'question');
   const act = useAct(async () => {
-    if (rule !== undefined && adding) await addRule(rule);
+    if (rule !== undefined && adding) {
+      const [approvalId = '', ...also] = rule.approvalIds;
+      await addRule(rule.computer, { approvalId, also, sha256: rule.sha256 });
+    }
     onAnswering();
     setOutcomes(await answerMany(approvals, (one) => answer(one, decision, ''), setDone));
   });
@@ -97,15 +101,6 @@ export function AnswerManyDialog({
       <div ref={end} className="h-px" />
     </ActDialog>
   );
-}
-
-/** Letter for letter as it was shown, or not at all. */
-function useAddRule(): (rule: OfferedRule) => Promise<unknown> {
-  const { connections } = useServices();
-  return ({ computer, sha256, approvalIds }) => {
-    const [approvalId = '', ...also] = approvalIds;
-    return connections.on(computer).api.factory.addPolicyRule({ body: { approvalId, also, sha256 } });
-  };
 }
 
 function Results({
