@@ -93,6 +93,28 @@ test('Escape closes it and the focus is back where it was', async () => {
   await expect.poll(() => filter.evaluate((one) => one === document.activeElement)).toBe(true);
 });
 
+test('a bot that is opened from the palette has the keyboard, from another page and from another pane', async () => {
+  const { page } = first;
+  await go(page, '/queue');
+  await page.getByRole('heading', { name: 'Queue', level: 1 }).waitFor();
+  const keyboard = () =>
+    page.evaluate(() => {
+      const terminal = document.activeElement?.closest('.xterm');
+      return terminal?.closest('section')?.getAttribute('aria-label') ?? null;
+    });
+  for (const [bot, keys] of [
+    ['scribe', 'Control+k'],
+    ['builder', 'Control+Shift+P'],
+    ['scribe', 'Control+Shift+P'],
+  ] as const) {
+    await page.keyboard.press(keys);
+    await page.getByPlaceholder('Find bots, runs').fill(bot);
+    await page.getByRole('option', { name: `Open ${bot}@demo` }).waitFor();
+    await page.keyboard.press('Enter');
+    await expect.poll(keyboard).toBe(`Pane of ${bot}`);
+  }
+});
+
 test('every action of another page is there from anywhere, and is done there', async () => {
   const { page } = first;
   await go(page, '/pair');

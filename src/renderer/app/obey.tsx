@@ -29,7 +29,7 @@ export function ObeyWindowEvents() {
     const stop = hearWindowEvents(window, {
       'platform:switch-mode': () => void navigate({ to: '/floor' }),
       'platform:factory-attach-pane': ({ paneId, botId, originView }) => {
-        paneRequests.add({ botId, paneId, originView });
+        paneRequests.add({ botId, paneId, originView, typing: true });
         void navigate({ to: '/floor', search: (old) => ({ ...old, bot: botId }) });
       },
       'platform:factory-open-node': ({ dagId, nodeId }) => {

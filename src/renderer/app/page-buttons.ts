@@ -9,8 +9,8 @@ interface PageButton {
 }
 
 const pressable = 'button, summary, [role="button"], [role="tab"], [role="switch"], input[type="checkbox"]';
-/** Places have actions of their own, rows are found by what they show, and the palette is not on the page. */
-const left = 'nav[aria-label="Places"], [data-palette], [data-row], [data-sonner-toaster], .xterm';
+/** Places and the bots of panes have actions of their own, rows are found by what they show, and the palette is not on the page. */
+const left = 'nav[aria-label="Places"], [data-palette], [data-row], [data-sonner-toaster], .xterm, .dv-tab';
 /** Of what tells two buttons of one name apart. Characters. */
 const maxPerRow = 48;
 

@@ -13,6 +13,8 @@ interface PaneRequest {
   readonly split?: boolean;
   /** Nobody asked for it just now: it takes neither the focus nor the place of a pane that somebody types or answers in. */
   readonly quiet?: boolean;
+  /** Somebody chose this bot: the keyboard goes to its pane, unless they write somewhere else. */
+  readonly typing?: boolean;
 }
 
 export interface PaneRequests {

@@ -75,6 +75,7 @@ export function Dock({
         }
       }
       if (!aside) latest.current.focus(agent.id);
+      if (request.typing === true && !isWriting()) latest.current.type(agent.id);
     }
   }, [dock, agents, waiting, paneRequests]);
 
@@ -134,6 +135,8 @@ export function Dock({
 }
 
 const isTyping = (): boolean => document.activeElement?.matches('input, textarea, select') === true;
+/** In a field of the page. A terminal is none: the pane that is asked for may be about to cover it. */
+const isWriting = (): boolean => isTyping() && document.activeElement?.closest('.xterm') === null;
 
 /** The second pane stands beside the first, then each goes below the one that has most room; later ones are tabs. */
 function nextSplit(dock: DockviewApi): AddPanelPositionOptions | undefined {
@@ -155,7 +158,7 @@ function DockTab({ api }: IDockviewPanelHeaderProps) {
 }
 
 function DockPane({ api, containerApi }: IDockviewPanelProps) {
-  const { agents, focused, focusRequest, focus } = useFloor();
+  const { agents, focused, typing, focus } = useFloor();
   const box = useRef<HTMLDivElement>(null);
   const inSight = useInSight(api, box);
   const [full, setFull] = useState(api.isMaximized());
@@ -182,7 +185,7 @@ function DockPane({ api, containerApi }: IDockviewPanelProps) {
           agent={agent}
           name={name}
           active={focused === agent.id}
-          focusRequest={focused === agent.id ? focusRequest : 0}
+          focusRequest={typing.botId === agent.id ? typing.count : 0}
           onFocus={onFocus}
           onDetach={onDetach}
           fullScreen={fullScreen}

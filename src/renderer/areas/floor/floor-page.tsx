@@ -60,7 +60,7 @@ export function FloorPage() {
   const beside = useBeside();
   const { show: showBeside } = beside;
   const page = useRef<HTMLDivElement>(null);
-  const { state, openBot, openAndType, type, leave } = useFocus();
+  const { state, openBot, openAndType, typeInFocused, leave } = useFocus();
   const { agents, focused } = state;
   const agent = agents.find((one) => one.id === focused) ?? null;
   const besides = agent === null ? undefined : beside.look;
@@ -85,7 +85,7 @@ export function FloorPage() {
   }, [narrow, leave]);
   useFloorActions({
     page,
-    type,
+    type: typeInFocused,
     toggleInspector,
     back,
     adopt: dialogs.setAdopt,
@@ -208,7 +208,7 @@ function useFocus() {
   const navigate = useNavigate();
   const router = useRouter();
   const openBot = useOpenBot('floor');
-  const [focusRequest, setFocusRequest] = useState(0);
+  const [typing, setTyping] = useState<FloorState['typing']>({ botId: null, count: 0 });
   const leaving = useRef(false);
 
   const focus = useCallback(
@@ -239,12 +239,14 @@ function useFocus() {
     },
     [navigate],
   );
-  /** Gives the focus to the terminal of the pane. */
-  const type = useCallback(() => setFocusRequest((count) => count + 1), []);
+  const type = useCallback((botId: string) => setTyping(({ count }) => ({ botId, count: count + 1 })), []);
+  const typeInFocused = useCallback(() => {
+    if (focused !== null) type(focused);
+  }, [focused, type]);
   const openAndType = useCallback(
     (one: PlacedBot) => {
       openBot(one);
-      type();
+      type(one.id);
     },
     [openBot, type],
   );
@@ -260,8 +262,8 @@ function useFocus() {
     },
     [router],
   );
-  const state = { agents, focused, focusRequest, focus, detached, isAsked } satisfies FloorState;
-  return { state, openBot, openAndType, type, leave };
+  const state = { agents, focused, typing, focus, type, detached, isAsked } satisfies FloorState;
+  return { state, openBot, openAndType, typeInFocused, leave };
 }
 
 /** The layouts of this floor, and how to change which one is shown; null until it is known whose floor it is. */

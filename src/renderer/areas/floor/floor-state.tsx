@@ -5,9 +5,11 @@ import type { PlacedBot } from '../../base/data/places.ts';
 export interface FloorState {
   readonly agents: readonly PlacedBot[];
   readonly focused: string | null;
-  /** Grows when the focused pane's terminal should take the focus. */
-  readonly focusRequest: number;
+  /** Whose terminal should take the focus: the count grows with each request. */
+  readonly typing: { readonly botId: string | null; readonly count: number };
   focus(botId: string): void;
+  /** Gives the keyboard to the pane of this bot. */
+  type(botId: string): void;
   /** Whether the address names this bot by now, which may be shown a moment later. */
   isAsked(botId: string): boolean;
   /** Called when a pane was detached; `originView` is where it was opened from. */
