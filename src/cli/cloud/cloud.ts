@@ -2,10 +2,10 @@
  * `gantry cloud`: starts the multi-user cloud API in this process, prints its address, and runs until it is stopped. Imports the server only here.
  */
 import { readCloudSettings } from '../../host/cloud-settings.ts';
+import { giveBackStartMemory } from '../../host/give-back-memory.ts';
 import { beginUnwatched } from '../../host/watchdog.ts';
 import { type Action, optionalText } from '../command.ts';
 import { makeMasterKeyIfAsked } from '../new-master-key.ts';
-import { giveBackStartMemory } from '../start/give-back-memory.ts';
 import { watchServer } from '../start/watched.ts';
 
 export const cloud: Action = async (context, input) => {

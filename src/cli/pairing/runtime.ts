@@ -6,13 +6,13 @@
 import { resolve } from 'node:path';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { LocalPairing } from '../../contracts/link/local-pairing.ts';
+import { giveBackStartMemory } from '../../host/give-back-memory.ts';
 import { pairedCloud } from '../../host/paired-cloud.ts';
 import type { RuntimeAlone } from '../../host/runtime-alone.ts';
 import { readSettings } from '../../host/settings.ts';
 import { beginUnwatched } from '../../host/watchdog.ts';
 import { type Action, type Context, flag, optionalText } from '../command.ts';
 import { makeMasterKeyIfAsked } from '../new-master-key.ts';
-import { giveBackStartMemory } from '../start/give-back-memory.ts';
 import { catchSignals } from '../start/signals.ts';
 import { waitingLine } from '../start/waiting.ts';
 import { watchServer } from '../start/watched.ts';

@@ -1,6 +1,6 @@
 /** What only the start of a server needed is given back to the system once it is quiet. */
-import { systemTimers } from '../../kit/clock/timers.ts';
-import { collectGarbage } from '../../kit/process/collect-garbage.ts';
+import { systemTimers } from '../kit/clock/timers.ts';
+import { collectGarbage } from '../kit/process/collect-garbage.ts';
 
 /** Most starts have loaded by then what they load; ms. */
 const quietAfterMs = 10_000;
