@@ -8,7 +8,7 @@ import { connect as connectTls } from 'node:tls';
 
 export interface ProbeQuestions {
   readonly paths: readonly string[];
-  /** Of this folder: which names are there. */
+  /** Whose names are listed. */
   readonly folder: string;
   readonly hosts: readonly { readonly host: string; readonly port: number }[];
   /** A process outside, with its start as the kernel counts it. */
@@ -19,7 +19,8 @@ type ProbeAccess = 'change' | 'read' | 'see' | 'nothing';
 
 export interface ProbeAnswer {
   readonly paths: Readonly<Record<string, ProbeAccess>>;
-  readonly names: number;
+  /** Of what is in the folder; at most {@link maxNames}. */
+  readonly names: readonly string[];
   /** By `host:port`: null where it was reached, else the system's word for why not. */
   readonly hosts: Readonly<Record<string, string | null>>;
   readonly seesOutside: boolean;
@@ -28,6 +29,7 @@ export interface ProbeAnswer {
 }
 
 const connectMs = 4000;
+const maxNames = 10_000;
 const secretNames = /(?:_|^)(?:API_?KEY|KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?|AUTH)(?:_|$)/i;
 
 function accessOf(path: string): ProbeAccess {
@@ -49,11 +51,11 @@ function accessOf(path: string): ProbeAccess {
   }
 }
 
-function namesIn(folder: string): number {
+function namesIn(folder: string): string[] {
   try {
-    return readdirSync(folder).length;
+    return readdirSync(folder).slice(0, maxNames);
   } catch {
-    return 0;
+    return [];
   }
 }
 

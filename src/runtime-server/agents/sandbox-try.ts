@@ -204,17 +204,12 @@ function questionsFor(
     ...more,
   ];
   const outside = { pid: process.pid, start: ownStart() };
-  const all = namesIn(userHome).length;
+  const atHome = namesIn(userHome);
   return {
     questions: { paths: [...asked.keys(), ...tokens], folder: userHome, hosts, outside },
     read: ({ paths, names, hosts: reached, seesOutside, secrets }) => [
       ...[...asked].map(([path, note]): Row => ({ topic: 'files', what: path, found: paths[path] ?? 'nothing', note })),
-      {
-        topic: 'files',
-        what: userHome,
-        found: names === 0 ? 'nothing' : 'see',
-        note: `${names} of ${all} names in your home`,
-      },
+      namesRow(userHome, atHome, names),
       ...(tokens.length === 0
         ? []
         : [
@@ -330,6 +325,18 @@ function ownStart(): string {
   } catch {
     return '?';
   }
+}
+
+/** What a sandbox has at the same place, such as a folder of its own settings, is nothing of the person's. */
+function namesRow(userHome: string, atHome: readonly string[], inside: readonly string[]): Row {
+  const seen = new Set(inside);
+  const count = atHome.filter((name) => seen.has(name)).length;
+  return {
+    topic: 'files',
+    what: userHome,
+    found: count === 0 ? 'nothing' : 'see',
+    note: `${count} of ${atHome.length} names in your home`,
+  };
 }
 
 function namesIn(folder: string): string[] {

@@ -1,5 +1,5 @@
 /** What bots can do, tried from inside: without a sandbox all of it is found, in one nothing of it. */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -97,6 +97,9 @@ describe.skipIf(typeof found === 'string')('where bubblewrap works', () => {
     expect(rowOf(web, engine.workspace)).toBe('change');
     expect(rowOf(web, join(home, 'notes'))).toBe('read');
     expect(rowOf(web, join(home, '.ssh'))).toBe('nothing');
+    // What Gantry puts there for the bot is nothing of its person's.
+    const inHome = `1 of ${readdirSync(home).length} names in your home`;
+    expect(web.rows.find(({ what }) => what === home)).toMatchObject({ found: 'see', note: inHome });
     expect(rowOf(web, join(engine.home, 'runtime.db'))).toBe('nothing');
     expect(rowOf(web, join(engine.home, 'master.key'))).toBe('nothing');
     expect(rowOf(web, 'processes outside')).toBe('nothing');
