@@ -25,7 +25,7 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
   contracts: { folders: [], node: false },
   kit: { folders: ['contracts'] },
   client: { folders: ['contracts'], node: false },
-  'programs/pane-host': { folders: [], files: ['kit/process/collect-garbage.ts'] },
+  'programs/pane-host': { folders: [] },
   'programs/converter': { folders: [], files: ['kit/process/frames.ts'] },
   'programs/executor': { folders: ['contracts', 'kit'] },
   'programs/computer-host': { folders: ['contracts', 'kit'] },

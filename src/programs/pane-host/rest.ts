@@ -1,5 +1,6 @@
 /** Puts idle panes to sleep, one at a time, and frees their memory. It judges only by time. */
-import { collectGarbage } from '../../kit/process/collect-garbage.ts';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import type { Host } from './host.ts';
 
 /** A pane that has printed nothing and that nobody has looked at for so long, ms. */
@@ -28,8 +29,7 @@ export function createRest(host: Pick<Host, 'sleepOne'>): Rest {
       timer = setTimeout(look, breathMs);
       return;
     }
-    // The emulators of the panes that sleep now would stay in memory. It takes up to 30 ms.
-    if (slept > 0) collectGarbage('last-resort');
+    if (slept > 0) collect();
     slept = 0;
     timer = setTimeout(look, Math.min(idleMs / looks, maxWaitMs)).unref();
   }
@@ -42,4 +42,14 @@ export function createRest(host: Pick<Host, 'sleepOne'>): Rest {
     },
     stop: () => clearTimeout(timer),
   };
+}
+
+/**
+ * An idle process runs no garbage collection, and the emulator of a sleeping pane would stay in memory. The usual kind keeps the emptied pages for what
+ * comes next; this one gives them back, for up to 30 ms of the one thread.
+ */
+function collect(): void {
+  setFlagsFromString('--expose-gc');
+  const gc = runInNewContext('gc') as (how: object) => void;
+  gc({ type: 'major', execution: 'sync', flavor: 'last-resort' });
 }
