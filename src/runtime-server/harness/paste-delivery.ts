@@ -21,7 +21,7 @@ interface PasteWays {
   transcript(): Promise<PromptsSince>;
   /** How long the text must be in the composer before it accepts Enter; default: not at all. */
   settleMs?(text: string): number;
-  /** While it starts it shows a composer and loses its input: then the message is held and retried. */
+  /** While it starts it shows a composer and loses its input: then the message is held and retried. Absent: it is unconfirmed. */
   readonly losesEarly?: boolean;
   /** Takes away the row that the cursor is in, then the line break before it; default: Ctrl-U does both. */
   readonly clearKeys?: string;
