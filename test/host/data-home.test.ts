@@ -108,6 +108,7 @@ const moving: readonly [paths: RegExp, members: readonly string[], why: string][
   [/^\/(mcp\/servers|api\/v1\/mcp\/connectors)/, ['error'], 'words of Gantry, found by a new try'],
   [/^\/api\/v1\/(tools|notifications)/, ['title', 'description'], 'words of Gantry'],
   [/^\/api\/factory\/templates/, ['description'], 'words of Gantry'],
+  [/^\/api\/factory\/search/, ['title', 'text'], 'words of Gantry'],
   [/^\/api\/v1\/phone\/demo/, ['endings'], 'words of Gantry'],
   [/^\/beta\/work\/stats/, ['ages'], 'tasks wait longer'],
   [/^\/api\/v1\/(session|admin\/users)/, ['name'], 'the user of this computer'],
