@@ -5,6 +5,7 @@ import { backup, restore } from './backup/catalogue.ts';
 import type { Option, Part, Verb } from './command.ts';
 import { computerHost } from './computer-host/catalogue.ts';
 import { install } from './install/catalogue.ts';
+import { pages } from './pages.ts';
 import { plain } from './plain.ts';
 import { sandbox } from './sandbox/catalogue.ts';
 import { support } from './support/catalogue.ts';
@@ -119,7 +120,7 @@ export const commands: readonly Verb[] = [
     name: 'open',
     args: '[thing]',
     about: 'Print a one-time sign-in link and open it in your browser',
-    more: '<thing> is a bot, a team, a run, or a page (home, floor, work, inbox, tools, connectors, computers, phone, ledger, queue,\nsettings, docs); without it, the page that was open last time.',
+    more: `<thing> is a bot, a team, a run, or a page; without it, the page that was open last time.\nPages: home, ${pages.join(', ')}`,
     options: [{ flags: '--no-open', about: 'only print it' }],
     load: () => import('./verbs/open.ts').then((m) => m.open),
   },

@@ -5,7 +5,7 @@
 import { AppError } from '../../contracts/common/errors.ts';
 import { commands, parts } from '../catalogue.ts';
 import { type Action, type Context, optionalText, type Verb } from '../command.ts';
-import { pages } from './open.ts';
+import { pages } from '../pages.ts';
 
 const shells = { bash, zsh: () => `autoload -U +X bashcompinit && bashcompinit\n${bash()}`, fish };
 

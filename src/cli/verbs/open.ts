@@ -3,13 +3,10 @@ import { createClient } from '../../client/client.ts';
 import { AppError } from '../../contracts/common/errors.ts';
 import { identityRoutes } from '../../contracts/identity/routes.ts';
 import { type Action, type Context, optionalFlag, optionalText } from '../command.ts';
+import { pages } from '../pages.ts';
 import { webAddress } from '../running.ts';
 import { openBrowser } from '../start/browser.ts';
 import { hereAndNow, overSsh, sshLine } from '../start/surroundings.ts';
-
-/** Pages of the rail, by the names that stand there. */
-export const pages: readonly string[] =
-  'floor work inbox tools connectors computers phone ledger queue settings docs'.split(' ');
 
 export const open: Action = async (context, input) => {
   const baseUrl = webAddress(context.env, context.names);
