@@ -179,14 +179,14 @@ function Rows({ rows, ...props }: FloorListProps & { rows: readonly FloorRow[] }
   );
 }
 
-/** How the newest message to each bot begins, by address. */
+/** How the newest message that each bot got begins, by address; none that still waits for it. */
 function useLastWords(): ReadonlyMap<string, string> {
   const { queries } = useServices();
   const deliveries = useQuery(queries.deliveries).data?.deliveries;
   return useMemo(() => {
     const words = new Map<string, string>();
-    for (const { to, firstWords } of deliveries ?? []) {
-      if (firstWords !== undefined && !words.has(to)) words.set(to, firstWords);
+    for (const { to, firstWords, state } of deliveries ?? []) {
+      if (firstWords !== undefined && state !== 'queued' && !words.has(to)) words.set(to, firstWords);
     }
     return words;
   }, [deliveries]);
@@ -312,7 +312,7 @@ const BotRow = memo(function BotRow({
     >
       <span className="flex h-7 w-full items-center gap-2">
         <span
-          className={`min-w-16 truncate ${on === undefined ? 'flex-1' : 'max-w-[45%] shrink-0'} ${away ? 'text-faint' : ''}`}
+          className={`min-w-12 truncate ${on === undefined ? 'flex-1' : 'max-w-[45%]'} ${away ? 'text-faint' : ''}`}
         >
           {bot.name}
         </span>

@@ -30,6 +30,8 @@ export function NeedsCard({ bots, quiet = false }: { bots: readonly PlacedBot[];
   const { queries } = useServices();
   const agents = useQuery(queries.agents);
   const needs = useNeeds(bots);
+  // It has a card of its own, above.
+  const yesWaits = useQuery(queries.trust).data?.files.some((file) => !file.refused) === true;
   const { pending, shown: questions } = useQuestions();
   const [chosen, setChosen] = useState<string | null>(null);
   const selected = pending.find(({ id }) => id === chosen)?.id ?? pending[0]?.id;
@@ -64,8 +66,8 @@ export function NeedsCard({ bots, quiet = false }: { bots: readonly PlacedBot[];
           isEmpty={() => needs.length === 0}
           empty={
             <Empty>
-              Nothing waits for you. Questions, sign-ins, numbers to correct and work that is stuck without you appear
-              here, longest waiting first.
+              {yesWaits ? 'Nothing else waits' : 'Nothing waits'} for you. Questions, sign-ins, numbers to correct and
+              work that is stuck without you appear here, longest waiting first.
             </Empty>
           }
         >

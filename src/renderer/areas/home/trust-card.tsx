@@ -6,6 +6,8 @@ import { useAddActions, useServices } from '../../base/services.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { later } from '../../ui/later.ts';
+import { looks } from '../../ui/looks.ts';
+import { Status } from '../../ui/status.tsx';
 
 const TrustDialog = lazy(
   later(() => import('../floor/trust-dialog.tsx').then((module) => ({ default: module.TrustDialog }))),
@@ -37,7 +39,7 @@ export function TrustCard() {
   if (!waits) return null;
   const files = unanswered.length === 1 ? 'One file says' : `${unanswered.length} files say`;
   return (
-    <Card title="Waiting for your yes">
+    <Card title="Waiting for your yes" aside={<Status look={looks.waitsForYou} />}>
       <div className="flex flex-wrap items-center gap-3 p-3">
         <p className="min-w-0 flex-1 basis-64">
           {files} what may run in this workspace, and {unanswered.length === 1 ? 'has' : 'have'} no effect until you

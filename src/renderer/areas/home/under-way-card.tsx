@@ -33,7 +33,8 @@ export function UnderWayCard({ bots }: { bots: readonly PlacedBot[] }) {
   const busy = bots.filter((bot) => isBusy(bot) && !ofRuns.has(bot.id) && !asking.has(bot.id));
   const count = busy.length + started.length;
   const deliveries = useQuery(queries.deliveries).data?.deliveries;
-  const last = busy.map((bot) => deliveries?.find(({ to }) => to === bot.address));
+  // What still waits for it is nothing that it is on.
+  const last = busy.map((bot) => deliveries?.find(({ to, state }) => to === bot.address && state !== 'queued'));
   const wordsOf = useDeliveryText(last.filter((one) => one !== undefined));
   const onWhat = (bot: PlacedBot): string | null => {
     if (bot.currentNode !== null) return bot.currentNode.title;

@@ -39,7 +39,9 @@ export function WorkCard() {
                 >
                   <span className="min-w-0 flex-1 truncate font-medium">{campaign.title}</span>
                   {campaign.needsYou > 0 && (
-                    <span className="shrink-0 text-meta text-need tabular-nums">{campaign.needsYou} need you</span>
+                    <span className="shrink-0 text-meta text-need tabular-nums">
+                      {campaign.needsYou} {campaign.needsYou === 1 ? 'needs' : 'need'} you
+                    </span>
                   )}
                   <span className="shrink-0 text-meta text-faint">
                     {campaign.total === 0 ? 'no runs yet' : <DoneBar done={campaign.proven} total={campaign.total} />}
