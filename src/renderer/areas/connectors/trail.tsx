@@ -170,7 +170,11 @@ function Way({ event, onJob }: { event: TrailEvent; onJob: (job: string) => void
         })}
       </ol>
       {event.reason !== null && <p className="break-words text-muted">{event.reason}</p>}
-      {event.about !== null && <p className="break-all font-mono text-meta text-muted">{event.eventId}</p>}
+      {event.about !== null && (
+        <p className="text-muted">
+          <ShortId id={event.eventId} />
+        </p>
+      )}
       {event.ticketId !== null && <TicketData id={event.ticketId} />}
     </div>
   );

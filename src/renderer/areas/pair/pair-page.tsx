@@ -110,7 +110,7 @@ function Asked({ code, onAnother }: { code: string; onAnother: () => void }) {
           Approve only if you see this code on it now.
         </p>
         {pairing.data.differs === true && (
-          <p role="alert" className="text-needs">
+          <p role="alert" className="text-need">
             It asks from a different address than yours. That is normal for a server or a phone, and where this cloud is
             in your own network. If you both reach the cloud over the internet from one network, deny it.
           </p>

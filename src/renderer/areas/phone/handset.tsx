@@ -106,7 +106,7 @@ export function HandsetPanel({ handset, numbers }: { handset: Handset; numbers: 
             </button>
           ))}
           <Check on={media} onChange={setMedia} className="ml-auto text-muted">
-            picture
+            Picture
           </Check>
         </fieldset>
         <div className="flex items-end gap-1.5">

@@ -141,7 +141,7 @@ function TextFilter({
         data-set={value === undefined ? undefined : 'true'}
         defaultValue={value ?? ''}
         aria-label={`Filter by ${name}`}
-        placeholder={name}
+        placeholder={`${name.charAt(0).toUpperCase()}${name.slice(1)}`}
         spellCheck={false}
         autoComplete="off"
         list={Object.keys(options).length === 0 ? undefined : list}

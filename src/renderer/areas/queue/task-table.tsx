@@ -170,9 +170,9 @@ function TaskRow({
           {task.error !== null && (
             <span
               className="max-w-[45%] min-w-0 shrink-0 truncate text-meta text-fail @max-[719px]:hidden"
-              title={task.error.message}
+              title={`${task.error.code}: ${task.error.message}`}
             >
-              {task.error.code}: {task.error.message}
+              {task.error.message}
             </span>
           )}
         </div>

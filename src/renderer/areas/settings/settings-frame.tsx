@@ -25,7 +25,7 @@ export function SettingsFrame() {
   return (
     <main ref={page} className="min-w-0 flex-1 overflow-y-auto">
       <div className="mx-auto grid max-w-[980px] gap-4 p-4 sm:p-6 md:grid-cols-[164px_minmax(0,1fr)] md:gap-6">
-        <div className="flex flex-col gap-3">
+        <div className="flex flex-col gap-3 md:sticky md:top-6 md:self-start">
           <h1 className="text-page font-semibold">Settings</h1>
           <nav aria-label="Settings" className="flex flex-wrap gap-1 md:flex-col">
             {sectionsIn(desktop !== null).map((section) => (

@@ -91,9 +91,6 @@ function Body({ page, full }: { page: Page; full: boolean }) {
         <NodeVerbs card={card} />
         <Question page={page} />
       </div>
-      <Section title="Proof">
-        <Proofs page={page} roomy={full} />
-      </Section>
       {page.spec !== '' && (
         // Its own headings say what each part is.
         <section aria-label="Task" className="min-w-0 px-3">
@@ -107,6 +104,9 @@ function Body({ page, full }: { page: Page; full: boolean }) {
           </div>
         </Section>
       )}
+      <Section title="Proof">
+        <Proofs page={page} roomy={full} />
+      </Section>
       {page.output !== null && page.output !== '' && (
         <Section title="Output for later steps">
           <div className="px-3">

@@ -133,7 +133,7 @@ function Graph({ flow, selected, onOpen, direction }: RunGraphProps) {
     const right = Math.max(0, ...all.map((at) => at.x)) + nodeWidth;
     const bottom = Math.max(0, ...all.map((at) => at.y)) + nodeHeight;
     const whole = Math.min(1, width / (right + 2 * margin), height / (bottom + 2 * margin));
-    const zoom = Math.max(whole, smallest);
+    const zoom = whole >= smallest ? whole : 1;
     const open = flow.nodes.find((node) => ['needs_you', 'working', 'checking', 'failed'].includes(node.status));
     const at = whole >= smallest ? undefined : positions.get(selected ?? open?.nodeId ?? flow.nodes[0]?.nodeId ?? '');
     const middle =
