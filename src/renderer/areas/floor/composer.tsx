@@ -40,6 +40,7 @@ export function Composer({
   target,
   onTarget,
   compact = false,
+  kind = 'primary',
 }: {
   /** Where it stands: what is typed is kept under this name. */
   place: string;
@@ -48,6 +49,8 @@ export function Composer({
   target: PlacedBot | null;
   onTarget: (bot: PlacedBot) => void;
   compact?: boolean;
+  /** Of the button that sends: another one may be the primary one in view. */
+  kind?: 'primary' | 'plain';
 }) {
   const { api, keys, sentTexts } = useServices();
   const client = useQueryClient();
@@ -214,7 +217,7 @@ export function Composer({
             <Eye className="size-3.5 sm:hidden" aria-hidden="true" />
             <span className="max-sm:sr-only">Preview</span>
           </Button>
-          <Button icon={Send} kind="primary" type="submit" disabled={!ready} aria-keyshortcuts="Control+Enter">
+          <Button icon={Send} kind={kind} type="submit" disabled={!ready} aria-keyshortcuts="Control+Enter">
             {phase.kind === 'sending' ? 'Sending' : 'Send'}
           </Button>
           <span className="max-md:hidden">

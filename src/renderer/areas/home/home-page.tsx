@@ -186,7 +186,7 @@ function SendCard({ bots }: { bots: readonly PlacedBot[] }) {
       <OnComputer computer={bot?.place.scope ?? null}>
         {bot !== null && <LastDeliveries agentId={bot.id} harness={bot.binding.harness} />}
         <div className={bot === null ? '[&>form]:border-t-0' : undefined}>
-          <Composer place="home" bots={bots} target={bot} onTarget={(one) => setTarget(one.id)} />
+          <Composer place="home" kind="plain" bots={bots} target={bot} onTarget={(one) => setTarget(one.id)} />
         </div>
       </OnComputer>
     </Card>

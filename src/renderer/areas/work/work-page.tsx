@@ -103,6 +103,8 @@ export function WorkPage() {
               intent={board.data?.campaign.intent}
               onBack={narrow && campaignId !== null ? leaveCampaign : null}
               onStart={() => go({ start: '' })}
+              // The step that is open beside the board has a primary action of its own.
+              isPrimary={step === null}
             />
             {campaignId !== null ? (
               <Campaign
@@ -162,6 +164,7 @@ function WorkHeader({
   intent,
   onBack,
   onStart,
+  isPrimary,
 }: {
   title: string;
   /** What the campaign is for, in whole. */
@@ -169,6 +172,8 @@ function WorkHeader({
   /** Null: the campaigns stand beside it, or nowhere else. */
   onBack: (() => void) | null;
   onStart: () => void;
+  /** Whether starting a run is the one primary action in view. */
+  isPrimary: boolean;
 }) {
   return (
     <header className="flex h-10 shrink-0 items-center gap-2 border-b border-line bg-panel px-3 pointer-coarse:h-12">
@@ -188,7 +193,7 @@ function WorkHeader({
         <CalendarClock className="size-3.5" aria-hidden="true" />
         Schedules
       </Link>
-      <Button icon={Play} kind="primary" onClick={onStart} aria-keyshortcuts="s">
+      <Button icon={Play} kind={isPrimary ? 'primary' : 'plain'} onClick={onStart} aria-keyshortcuts="s">
         Start a run
       </Button>
     </header>
