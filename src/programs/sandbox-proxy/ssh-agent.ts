@@ -29,8 +29,8 @@ const unknown = Buffer.from([0, 0, 0, 1, 255]);
 
 /** Resolves once it has all keys. Rejects with half a sentence. */
 export async function startSshAgent({ socket, knownHosts, keys }: SshOrder): Promise<SshAgent> {
-  // Beside the folder that the sandbox sees.
-  const inner = join(dirname(dirname(socket)), 'agent');
+  // Beside the folder that the sandbox sees. The agent of a proxy that was killed may still live, and takes away its own socket as it ends.
+  const inner = join(dirname(dirname(socket)), `agent-${process.pid}`);
   let agent: Promise<ServedProcess> | null = null;
   let isOver = false;
 

@@ -116,7 +116,7 @@ describe.skipIf(!hasSsh)('with OpenSSH', () => {
     const key = await newSshKey();
     const own = await startSshServer([key]);
     const { signIn, run, socket } = await agentFor([keyFor(key, own)], own.known);
-    const inner = join(socket, '..', '..', 'agent');
+    const inner = join(socket, '..', '..', `agent-${process.pid}`);
     const { stdout } = await run('pgrep', '-f', `^ssh-agent .*${inner}$`);
     process.kill(Number(stdout.trim()), 'SIGKILL');
     await expect.poll(() => signIn(own)).toBe('in');

@@ -320,6 +320,13 @@ const listed = async (socket: string) =>
     await runProcess({ command: ['ssh-add', '-L'], env: { PATH: path, SSH_AUTH_SOCK: socket }, deadlineMs: 20_000 })
   ).stdout.trim();
 
+/** Programs of OpenSSH that listen in this folder, by pid. */
+async function agentsIn(folder: string): Promise<string[]> {
+  const command = ['pgrep', '-f', `^ssh-agent .* ${folder}/`] as const;
+  const { stdout } = await runProcess({ command, env: { PATH: path }, deadlineMs: 20_000 });
+  return stdout.split('\n').filter(Boolean);
+}
+
 test.skipIf(!hasSsh)(
   'an SSH key has an agent beside its sandbox, for hosts that its person knows, again after a kill and a restart',
   async () => {
@@ -333,8 +340,13 @@ test.skipIf(!hasSsh)(
     expect(statSync(dirname(socket)).mode & 0o777).toBe(0o700);
     expect(readFileSync(ssh!.knownHosts, 'utf8')).toBe(known);
     expect(await listed(ssh!.socket)).toBe(key.open);
+    const before = await agentsIn(dirname(ssh!.folder));
+    expect(before.length).toBe(1);
     process.kill(first.sandboxes.pid()!, 'SIGKILL');
     await expect.poll(() => listed(ssh!.socket)).toBe(key.open);
+    // The agent of the proxy before takes its own socket away as it ends, a second after the kill.
+    await expect.poll(() => agentsIn(dirname(ssh!.folder))).not.toContain(before[0]);
+    expect(await listed(ssh!.socket)).toBe(key.open);
     const mounted = statSync(ssh!.knownHosts).ino;
     await first.sandboxes.end();
     expect(await listed(ssh!.socket)).toBe('');
