@@ -39,7 +39,7 @@ export function TrustCard() {
   if (!waits) return null;
   const files = unanswered.length === 1 ? 'One file says' : `${unanswered.length} files say`;
   return (
-    <Card title="Waiting for your yes" aside={<Status look={looks.waitsForYou} />}>
+    <Card title="Waiting for your yes" aside={<Status look={looks.waitsForYou} wire="waits" />}>
       <div className="flex flex-wrap items-center gap-3 p-3">
         <p className="min-w-0 flex-1 basis-64">
           {files} what may run in this workspace, and {unanswered.length === 1 ? 'has' : 'have'} no effect until you
