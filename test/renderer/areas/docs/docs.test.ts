@@ -1,6 +1,6 @@
 /** The docs in the app: every page is listed, every page of the app has its help, links stay inside, and a search finds sections. */
 import { expect, test } from 'vitest';
-import { contents, helpFor } from '../../../../src/renderer/areas/docs/contents.ts';
+import { contents, firstPage, helpFor } from '../../../../src/renderer/areas/docs/contents.ts';
 import {
   anchorOf,
   docLink,
@@ -31,9 +31,10 @@ test('every page of the docs is listed once, and every listed page exists', () =
 });
 
 test.each([...places.map(({ path }) => path), ...sectionsIn(true).map(({ path }) => path)])(
-  '%s has a page of help',
+  '%s has a page of help, which is the first page only where a person begins',
   (path) => {
     expect(isPage(helpFor(path))).toBe(true);
+    expect(helpFor(path) === firstPage).toBe(['/', '/docs', '/settings/set-up'].includes(path));
   },
 );
 
