@@ -320,11 +320,12 @@ const listed = async (socket: string) =>
     await runProcess({ command: ['ssh-add', '-L'], env: { PATH: path, SSH_AUTH_SOCK: socket }, deadlineMs: 20_000 })
   ).stdout.trim();
 
-/** Programs of OpenSSH that listen in this folder, by pid. */
-async function agentsIn(folder: string): Promise<string[]> {
-  const command = ['pgrep', '-f', `^ssh-agent .* ${folder}/`] as const;
+/** OpenSSH's agents that listen in this folder: the socket of each, by pid. */
+async function agentsIn(folder: string): Promise<Record<string, string | undefined>> {
+  const command = ['pgrep', '-a', '-f', `^ssh-agent .* ${folder}/`] as const;
   const { stdout } = await runProcess({ command, env: { PATH: path }, deadlineMs: 20_000 });
-  return stdout.split('\n').filter(Boolean);
+  const lines = stdout.split('\n').filter(Boolean);
+  return Object.fromEntries(lines.map((line) => [line.split(' ')[0], line.split(' ').at(-1)]));
 }
 
 test.skipIf(!hasSsh)(
@@ -340,12 +341,13 @@ test.skipIf(!hasSsh)(
     expect(statSync(dirname(socket)).mode & 0o777).toBe(0o700);
     expect(readFileSync(ssh!.knownHosts, 'utf8')).toBe(known);
     expect(await listed(ssh!.socket)).toBe(key.open);
-    const before = await agentsIn(dirname(ssh!.folder));
-    expect(before.length).toBe(1);
+    const [[oldAgent, oldSocket] = []] = Object.entries(await agentsIn(dirname(ssh!.folder)));
+    expect(oldSocket).toMatch(/^\//);
     process.kill(first.sandboxes.pid()!, 'SIGKILL');
     await expect.poll(() => listed(ssh!.socket)).toBe(key.open);
-    // The agent of the proxy before takes its own socket away as it ends, a second after the kill.
-    await expect.poll(() => agentsIn(dirname(ssh!.folder))).not.toContain(before[0]);
+    // The old agent removes its socket as it ends, a second after the kill: that must not be the socket of the new one.
+    await expect.poll(() => agentsIn(dirname(ssh!.folder))).not.toHaveProperty(oldAgent!);
+    expect(Object.values(await agentsIn(dirname(ssh!.folder)))).not.toContain(oldSocket);
     expect(await listed(ssh!.socket)).toBe(key.open);
     const mounted = statSync(ssh!.knownHosts).ino;
     await first.sandboxes.end();
