@@ -11,7 +11,9 @@ export const Found = z
     kind: z.enum(foundKinds),
     id: z.string(),
     title: z.string(),
-    text: z.string().meta({ description: 'The text around the first match, or what it belongs to.' }),
+    text: z
+      .string()
+      .meta({ description: 'The text around the first match, what it belongs to, or the type of an event.' }),
     at: Time,
     url: z.string().meta({ description: 'Path of the page that shows it.' }),
   })

@@ -222,7 +222,7 @@ function appended(text: string | null, rule: Rule): string | null {
   return JSON.stringify([...was, rule]) === JSON.stringify(is) ? file : null;
 }
 
-/** The text without its last rule, as it was before `addRule`. Null: there is none, or a person wrote it. */
+/** The text as it was before `addRule` added its last rule. Null if there is no rule, or if a person wrote the last one. */
 export function removeLastRule(text: string): { readonly file: string; readonly rule: string } | null {
   if (!readPolicy(text).ok) return null;
   const rules = rulesIn(text);
@@ -233,7 +233,7 @@ export function removeLastRule(text: string): { readonly file: string; readonly 
   return fits ? { file, rule: linesOf(last, '').join('\n') } : null;
 }
 
-/** Cut off where `appended` put it, so that every other character stays; where it was put into a list in one line, the list is written anew. */
+/** Cuts the rule off where `appended` put it, so that every other character stays. A list that is written on one line is rewritten instead. */
 function textWithoutLast(text: string, last: Rule, count: number): string {
   const counter = new LineCounter();
   const document = readYaml(text, counter);

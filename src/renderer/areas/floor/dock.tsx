@@ -135,7 +135,7 @@ export function Dock({
 }
 
 const isTyping = (): boolean => document.activeElement?.matches('input, textarea, select') === true;
-/** In a field of the page. A terminal is none: the pane that is asked for may be about to cover it. */
+/** In a field of the page. A terminal does not count: the pane that was asked for may be about to cover it. */
 const isWriting = (): boolean => isTyping() && document.activeElement?.closest('.xterm') === null;
 
 /** The second pane stands beside the first, then each goes below the one that has most room; later ones are tabs. */
